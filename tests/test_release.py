@@ -105,7 +105,7 @@ def test_a_tag_of_this_version_on_another_commit_is_said(house: Path) -> None:
 def test_a_wheel_must_hold_what_git_holds(house: Path, tmp_path: Path) -> None:
     info = "dpcore-1.2.3.dist-info"
 
-    def said(
+    def complaints(
         name: str = "dpcore-1.2.3-py3-none-any.whl",
         leave: Sequence[str] = (),
         more: Sequence[str] = (),
@@ -121,14 +121,14 @@ def test_a_wheel_must_hold_what_git_holds(house: Path, tmp_path: Path) -> None:
             archive.writestr(f"{info}/METADATA", f"Name: dpcore\nLicense-Expression: {terms}\n\n")
         return release.contents(house, tmp_path / name)
 
-    assert said() == []
-    assert said(leave=["dpcore/__init__.py"]) == ["not in the wheel: dpcore/__init__.py"]
-    assert said(more=["dpcore/secret.txt"]) == ["in the wheel, not in git: dpcore/secret.txt"]
+    assert complaints() == []
+    assert complaints(leave=["dpcore/__init__.py"]) == ["not in the wheel: dpcore/__init__.py"]
+    assert complaints(more=["dpcore/secret.txt"]) == ["in the wheel, not in git: dpcore/secret.txt"]
     for file in ("LICENSE", "data/NOTICE"):
         line = f"not among the licences of the wheel: {file}"
-        assert said(leave=[f"{info}/licenses/{file}"]) == [line]
-    assert said(terms="A") == ["the wheel does not say that it is under A AND B"]
-    assert said(name="dpcore-1.2.2-py3-none-any.whl") == [
+        assert complaints(leave=[f"{info}/licenses/{file}"]) == [line]
+    assert complaints(terms="A") == ["the wheel does not say that it is under A AND B"]
+    assert complaints(name="dpcore-1.2.2-py3-none-any.whl") == [
         "the wheel is dpcore-1.2.2-py3-none-any.whl"
     ]
 

@@ -53,7 +53,7 @@ class Exercise:
         step: between two numbers.
         near: a number this far from the answer still counts as right.
         unit: after the number, such as " %".
-        found: what is true, in a sentence or two with the computed figures.
+        truth: what is true, in a sentence or two with the computed figures.
     """
 
     key: str
@@ -65,7 +65,7 @@ class Exercise:
     step: float = 1.0
     near: float = 0.0
     unit: str = ""
-    found: str = ""
+    truth: str = ""
 
     def right(self, guess: float) -> bool:
         """Whether a guess (the place of an option, or a number) counts as right."""
@@ -106,7 +106,7 @@ def _filled(
         *span,
         near,
         unit,
-        sentences["found"].format_map(numbers),
+        sentences["truth"].format_map(numbers),
     )
 
 

@@ -27,7 +27,7 @@ class Row:
         paper: which.
         figure: or table, section.
         quantity: what is compared.
-        said: what the paper says or draws.
+        in_paper: what the paper says or draws.
         ours: what is measured here.
         difference: ours minus the paper's, where both are numbers; else "".
         reason: where and why they differ, or that they agree.
@@ -36,7 +36,7 @@ class Row:
     paper: str
     figure: str
     quantity: str
-    said: str
+    in_paper: str
     ours: str
     difference: str = ""
     reason: str
@@ -58,7 +58,7 @@ def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
 
     Args:
         paper: the package of the paper.
-        key: of the row in the paper's file. A field that it leaves out (`said`, `ours`,
+        key: of the row in the paper's file. A field that it leaves out (`in_paper`, `ours`,
             `difference`, ...) is the number of that name; no `difference` is "".
         figures: that the numbers are read from; in a sentence "figures", and "option" for the
             options of its plan.

@@ -181,7 +181,7 @@ def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
         rows += claimed_rows(mechanism, cell.epsilons)
     named: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
     named |= {"data": "", "seed": cell.seed}
-    examples = [example | {"label": cell.label} for example in watch.found] if watch else []
+    examples = [example | {"label": cell.label} for example in watch.examples] if watch else []
     return {"rows": [named | result for result in rows], "examples": examples}
 
 

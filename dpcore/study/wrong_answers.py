@@ -42,7 +42,7 @@ class WrongAnswers:
             seed: of the trial.
             most: examples of each ε.
         """
-        self.found: list[dict[str, Any]] = []
+        self.examples: list[dict[str, Any]] = []
         self._material, self._labelling, self._learner = material, labelling, learner
         self._most = most
         labels, true = material.labels[labelling]
@@ -64,7 +64,7 @@ class WrongAnswers:
         guessed = model.predict(tests)
         places = (self._right & (guessed != true)).nonzero()[0][: self._most]
         for i in places.tolist():
-            self.found.append(
+            self.examples.append(
                 {
                     "quantity": EXAMPLE,
                     "data": labelling,

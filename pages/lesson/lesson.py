@@ -116,7 +116,7 @@ def _answer(task: Exercise, guess: float) -> None:
     else:
         side = "more" if task.answer > guess else "less"
         st.info(f"It is {side} than that.", icon=":material/cancel:")
-    st.text(task.found)
+    st.text(task.truth)
 
 
 def _way(keys: list[str], place: int) -> None:

@@ -51,7 +51,7 @@ def answers(tasks: Sequence[Exercise]) -> str:
             f"<section><h2>{place}. {escape(step(task.key).title)}</h2>"
             f"<p class='question'>{escape(task.question)}</p>"
             + (f"<p>{escape(right)}</p>" if right else "")
-            + f"<p>{escape(task.found)}</p></section>"
+            + f"<p>{escape(task.truth)}</p></section>"
         )
     return _page("Private words: answers", parts)
 

@@ -40,7 +40,7 @@ def show_compared(row: Row) -> None:
 
     No table: its columns would be too narrow for the reasons.
     """
-    numbers = [f"The paper: {row.said}", f"Measured here: {row.ours}"]
+    numbers = [f"The paper: {row.in_paper}", f"Measured here: {row.ours}"]
     if row.difference:
         numbers.append(f"Difference: {row.difference}")
     with st.container(border=True, gap="xsmall"):

@@ -61,25 +61,25 @@ def test_randomised_response_is_found_and_not_exceeded(rng: MakeRng) -> None:
     n = 100_000
     first = (rng().random(2 * n) < 0.25).astype(int)
     second = (rng(1).random(2 * n) < 0.75).astype(int)
-    found = epsilon_lower_bound(first, second)
-    assert math.log(3.0) - 0.1 < found.epsilon <= math.log(3.0)
-    assert found.refutes(1.0)
-    assert not found.refutes(math.log(3.0))
-    assert (found.event, found.draws) in {((0,), n), ((1,), n)}
+    bound = epsilon_lower_bound(first, second)
+    assert math.log(3.0) - 0.1 < bound.epsilon <= math.log(3.0)
+    assert bound.refutes(1.0)
+    assert not bound.refutes(math.log(3.0))
+    assert (bound.event, bound.draws) in {((0,), n), ((1,), n)}
     allowed = epsilon_lower_bound(first, second, delta=0.75 - math.e * 0.25)
     assert allowed.epsilon <= 1.0
 
 
 def test_constant_shows_nothing(rng: MakeRng) -> None:
     n = 20_000
-    found = epsilon_lower_bound(rng().integers(0, 5, n), rng(1).integers(0, 5, n))
-    assert found.epsilon <= 0.0
+    bound = epsilon_lower_bound(rng().integers(0, 5, n), rng(1).integers(0, 5, n))
+    assert bound.epsilon <= 0.0
 
 
 def test_identity_reaches_the_resolution_and_no_more() -> None:
-    found = epsilon_lower_bound(np.zeros(2000, int), np.ones(2000, int))
-    assert found.epsilon == found.resolution == resolution(1000)
-    assert (found.count, found.other_count) == (1000, 0)
+    bound = epsilon_lower_bound(np.zeros(2000, int), np.ones(2000, int))
+    assert bound.epsilon == bound.resolution == resolution(1000)
+    assert (bound.count, bound.other_count) == (1000, 0)
     assert resolution(1000) == pytest.approx(math.log(1000 / math.log(2e6)), abs=0.02)
     assert resolution(10**6, 0.05) == pytest.approx(12.5, abs=0.02)
 
@@ -94,10 +94,10 @@ def test_vickrey_that_excludes_the_word_is_caught(rng: MakeRng) -> None:
     epsilon, n = 1.0, 20_000
     first = canaries.vickrey_without_the_word(rng(), points, 0, epsilon, n)
     second = canaries.vickrey_without_the_word(rng(1), points, 1, epsilon, n)
-    found = epsilon_lower_bound(first, second)
-    assert found.refutes(epsilon * 0.1)
-    assert found.other_count == 0
-    assert found.event in {(0,), (1,)}
+    bound = epsilon_lower_bound(first, second)
+    assert bound.refutes(epsilon * 0.1)
+    assert bound.other_count == 0
+    assert bound.event in {(0,), (1,)}
     mechanism = create("vickrey", lexicons.lexicon(points[:, None]))
     right = [mechanism.sample(rng(w, 2), np.full(n, w), epsilon) for w in (0, 1)]
     assert not epsilon_lower_bound(*right).refutes(epsilon * 0.1 * (1 + 1e-6))
@@ -135,15 +135,15 @@ def test_bad_samples_are_refused() -> None:
 @pytest.mark.parametrize("d", [2, 25])
 def test_correct_noise_passes(family: Radial, d: int, rng: MakeRng) -> None:
     """False-alarm probability 1e-6."""
-    found = check_noise(draws(rng(), family, 4000, d, 0.7), family, 0.7)
-    assert found.passed, found.failed
-    assert sum(check.threshold for check in found.checks) == pytest.approx(FALSE_ALARM)
+    checked = check_noise(draws(rng(), family, 4000, d, 0.7), family, 0.7)
+    assert checked.passed, checked.failed
+    assert sum(check.threshold for check in checked.checks) == pytest.approx(FALSE_ALARM)
 
 
 @pytest.mark.parametrize("family", list(Radial))
 def test_a_scale_that_is_off_by_a_tenth_is_caught(family: Radial, rng: MakeRng) -> None:
-    found = check_noise(draws(rng(), family, 4000, 10, 0.77), family, 0.7)
-    assert "radius" in found.failed
+    check = check_noise(draws(rng(), family, 4000, 10, 0.77), family, 0.7)
+    assert "radius" in check.failed
 
 
 def test_mahalanobis_renormalised_after_the_root_is_caught_by_its_radius(rng: MakeRng) -> None:
@@ -152,8 +152,8 @@ def test_mahalanobis_renormalised_after_the_root_is_caught_by_its_radius(rng: Ma
     values = np.array([0.1, 0.3, 0.6, 1.0, 1.5, 2.5])
     root = np.diag(np.sqrt(values))
     wrong = canaries.renormalised(rng(), root, 6000)
-    found = check_noise(wrong, Radial.L2LAPLACE, 1.0, whitening=np.diag(1 / np.sqrt(values)))
-    assert "radius" in found.failed
+    check = check_noise(wrong, Radial.L2LAPLACE, 1.0, whitening=np.diag(1 / np.sqrt(values)))
+    assert "radius" in check.failed
     right = draws(rng(1), Radial.L2LAPLACE, 6000, d, 1.0) @ root
     assert check_noise(right, Radial.L2LAPLACE, 1.0, whitening=np.diag(1 / np.sqrt(values))).passed
 

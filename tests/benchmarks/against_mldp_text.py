@@ -139,9 +139,9 @@ def measured(short: str, lexicon: Lexicon, words: np.ndarray, epsilon: float) ->
     taken = []
     for _ in range(3):
         start = perf_counter()
-        found = measure(mechanism, chosen, grid, runs=RUNS)
+        measured = measure(mechanism, chosen, grid, runs=RUNS)
         taken.append((perf_counter() - start) / words.size)
-    return float(np.median(taken)), str(found.method)
+    return float(np.median(taken)), str(measured.method)
 
 
 def main(name: str | None, count: int) -> None:
@@ -167,19 +167,19 @@ def main(name: str | None, count: int) -> None:
     print(f"{'':18s}{'theirs':>10s}{'(no index)':>12s}{'ours':>8s}{'batch':>8s}{'path':>8s}")
     for short, times in mine.items():
         with_index, without = (1e3 * other[f"{NAMES[short]} {flag}"][1] for flag in (True, False))
-        one, batch, path = (1e3 * x for x in times)
+        single, batch, path = (1e3 * x for x in times)
         print(
-            f"{short:18s}{with_index:10.2f}{without:12.2f}{one:8.2f}{batch:8.2f}{path:8.2f}"
-            f"   ×{with_index / one:.1f} and ×{without / one:.1f} one by one,"
+            f"{short:18s}{with_index:10.2f}{without:12.2f}{single:8.2f}{batch:8.2f}{path:8.2f}"
+            f"   ×{with_index / single:.1f} and ×{without / single:.1f} one by one,"
             f" ×{with_index / batch:.1f} and ×{without / batch:.1f} in a batch"
         )
     print(f"Nw and Sw of a word, {RUNS:,} runs at {POINTS} values of ε; seconds a word")
     for short in NAMES:
-        own, how = measured(short, lexicon, words, epsilons[short])
+        here, how = measured(short, lexicon, words, epsilons[short])
         calls = [RUNS * POINTS * other[f"{NAMES[short]} {flag}"][1] for flag in (True, False)]
         print(
-            f"{short:18s}{calls[0]:10.1f}{calls[1]:12.1f}{own:8.3f} ({how})"
-            f"   ×{calls[0] / own:,.0f} and ×{calls[1] / own:,.0f}"
+            f"{short:18s}{calls[0]:10.1f}{calls[1]:12.1f}{here:8.3f} ({how})"
+            f"   ×{calls[0] / here:,.0f} and ×{calls[1] / here:,.0f}"
         )
 
 

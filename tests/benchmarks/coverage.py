@@ -46,13 +46,13 @@ def main() -> None:
         epsilons = np.sort(mechanism.epsilon_of(lengths / _length(mechanism)))
         epsilons = epsilons[epsilons > 1e-9]
         started = time.perf_counter()
-        found = [
+        shares = [
             measure(mechanism, chosen, epsilons, runs=given.runs, seed=seed).figures
             for seed in range(given.seeds)
         ]
         took = time.perf_counter() - started
         nw, low, high, error = (
-            np.stack([getattr(f, field) for f in found])
+            np.stack([getattr(f, field) for f in shares])
             for field in ("nw", "nw_low", "nw_high", "nw_error")
         )
         longer = (nw.sum(axis=0) - nw) / (given.seeds - 1)

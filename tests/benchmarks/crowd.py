@@ -40,11 +40,11 @@ class Found:
     def milliseconds(self, what: str, page: str | None = None) -> list[float]:
         """Sorted times of one kind of step."""
         return sorted(
-            1000 * answer.seconds for one, answer in self.answers[what] if page in (None, one)
+            1000 * answer.seconds for place, answer in self.answers[what] if page in (None, place)
         )
 
 
-def at(values: list[float], share: float) -> float:
+def quantile(values: list[float], share: float) -> float:
     """A quantile of sorted values; NaN of none."""
     return values[round(share * (len(values) - 1))] if values else float("nan")
 
@@ -59,9 +59,9 @@ def sentence(number: int, turn: int, rng: random.Random) -> str:
 class Listener:
     """Looks for sentences of others in what a session receives."""
 
-    def __init__(self, number: int, found: Found) -> None:
+    def __init__(self, number: int, answers: Found) -> None:
         """Listen for one person."""
-        self._own, self._found = number, found
+        self._own, self._found = number, answers
 
     def __call__(self, data: bytes) -> None:
         """Look through a frame."""
@@ -79,14 +79,14 @@ def saying(person: Session, kind: str, text: str) -> Shown:
     for shown in person.all(kind):
         if text.encode() in shown.message.SerializeToString():
             return shown
-    failed = [str(one.message)[:300] for one in person.all("exception")]
+    failed = [str(element.message)[:300] for element in person.all("exception")]
     raise LookupError(f"no {kind} says {text!r}; exceptions: {failed}")
 
 
 def sliders(person: Session) -> list[Shown]:
     """The sliders of the page that have more than one value; those of ε if there are any."""
-    every = [one for one in person.all("slider") if not one.message.disabled]
-    return [one for one in every if one.key.startswith("eps_")] or every
+    every = [element for element in person.all("slider") if not element.message.disabled]
+    return [element for element in every if element.key.startswith("eps_")] or every
 
 
 async def slide(person: Session, rng: random.Random) -> Answer | None:
@@ -104,35 +104,35 @@ async def slide(person: Session, rng: random.Random) -> Answer | None:
 
 
 async def act(
-    person: Session, page: str, number: int, turn: int, rng: random.Random, found: Found
+    person: Session, page: str, number: int, turn: int, rng: random.Random, answers: Found
 ) -> str:
     """One step of one person; the page that is open after it."""
     (what,) = rng.choices(list(SHARES), list(SHARES.values()))
-    boxes = [one for one in person.all("text_area") if one.key == "text"]
+    boxes = [element for element in person.all("text_area") if element.key == "text"]
     answer = None
     if what == TYPE and boxes:
         answer = await person.set(boxes[0], sentence(number, turn, rng))
     elif what == SLIDE:
         answer = await slide(person, rng)
     elif what == SWITCH:
-        page = rng.choice([one for one in person.pages if one != page])
+        page = rng.choice([other for other in person.pages if other != page])
         answer = await person.switch(page)
     if answer is None:
         return page
-    found.answers[what].append((page, answer))
-    found.wrong += [f"an exception on the page {page!r}" for _ in person.all("exception")]
+    answers.answers[what].append((page, answer))
+    answers.wrong += [f"an exception on the page {page!r}" for _ in person.all("exception")]
     return page
 
 
 async def someone(
-    url: str, number: int, seconds: float, found: Found, all_open: asyncio.Barrier
+    url: str, number: int, seconds: float, answers: Found, all_open: asyncio.Barrier
 ) -> None:
     """Open a page, wait for the others, and do one thing a second."""
     rng = random.Random(number)
-    async with session(url, raw=Listener(number, found), patience=PATIENCE) as person:
+    async with session(url, raw=Listener(number, answers), patience=PATIENCE) as person:
         page = ""
         try:
-            found.answers[OPEN].append(("", await person.open()))
+            answers.answers[OPEN].append(("", await person.open()))
             await all_open.wait()
         except BaseException:
             await all_open.abort()
@@ -141,16 +141,18 @@ async def someone(
         until, turn = time.perf_counter() + seconds, 0
         while time.perf_counter() < until:
             begin = time.perf_counter()
-            page = await act(person, page, number, turn, rng, found)
+            page = await act(person, page, number, turn, rng, answers)
             turn += 1
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - begin)))
 
 
 async def crowd(url: str, sessions: int, seconds: float, first: int = 0) -> Found:
     """Many people for some seconds."""
-    found, all_open = Found(), asyncio.Barrier(sessions)
-    people = (someone(url, first + number, seconds, found, all_open) for number in range(sessions))
+    answers, all_open = Found(), asyncio.Barrier(sessions)
+    people = (
+        someone(url, first + number, seconds, answers, all_open) for number in range(sessions)
+    )
     for error in await asyncio.gather(*people, return_exceptions=True):
         if isinstance(error, BaseException):
-            found.wrong.append(f"a session ended: {type(error).__name__}: {error}"[:200])
-    return found
+            answers.wrong.append(f"a session ended: {type(error).__name__}: {error}"[:200])
+    return answers

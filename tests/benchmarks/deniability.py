@@ -84,8 +84,8 @@ def main(n: int, d: int) -> None:
     epsilons = np.geomspace(0.02 * d, 0.4 * d, POINTS)
     print(f"n = {n:,}, d = {d}, {WORDS} words, {RUNS:,} runs, {POINTS} values of ε")
 
-    own = seconds(lambda: measure(madlib, chosen, epsilons, runs=RUNS))
-    print(f"  madlib, one set of directions        {own:8.2f} s")
+    here = seconds(lambda: measure(madlib, chosen, epsilons, runs=RUNS))
+    print(f"  madlib, one set of directions        {here:8.2f} s")
     unit = directions(rng, madlib.family, RUNS, d)
     noise = (unit * radii(rng, madlib.family, RUNS, d)[:, None]).astype(np.float32)
     few = chosen.words[:TIMED].tolist()
@@ -99,7 +99,7 @@ def main(n: int, d: int) -> None:
 
         taken = seconds(searched, 1)
         taken *= WORDS / TIMED
-        print(f"  {name:36s} {taken:8.2f} s  ×{taken / own:.0f}  (from {TIMED} words)")
+        print(f"  {name:36s} {taken:8.2f} s  ×{taken / here:.0f}  (from {TIMED} words)")
     mine = measure(madlib, chosen, epsilons, runs=RUNS).figures
     plain = search_once(lexicon, few[0], noise, epsilons)
     gap = np.abs(plain[:, 0] - mine.nw[0]).max()
@@ -119,8 +119,8 @@ def main(n: int, d: int) -> None:
             f"  {key}, exact: {taken:.2f} s (mean Nw {curve[0]:.3f} to {curve[1]:.3f}); the "
             f"protocol {once * POINTS:.1f} s, ×{once * POINTS / taken:.0f} (from one ε)"
         )
-    one = seconds(lambda: neighbourhood(lexicon, 0, 20))
-    print(f"  the 20 neighbours of one word, without a table: {1e3 * one:.1f} ms")
+    single = seconds(lambda: neighbourhood(lexicon, 0, 20))
+    print(f"  the 20 neighbours of one word, without a table: {1e3 * single:.1f} ms")
 
 
 if __name__ == "__main__":

@@ -38,10 +38,10 @@ def product_for_each(lexicon: Lexicon, noise: np.ndarray, epsilons: np.ndarray) 
     """argmin_y ‖φ_y‖²/2 − ⟨φ_y, z⟩ with a product of (draws, d) and (d, n) at every ε."""
     vectors = lexicon.vectors
     half = np.einsum("ij,ij->i", vectors, vectors) / 2
-    found = [
+    nearest = [
         (half - (vectors[0] + noise / np.float32(e)) @ vectors.T).argmin(axis=1) for e in epsilons
     ]
-    return np.stack(found, axis=1)
+    return np.stack(nearest, axis=1)
 
 
 def product_for_all(lexicon: Lexicon, noise: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
@@ -50,8 +50,10 @@ def product_for_all(lexicon: Lexicon, noise: np.ndarray, epsilons: np.ndarray) -
     half = np.einsum("ij,ij->i", difference, difference) / 2
     reach = noise @ difference.T
     buffer = np.empty_like(reach)
-    found = [np.subtract(half * np.float32(e), reach, out=buffer).argmin(axis=1) for e in epsilons]
-    return np.stack(found, axis=1)
+    nearest = [
+        np.subtract(half * np.float32(e), reach, out=buffer).argmin(axis=1) for e in epsilons
+    ]
+    return np.stack(nearest, axis=1)
 
 
 def compare(n: int, d: int, draws: int, epsilons: np.ndarray) -> None:
@@ -65,8 +67,8 @@ def compare(n: int, d: int, draws: int, epsilons: np.ndarray) -> None:
     known = rank(vectors, vectors[:1])
 
     def path() -> np.ndarray:
-        found = mechanism.paths(np.random.default_rng(1), words, rankings=known * draws)
-        return found.at(epsilons)
+        paths = mechanism.paths(np.random.default_rng(1), words, rankings=known * draws)
+        return paths.at(epsilons)
 
     def path_and_ranking() -> np.ndarray:
         return mechanism.paths(np.random.default_rng(1), words).at(epsilons)

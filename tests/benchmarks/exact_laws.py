@@ -20,12 +20,12 @@ WORDS, DIMENSION, DRAWS = 20_000, 100, 1_000
 
 def seconds(call: Callable[[], object], repeats: int = 3) -> float:
     """Shortest of several runs."""
-    found = []
+    times = []
     for _ in range(repeats):
         start = time.perf_counter()
         call()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def main() -> None:

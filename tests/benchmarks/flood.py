@@ -23,7 +23,7 @@ from pathlib import Path
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from tests.benchmarks.crowd import at
+from tests.benchmarks.crowd import quantile
 from tests.benchmarks.page_load import PAGES
 from tests.browser.client import Session, session
 from tests.browser.server import serve
@@ -59,7 +59,7 @@ class Others:
     @property
     def high(self) -> float:
         """The 95th percentile."""
-        return at(self.times, 0.95)
+        return quantile(self.times, 0.95)
 
 
 async def _flood(url: str, flood: Flood, page: str, seconds: float, begun: Event) -> int:
@@ -144,7 +144,7 @@ def main(page: str) -> None:
         for name, flood in {"no flood": None, **FLOODS}.items():
             result = asyncio.run(others(server.url, page, flood))
             print(
-                f"{name}: the steps of {OTHERS} others p50 {at(result.times, 0.5):.0f} ms, "
+                f"{name}: the steps of {OTHERS} others p50 {quantile(result.times, 0.5):.0f} ms, "
                 f"p95 {result.high:.0f} ms (goal {GOAL:.0f}), longest {result.times[-1]:.0f} ms; "
                 f"{result.sent:,} sent",
                 flush=True,

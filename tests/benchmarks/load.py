@@ -22,7 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-from tests.benchmarks.crowd import OPEN, SLIDE, SWITCH, TYPE, TYPED, Found, at, crowd, saying, slide
+from tests.benchmarks.crowd import (
+    OPEN,
+    SLIDE,
+    SWITCH,
+    TYPE,
+    TYPED,
+    Found,
+    crowd,
+    quantile,
+    saying,
+    slide,
+)
 from tests.benchmarks.page_load import cpu_seconds, memory_megabytes
 from tests.browser.client import session
 from tests.browser.server import Server, serve
@@ -53,45 +64,45 @@ async def walk(url: str) -> dict[str, float]:
     seconds = {}
     async with session(url, patience=600) as person:
         seconds[""] = (await person.open()).seconds
-        for page in [one for one in person.pages if one]:
+        for page in [page for page in person.pages if page]:
             seconds[page] = (await person.switch(page)).seconds
     return seconds
 
 
 async def many_reruns(server: Server, reruns: int) -> tuple[float, float, int]:
     """Memory before and after so many steps of sliders over all pages; and how many were made."""
-    rng, made, before = random.Random(1), 0, 0.0
+    rng, count, before = random.Random(1), 0, 0.0
     warm = max(10, reruns // 5)
     async with session(server.url) as person:
         await person.open()
-        pages = [one for one in person.pages if one]
-        while made < warm + reruns:
-            if made >= warm and not before:
+        pages = [page for page in person.pages if page]
+        while count < warm + reruns:
+            if count >= warm and not before:
                 before = memory_megabytes(server.pid)
-            if made % 25 == 0:
-                await person.switch(pages[made // 25 % len(pages)])
+            if count % 25 == 0:
+                await person.switch(pages[count // 25 % len(pages)])
             elif await slide(person, rng) is None:
                 await person.rerun()
-            made += 1
-    return before, memory_megabytes(server.pid), made - warm
+            count += 1
+    return before, memory_megabytes(server.pid), count - warm
 
 
 async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
     """Others before and during a live run of two sessions; what the page says to the second."""
     before = await crowd(url, 5, seconds, first=1000)
-    async with session(url, patience=300) as one, session(url, patience=300) as two:
-        for person in (one, two):
+    async with session(url, patience=300) as first, session(url, patience=300) as two:
+        for person in (first, two):
             await person.open("utility")
             await person.set(saying(person, "button_group", OWN_RUN), OWN_RUN)
             await person.set(saying(person, "button", "Run"), True)
         during = await crowd(url, 5, seconds, first=2000)
         await two.rerun()
-        said = [shown.message.body for shown in two.all("text") if "run" in shown.message.body]
-        said += [shown.message.text for shown in two.all("progress")]
-        for person in (two, one):
+        progress = [shown.message.body for shown in two.all("text") if "run" in shown.message.body]
+        progress += [shown.message.text for shown in two.all("progress")]
+        for person in (two, first):
             with contextlib.suppress(LookupError):
                 await person.set(saying(person, "button", "Stop"), True)
-    return before, during, said
+    return before, during, progress
 
 
 async def deep_link(url: str) -> str:
@@ -106,31 +117,32 @@ def report(what: str, measured: str, goal: str = "") -> None:
     print(f"{what:<46} {measured:<38} {goal}", flush=True)
 
 
-def report_crowd(sessions: int, found: Found, cpu: float) -> None:
+def report_crowd(sessions: int, answers: Found, cpu: float) -> None:
     """The lines of a crowd; the CPU is in ms a step, whatever else the machine does."""
     goal = GOALS.get(sessions)
-    times = found.milliseconds(SLIDE)
+    times = answers.milliseconds(SLIDE)
     report(
         f"{sessions} sessions: slider p50/p95",
-        f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms of {len(times)}, CPU {cpu:.0f} ms a step",
+        f"{quantile(times, 0.5):.0f} / {quantile(times, 0.95):.0f} ms of {len(times)}, "
+        f"CPU {cpu:.0f} ms a step",
         f"{goal[0]} / {goal[1]} ms" if goal else "",
     )
     for what in (OPEN, TYPE, SWITCH):
-        times = found.milliseconds(what)
+        times = answers.milliseconds(what)
         report(
             f"{sessions} sessions: {what} p50/p95",
-            f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms of {len(times)}",
+            f"{quantile(times, 0.5):.0f} / {quantile(times, 0.95):.0f} ms of {len(times)}",
             "150 ms" if what == TYPE and sessions == 1 else "",
         )
     sizes = defaultdict(list)
-    for page, answer in found.answers[SLIDE]:
+    for page, answer in answers.answers[SLIDE]:
         sizes[page].append(answer.bytes / 1000)
     for page, values in sorted(sizes.items()):
         if sessions == max(GOALS) or len(values) >= 20:
-            times = found.milliseconds(SLIDE, page)
+            times = answers.milliseconds(SLIDE, page)
             report(
                 f"   {page or 'start'}",
-                f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms, "
+                f"{quantile(times, 0.5):.0f} / {quantile(times, 0.95):.0f} ms, "
                 f"{statistics.median(values):.1f} kB a step",
                 f"{LINE_PAGE_KB} kB (line page), {ANY_PAGE_KB} kB",
             )
@@ -147,28 +159,29 @@ def measure(server: Server, size: Size) -> list[str]:
     for sessions in size.sessions:
         used = cpu_seconds(server.pid)
         longer = 4 if sessions < 10 else 1  # few people do few things
-        found = asyncio.run(crowd(server.url, sessions, longer * size.seconds))
+        answers = asyncio.run(crowd(server.url, sessions, longer * size.seconds))
         used = cpu_seconds(server.pid) - used
-        report_crowd(sessions, found, 1000 * used / max(1, found.steps))
+        report_crowd(sessions, answers, 1000 * used / max(1, answers.steps))
         report(f"{sessions} sessions: memory", f"{memory_megabytes(server.pid):.0f} MB")
-        wrong += found.wrong
-    before, after, made = asyncio.run(many_reruns(server, size.reruns))
+        wrong += answers.wrong
+    before, after, reruns = asyncio.run(many_reruns(server, size.reruns))
     report(
-        f"memory over {made:,} reruns",
+        f"memory over {reruns:,} reruns",
         f"{before:.0f} → {after:.0f} MB ({100 * (after / before - 1):+.1f} %)",
         "1 %",
     )
-    calm, busy, said = asyncio.run(slow_job(server.url, size.seconds))
-    for name, found in (("before", calm), ("beside two live runs", busy)):
-        times = found.milliseconds(SLIDE)
+    calm, busy, progress = asyncio.run(slow_job(server.url, size.seconds))
+    for name, answers in (("before", calm), ("beside two live runs", busy)):
+        times = answers.milliseconds(SLIDE)
         report(
-            f"5 sessions {name}: slider p50/p95", f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms"
+            f"5 sessions {name}: slider p50/p95",
+            f"{quantile(times, 0.5):.0f} / {quantile(times, 0.95):.0f} ms",
         )
-        wrong += found.wrong
-    report("what the second run says", "; ".join(said)[:120] or "nothing")
+        wrong += answers.wrong
+    report("what the second run says", "; ".join(progress)[:120] or "nothing")
     wrong += ["a traceback in the log"] if "Traceback" in server.printed() else []
     typed = TYPED.findall(server.printed().encode())
-    return wrong + [f"typed text in the log: {one}" for one in typed[:3]]
+    return wrong + [f"typed text in the log: {text}" for text in typed[:3]]
 
 
 def main(size: Size) -> None:
@@ -179,8 +192,8 @@ def main(size: Size) -> None:
         with serve(ROOT / "app.py", Path(home)) as server:
             report("server start to health", f"{time.perf_counter() - start:.2f} s", "2 s")
             wrong = measure(server, size)
-            held = [path for path in Path(home).rglob("*") if path.is_file() and _holds(path)]
-            wrong += [f"typed text in {path.name}" for path in held]
+            files = [path for path in Path(home).rglob("*") if path.is_file() and _holds(path)]
+            wrong += [f"typed text in {path.name}" for path in files]
             os.kill(server.pid, signal.SIGKILL)
         start = time.perf_counter()
         with serve(ROOT / "app.py", Path(home)) as server:

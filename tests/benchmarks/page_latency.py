@@ -119,7 +119,7 @@ def measure(page: Page, frames: Frames, visited: Visited, steps: int) -> dict[st
     if choices is None:
         page.locator(".st-key-eps_metric").get_by_role("slider").focus()
     names = ("server_ms", "pixels_ms", "settled_ms", "kilobytes")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    times: dict[str, list[float]] = {name: [] for name in names}
     for step in range(steps):
         frames.bytes = 0
         if choices is None:
@@ -128,12 +128,12 @@ def measure(page: Page, frames: Frames, visited: Visited, steps: int) -> dict[st
             choices.nth((step + 1) % choices.count()).click()
         page.wait_for_function("window.__changed !== undefined", timeout=WAIT_MS)
         wait_idle(page)
-        found["server_ms"].append(1000 * (frames.received - frames.sent))
-        found["pixels_ms"].append(page.evaluate("window.__changed - window.__pressed"))
+        times["server_ms"].append(1000 * (frames.received - frames.sent))
+        times["pixels_ms"].append(page.evaluate("window.__changed - window.__pressed"))
         settled = page.evaluate("Math.max(window.__last ?? 0, window.__changed) - window.__pressed")
-        found["settled_ms"].append(settled)
-        found["kilobytes"].append(frames.bytes / 1000)
-    return found
+        times["settled_ms"].append(settled)
+        times["kilobytes"].append(frames.bytes / 1000)
+    return times
 
 
 def main(steps: int, name: str) -> None:
@@ -161,9 +161,9 @@ def main(steps: int, name: str) -> None:
                 page.locator(visited.ready).first.wait_for(timeout=WAIT_MS)
                 print(f"from the landing page: {time.perf_counter() - opened:.2f} s")
                 wait_idle(page)
-            found = measure(page, frames, visited, steps)
+            measured = measure(page, frames, visited, steps)
             print(f"server start to health: {healthy - start:.2f} s")
-            for what, values in found.items():
+            for what, values in measured.items():
                 goal = f" (goal {GOALS[what]})" if what in GOALS else ""
                 high, highest = (sorted(values)[int(q * (len(values) - 1))] for q in (0.9, 0.95))
                 print(

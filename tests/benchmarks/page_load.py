@@ -41,19 +41,19 @@ PAGES = dict.fromkeys(("rewrite", "deniability", "neighbourhoods", "attacker"), 
 
 
 async def person(
-    url: str, page: str, number: int, found: list[Answer], steps: int = WARM_UP + STEPS
+    url: str, page: str, number: int, answers: list[Answer], steps: int = WARM_UP + STEPS
 ) -> float:
     """Open the page, then step once a second; seconds to the first view."""
-    async with session(url) as one:
-        first = await one.open(page)
-        control = one.keyed(PAGES[page].key)
+    async with session(url) as visitor:
+        first = await visitor.open(page)
+        control = visitor.keyed(PAGES[page].key)
         await asyncio.sleep((number % 10) / 10)
         for step in range(steps):
             start = time.perf_counter()
             values = PAGES[page].values
-            result = await one.set(control, values[(step + number) % len(values)])
+            result = await visitor.set(control, values[(step + number) % len(values)])
             if step >= WARM_UP:
-                found.append(result)
+                answers.append(result)
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - start)))
     return first.seconds
 
@@ -73,9 +73,9 @@ def cpu_seconds(pid: int) -> float:
 
 async def crowd(url: str, page: str, sessions: int) -> list[Answer]:
     """All sessions at once."""
-    found: list[Answer] = []
-    await asyncio.gather(*(person(url, page, number, found) for number in range(sessions)))
-    return found
+    answers: list[Answer] = []
+    await asyncio.gather(*(person(url, page, number, answers) for number in range(sessions)))
+    return answers
 
 
 def main(page: str, counts: list[int]) -> None:
@@ -89,10 +89,10 @@ def main(page: str, counts: list[int]) -> None:
         print(f"first view of a warm server: median {statistics.median(warm):.2f} s")
         for sessions in counts:
             before = cpu_seconds(server.pid)
-            found = asyncio.run(crowd(url, page, sessions))
-            busy = 1000 * (cpu_seconds(server.pid) - before) / (len(found) + sessions * WARM_UP)
-            times = sorted(1000 * one.seconds for one in found)
-            size = statistics.median(one.bytes for one in found) / 1000
+            answers = asyncio.run(crowd(url, page, sessions))
+            busy = 1000 * (cpu_seconds(server.pid) - before) / (len(answers) + sessions * WARM_UP)
+            times = sorted(1000 * answer.seconds for answer in answers)
+            size = statistics.median(answer.bytes for answer in answers) / 1000
             high = times[int(0.95 * (len(times) - 1))]
             middle = statistics.median(times)
             print(

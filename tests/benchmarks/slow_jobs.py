@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-from tests.benchmarks.crowd import WORDS, at, saying
+from tests.benchmarks.crowd import WORDS, quantile, saying
 from tests.benchmarks.page_load import cpu_seconds, person
 from tests.browser.client import Answer, Session, session
 from tests.browser.server import Server, serve
@@ -78,21 +78,21 @@ JOBS = {
 
 async def others(url: str) -> list[float]:
     """Sorted milliseconds of the steps of some people."""
-    found: list[Answer] = []
+    answers: list[Answer] = []
     await asyncio.gather(
-        *(person(url, "rewrite", number, found, STEPS) for number in range(OTHERS))
+        *(person(url, "rewrite", number, answers, STEPS) for number in range(OTHERS))
     )
-    return sorted(1000 * answer.seconds for answer in found)
+    return sorted(1000 * answer.seconds for answer in answers)
 
 
 async def beside(server: Server, job: Job) -> tuple[list[float], float, bool]:
     """Times of the others while the job is at work, the CPU, and whether it outlasted them."""
-    async with session(server.url, patience=300) as one:
+    async with session(server.url, patience=300) as visitor:
 
         async def work() -> None:
-            await one.open(job.page, urlencode(job.query))
+            await visitor.open(job.page, urlencode(job.query))
             if job.begin is not None:
-                await job.begin(one)
+                await job.begin(visitor)
 
         slow = asyncio.create_task(work())
         before = cpu_seconds(server.pid)
@@ -110,11 +110,15 @@ def main(names: list[str]) -> None:
         asyncio.run(person(server.url, "rewrite", 0, [], steps=0))
         time.sleep(SETTLE)  # what the server prepares in advance is done by then
         calm = asyncio.run(others(server.url))
-        print(f"{OTHERS} others alone: p50 {at(calm, 0.5):.0f} ms, p95 {at(calm, 0.95):.0f} ms")
+        print(
+            f"{OTHERS} others alone: p50 {quantile(calm, 0.5):.0f} ms, "
+            f"p95 {quantile(calm, 0.95):.0f} ms"
+        )
         for name in names:
             times, cpu, lasted = asyncio.run(beside(server, JOBS[name]))
             print(
-                f"beside {name}: p50 {at(times, 0.5):.0f} ms, p95 {at(times, 0.95):.0f} ms, "
+                f"beside {name}: p50 {quantile(times, 0.5):.0f} ms, "
+                f"p95 {quantile(times, 0.95):.0f} ms, "
                 f"{cpu:.0f} s of CPU{'' if lasted else ', done before they were'}",
                 flush=True,
             )

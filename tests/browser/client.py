@@ -101,9 +101,9 @@ class Session:
             kind = forward.WhichOneof("type")
             if kind == "new_session":  # what this run does not draw again is gone
                 self.screen = {
-                    place: one
-                    for place, one in self.screen.items()
-                    if again and one.fragment != again
+                    place: element
+                    for place, element in self.screen.items()
+                    if again and element.fragment != again
                 }
             self._take(kind, forward)
             if kind == "script_finished" and forward.script_finished != _EARLY:
@@ -130,7 +130,7 @@ class Session:
         if what == "new_element":
             kind: str = delta.new_element.WhichOneof("type") or ""
             shown = Shown(kind, getattr(delta.new_element, kind), delta.fragment_id)
-            for inner in [one for one in self.screen if one[: len(place)] == place]:
+            for inner in [key for key in self.screen if key[: len(place)] == place]:
                 del self.screen[inner]
             self.screen[place] = shown
         elif what == "add_block":
@@ -224,10 +224,10 @@ class Session:
         """
         state = BackMsg().rerun_script.widget_states.widgets.add()
         state.id = widget.message.id
-        own = state.file_uploader_state_value.uploaded_file_info.add(
+        info = state.file_uploader_state_value.uploaded_file_info.add(
             name=name, size=size, file_id=file
         )
-        own.file_urls.file_id = file
+        info.file_urls.file_id = file
         self._states[state.id] = state
         return await self.rerun(widget.fragment)
 

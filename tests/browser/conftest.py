@@ -101,8 +101,8 @@ def new_page(
 @pytest.fixture
 def page(new_page: Callable[..., tuple[Page, Watch]]) -> Iterator[Page]:
     """A desktop page in the light theme; the test fails if it was not clean at its end."""
-    made, watch = new_page(color_scheme="light")
-    yield made
+    opened, watch = new_page(color_scheme="light")
+    yield opened
     watch.assert_clean()
 
 

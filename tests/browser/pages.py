@@ -64,8 +64,8 @@ class Watch:
 
     def assert_clean(self) -> None:
         """Fail with all that was collected, if anything was."""
-        found = {name: entries for name, entries in asdict(self).items() if entries}
-        assert not found, f"the page was not clean: {found}"
+        faults = {name: entries for name, entries in asdict(self).items() if entries}
+        assert not faults, f"the page was not clean: {faults}"
 
     def _console(self, message: ConsoleMessage) -> None:
         address = message.location.get("url", "")

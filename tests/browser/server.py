@@ -32,7 +32,9 @@ class Server:
 
 
 @contextmanager
-def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Iterator[Server]:
+def serve(
+    script: Path, home: Path, *options: str, fixed_port: int | None = None
+) -> Iterator[Server]:
     """Run `script` on a free loopback port until the block ends.
 
     Args:
@@ -46,7 +48,7 @@ def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Ite
     """
     log = home / "server.log"
     for _ in range(PORT_ATTEMPTS):
-        port = at or free_port()
+        port = fixed_port or free_port()
         process = _start(script, home, log, port, options)
         server = Server(f"http://127.0.0.1:{port}", log, process.pid)
         try:
@@ -63,8 +65,11 @@ def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Ite
 def _start(
     script: Path, home: Path, log: Path, port: int, options: tuple[str, ...]
 ) -> subprocess.Popen[bytes]:
-    own = ("STREAMLIT_", "DPCORE_CACHE")  # settings, and a cache with what other tests added to it
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(own)}
+    replaced = (
+        "STREAMLIT_",
+        "DPCORE_CACHE",
+    )  # settings, and a cache with what other tests added to it
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(replaced)}
     environment |= {
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / "cache"),

@@ -25,19 +25,19 @@ async def told(person: Session) -> list[str]:
 def test_a_second_run_waits_with_a_number_and_a_third_person_is_served(app: Server) -> None:
     async def work() -> None:
         async with (
-            session(app.url, patience=PATIENCE) as one,
+            session(app.url, patience=PATIENCE) as first,
             session(app.url, patience=PATIENCE) as two,
             session(app.url, patience=PATIENCE) as three,
         ):
             await three.open("rewrite")
-            await start(one)
+            await start(first)
             await start(two)
             assert await told(two) == ["Waiting: 1 before you."]
             for value in ("9", "12"):
                 await three.set(three.keyed("eps_metric"), value)
                 assert three.keyed("eps_metric").message.options
             assert await told(two) == ["Waiting: 1 before you."]  # the first one is still at work
-            await one.set(one.keyed("use_stop"), True)
+            await first.set(first.keyed("use_stop"), True)
             for _ in range(PULSES):
                 now = await told(two)
                 if now != ["Waiting: 1 before you."]:

@@ -118,9 +118,9 @@ def test_a_foreign_origin_gets_no_web_socket_and_sends_no_file(
 ) -> None:
     given = {"Origin": app.url if origin is None else origin}
     assert ask(app, "GET", "/_stcore/stream", UPGRADE | given)[0] == status
-    said = b"a page of another origin" if status == 403 else b"XSRF token missing or invalid"
+    message = b"a page of another origin" if status == 403 else b"XSRF token missing or invalid"
     for method in ("PUT", "DELETE"):
-        assert ask(app, method, "/_stcore/upload_file/a/b", given, b"")[:2] == (403, said)
+        assert ask(app, method, "/_stcore/upload_file/a/b", given, b"")[:2] == (403, message)
 
 
 def test_no_answer_may_be_read_by_a_foreign_page(app: Server) -> None:
@@ -141,16 +141,16 @@ def token(app: Server) -> dict[str, str]:
     """What a browser that has opened the app sends along."""
     _, _, headers = ask(app, "GET", "/_stcore/health")
     cookies = " ".join(value for name, value in headers.items() if name.lower() == "set-cookie")
-    found = re.search(r"_streamlit_xsrf=([^;]+)", cookies)
-    assert found, headers
-    return {"Cookie": f"_streamlit_xsrf={found[1]}", "X-Xsrftoken": found[1].strip('"')}
+    match = re.search(r"_streamlit_xsrf=([^;]+)", cookies)
+    assert match, headers
+    return {"Cookie": f"_streamlit_xsrf={match[1]}", "X-Xsrftoken": match[1].strip('"')}
 
 
 def test_an_upload_needs_a_token_and_a_session(app: Server) -> None:
     async def opened() -> None:
-        async with session(app.url) as own:
-            await own.open("utility")
-            path = f"/_stcore/upload_file/{own.id}/one"
+        async with session(app.url) as visitor:
+            await visitor.open("utility")
+            path = f"/_stcore/upload_file/{visitor.id}/one"
             kind, body = multipart(b"text,label\na,b\n")
             right = await asyncio.to_thread(token, app)
             cookie, header = {"Cookie": right["Cookie"]}, {"X-Xsrftoken": right["X-Xsrftoken"]}
@@ -188,7 +188,7 @@ def test_no_path_leads_out(app: Server) -> None:
     targets = ["app.py", "pyproject.toml", "pages/rewrite/page.py", ".streamlit/config.toml"]
     wanted = [*targets, "etc/passwd", f"{deep}/app.py", quote(f"{ROOT}/app.py", safe="")]
     for room, target in itertools.product(ROOMS, wanted):
-        climbs = [""] + [one * count for one in CLIMBS for count in (1, 4, 12)]
+        climbs = [""] + [climb * count for climb in CLIMBS for count in (1, 4, 12)]
         for climb in climbs if target in ("app.py", "etc/passwd") else climbs[:6]:
             status, body, _ = ask(app, "GET", f"{room}{climb}{target}")
             leaked = [sign for sign in signs if sign in body]
@@ -217,10 +217,10 @@ def listening(pid: int) -> set[str]:
     for child in [pid, *children(pid)]:
         for link in Path(f"/proc/{child}/fd").iterdir():
             try:
-                found = re.fullmatch(r"socket:\[(\d+)\]", str(link.readlink()))
+                match = re.fullmatch(r"socket:\[(\d+)\]", str(link.readlink()))
             except OSError:
                 continue
-            inodes |= {found[1]} if found else set()
+            inodes |= {match[1]} if match else set()
     addresses = set()
     for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
         for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
@@ -233,8 +233,8 @@ def listening(pid: int) -> set[str]:
 
 
 def children(pid: int) -> list[int]:
-    own = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return own + [inner for child in own for inner in children(child)]
+    pids = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return pids + [inner for child in pids for inner in children(child)]
 
 
 def test_nothing_listens_beyond_this_machine(app: Server) -> None:

@@ -35,7 +35,7 @@ def test_nonsense_in_every_parameter_draws_the_page(app: Server, start: int) -> 
                 async with session(app.url) as visitor:  # a link is read when a session begins
                     await visitor.open(page, query)
                     failed = list(visitor.all("exception"))
-                    wrong += [f"{page}?{query[:300]}: {one.message}" for one in failed]
+                    wrong += [f"{page}?{query[:300]}: {element.message}" for element in failed]
                     wrong += [f"{page} draws nothing"] if not list(visitor.all("heading")) else []
         return wrong
 
@@ -45,6 +45,6 @@ def test_nonsense_in_every_parameter_draws_the_page(app: Server, start: int) -> 
 
 def parameters(shown: Iterable[Any]) -> set[str]:
     """Names that the widgets of a page read from the link, and those that pages read themselves."""
-    bound = {getattr(one.message, "query_param_key", "") for one in shown}
-    own = {"text", "words", "word", "other", "seed", "draw", "place", "via", "claim", "study"}
-    return {name for name in bound | own if re.fullmatch(r"\w+", name)}
+    bound = {getattr(element.message, "query_param_key", "") for element in shown}
+    written = {"text", "words", "word", "other", "seed", "draw", "place", "via", "claim", "study"}
+    return {name for name in bound | written if re.fullmatch(r"\w+", name)}

@@ -59,7 +59,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
 
 def menu() -> list[str]:
     """The addresses of the pages; the first one has none."""
-    return ["", *(one.address for one in CONTENTS[1:])]
+    return ["", *(entry.address for entry in CONTENTS[1:])]
 
 
 @pytest.fixture(params=menu())
@@ -70,7 +70,7 @@ def menu_page(request: pytest.FixtureRequest) -> str:
 
 def views(page: str) -> list[str]:
     """The queries under which a page is looked at."""
-    return [urlencode(one) for one in VIEWS.get(page, [{}])]
+    return [urlencode(view) for view in VIEWS.get(page, [{}])]
 
 
 def fields(person: Session) -> list[Shown]:
@@ -120,12 +120,12 @@ _helps: dict[str, set[str]] = {}  # of the fields that were typed into, by page
 
 
 def test_typed_text_is_never_markup_and_stays_in_its_session(app: Server, menu_page: str) -> None:
-    found: list[str] = []
+    faults: list[str] = []
 
     def look(person: Session) -> None:
-        found.extend(rendered(person))
-        found.extend([f"in the address: {person.query}"] if SIGN in person.query else [])
-        found.extend(f"exception: {one.message}"[:300] for one in person.all("exception"))
+        faults.extend(rendered(person))
+        faults.extend([f"in the address: {person.query}"] if SIGN in person.query else [])
+        faults.extend(f"exception: {element.message}"[:300] for element in person.all("exception"))
 
     async def work() -> None:
         foreign: list[bytes] = []
@@ -138,7 +138,7 @@ def test_typed_text_is_never_markup_and_stays_in_its_session(app: Server, menu_p
             assert not foreign
 
     alone(work())
-    assert not found, "\n".join(dict.fromkeys(found))
+    assert not faults, "\n".join(dict.fromkeys(faults))
     assert SIGN not in app.printed()
     assert "Traceback" not in app.printed()
     assert not holding(app.log.parent)
@@ -148,7 +148,9 @@ def test_no_field_is_forgotten() -> None:
     if set(_helps) != set(menu()):
         pytest.skip("some pages were not looked at")
     helps = set().union(*_helps.values())
-    missing = [site for site, said in typing_sites().items() if not any(said in h for h in helps)]
+    missing = [
+        site for site, promise in typing_sites().items() if not any(promise in h for h in helps)
+    ]
     assert not missing, f"these fields show in no view of VIEWS: {missing}"
 
 
@@ -159,7 +161,7 @@ def typing_sites() -> dict[str, str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
-            keywords = {one.arg: one.value for one in node.keywords}
+            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             typed = node.func.attr in {"text_input", "text_area", "chat_input", "data_editor"}
             if typed or "accept_new_options" in keywords:
                 sites[f"{path.relative_to(ROOT)}:{node.lineno}"] = _start(keywords["help"])

@@ -99,10 +99,12 @@ async def shown_after(app: Server, key: str, data: bytes) -> tuple[list[str], li
         status, _ = await put(app, person, "one", data)
         assert status == 204
         await person.upload(person.find("file_uploader", key), "one", "own.txt", len(data))
-        failed = [str(one.message)[:300] for one in person.all("exception")]
+        failed = [str(element.message)[:300] for element in person.all("exception")]
         assert not failed, failed
-        refusals = [one.message.body for one in person.all("alert") if one.message.format == 1]
-        return refusals, [one.message.body for one in person.all("text")]
+        refusals = [
+            element.message.body for element in person.all("alert") if element.message.format == 1
+        ]
+        return refusals, [element.message.body for element in person.all("text")]
 
 
 @pytest.mark.parametrize(("key", "name"), CASES)
@@ -110,10 +112,10 @@ def test_a_wrong_file_is_answered_with_a_sentence(app: Server, key: str, name: s
     data = (REFUSED | NO_TABLE)[name]
     alone(shown_after(app, key, b"text,label\ngood,bad\n"))  # what the page itself needs is there
     before = forget_peak(app.pid)
-    refusals, said = alone(shown_after(app, key, data))
+    refusals, message = alone(shown_after(app, key, data))
     assert peak(app.pid) - before < PEAK_MEGABYTES
-    assert len(refusals) == 1, (refusals, said)
-    assert any(10 < len(text) < 400 for text in said)  # the engine's sentence
+    assert len(refusals) == 1, (refusals, message)
+    assert any(10 < len(text) < 400 for text in message)  # the engine's sentence
     assert "Traceback" not in app.printed()
     assert SIGN not in app.printed()
 
@@ -132,15 +134,15 @@ def test_every_uploader_is_tried() -> None:
 
 def test_a_session_holds_few_files_and_others_hold_their_own(app: Server) -> None:
     async def work() -> None:
-        async with session(app.url) as one, session(app.url) as two:
-            await one.open("utility")
+        async with session(app.url) as first, session(app.url) as two:
+            await first.open("utility")
             await two.open("utility")
             for number in range(MAX_SESSION_FILES):
-                assert (await put(app, one, f"f{number}", b"x"))[0] == 204
-            assert (await put(app, one, "f0", b"again"))[0] == 204  # in its own place
-            status, said = await put(app, one, "more", b"x")
+                assert (await put(app, first, f"f{number}", b"x"))[0] == 204
+            assert (await put(app, first, "f0", b"again"))[0] == 204  # in its own place
+            status, message = await put(app, first, "more", b"x")
             assert status == 413
-            assert b"remove a file" in said
+            assert b"remove a file" in message
             large = b"x" * ((MAX_UPLOAD_MEGABYTES - 1) * MEGABYTE)
             answers = [(await put(app, two, f"f{number}", large))[0] for number in range(4)]
             fit = MAX_SESSION_MEGABYTES * MEGABYTE // len(large)

@@ -159,9 +159,9 @@ def test_people_in_a_hurry(app: Server, new_page: NewPage, group: list[int]) -> 
             try:
                 person.rest()
             except (AssertionError, Error) as error:
-                said = "\n".join(person.did)
+                message = "\n".join(person.did)
                 raise AssertionError(
-                    f"person {person.seed}, after\n{said}\nsaw {person.page.title()!r} at "
+                    f"person {person.seed}, after\n{message}\nsaw {person.page.title()!r} at "
                     f"{person.page.url}; the server said\n{app.printed()[before:][-3000:]}"
                 ) from error
     printed = app.printed()[before:]

@@ -63,8 +63,8 @@ def test_what_the_app_refuses_is_refused_behind_it(proxy: Server) -> None:
     assert status == 400 or body == b""  # Caddy asks nobody when the name is not its own
     for origin in ("http://evil.example", "http://127.0.0.1:1", "http://127.0.0.1"):
         assert ask(proxy, "GET", "/_stcore/stream", UPGRADE | {"Origin": origin})[0] == 403
-    own = UPGRADE | {"Origin": proxy.url}
-    assert ask(proxy, "GET", "/_stcore/stream", own)[0] == 101
+    upgrade = UPGRADE | {"Origin": proxy.url}
+    assert ask(proxy, "GET", "/_stcore/stream", upgrade)[0] == 101
     _, _, headers = ask(proxy, "GET", "/")
     rules = {name.lower(): value for name, value in headers.items()}
     assert "frame-ancestors 'none'" in rules["content-security-policy"]

@@ -186,8 +186,8 @@ def test_the_faults_are_found(page: Page) -> None:
         "<p style='transition:color 1s'>moves</p>"
         "<svg class=js-plotly-plot><g class=xtick><text style='fill:#808495'>9</text></g></svg>"
     )
-    found = " ".join(page.evaluate(FAULTS))
-    for said in ("scrolls sideways", "cut off: a very", "beyond: outside", "overlap: one / two"):
-        assert said in found
+    faults = " ".join(page.evaluate(FAULTS))
+    for fault in ("scrolls sideways", "cut off: a very", "beyond: outside", "overlap: one / two"):
+        assert fault in faults
     assert page.evaluate(FAINT) == ["9: 3.72"]
     assert page.evaluate(MOVING) == ["P  1s"]

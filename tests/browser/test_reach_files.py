@@ -73,9 +73,9 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     assert len(shapes(page, button, tmp_path)) == over.count() >= 3
     page.locator(".st-key-eps_metric").get_by_role("slider").press("Home")
     wait_idle(page)
-    found = shapes(page, button, tmp_path)  # the noise is longer than the axis
-    assert len(found) == over.count()
-    assert any(path.count("L") == 2 and path.endswith("Z") for path in found)
+    result = shapes(page, button, tmp_path)  # the noise is longer than the axis
+    assert len(result) == over.count()
+    assert any(path.count("L") == 2 and path.endswith("Z") for path in result)
     assert not watch.page_errors
 
 

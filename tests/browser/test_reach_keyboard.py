@@ -50,7 +50,7 @@ def go_to(page: Page, wanted: str, key: str = "Tab") -> list[str]:
     stops: list[str] = []
     for _ in range(MOST):
         page.keyboard.press(key)
-        found, name = page.evaluate(
+        result, name = page.evaluate(
             f"""() => {{
               const node = window.__focused();
               const name = (node.ariaLabel || node.innerText || node.title || node.tagName);
@@ -62,7 +62,7 @@ def go_to(page: Page, wanted: str, key: str = "Tab") -> list[str]:
             page.wait_for_function("window.__seen()", timeout=SOON)
         except Error as error:
             raise AssertionError(f"nobody sees the focus on {name!r}, after {stops}") from error
-        if found:
+        if result:
             return stops
     raise AssertionError(f"the key {key} does not lead there: {stops}")
 

@@ -36,7 +36,7 @@ def test_the_first_visitor_of_a_fresh_server_may_come_by_a_link(
     with serve(ROOT / "app.py", tmp_path) as server:
         open_page(page, server.url + link)
         expect(page.locator("h1")).to_have_count(1, timeout=WAIT_MS)
-        (content,) = (one for one in CONTENTS if link.startswith(f"/{one.address}"))
+        (content,) = (entry for entry in CONTENTS if link.startswith(f"/{entry.address}"))
         expect(page).to_have_title(f"{content.title} – {TITLE}")
         for other in CONTENTS:  # the menu
             expect(page.get_by_test_id("stTopNavLink").filter(has_text=other.title)).to_be_visible()
@@ -61,7 +61,7 @@ def test_the_open_tab_goes_on_and_a_link_shows_the_same(
         os.kill(first.pid, signal.SIGKILL)
     assert "5" in before[0]
     assert len(before[1]) > 12
-    with serve(ROOT / "app.py", tmp_path, at=urlsplit(first.url).port) as second:
+    with serve(ROOT / "app.py", tmp_path, fixed_port=urlsplit(first.url).port) as second:
         deadline = time.monotonic() + 2 * WAIT_MS / 1000
         while len(sockets) < 2:
             assert time.monotonic() < deadline, "the tab has not found the server by itself"

@@ -58,8 +58,8 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     expect(page.locator("[data-id='tem.v1/3']")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
     # Streamlit looks for itself below the page's own path first.
-    own = [entry for entry in watch.bad_responses if "/rewrite/_stcore/" not in entry]
-    assert own == []
+    failed = [entry for entry in watch.bad_responses if "/rewrite/_stcore/" not in entry]
+    assert failed == []
     assert not watch.foreign_requests
     assert "Traceback" not in server.printed()
 
@@ -167,10 +167,10 @@ def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page, text: str)
 
 def test_bad_texts_say_what_to_do(app: Server, page: Page) -> None:
     open_grid(page, f"{app.url}/rewrite")
-    for text, said in [("", "empty"), ("secretive " * 5000, "2,000")]:
+    for text, message in [("", "empty"), ("secretive " * 5000, "2,000")]:
         write_text(page, text)
         expect(page.get_by_text("This could not be rewritten.")).to_be_visible()
-        expect(page.get_by_text(said).first).to_be_visible()
+        expect(page.get_by_text(message).first).to_be_visible()
     write_text(page, "a good sentence")
     expect(page.locator(".source .plain")).to_have_text("a good sentence")
     assert "secretive" not in app.printed()

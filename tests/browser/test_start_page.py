@@ -27,14 +27,18 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     server = start_server()
     page, watch = new_page()
     loaded: list[Response] = []
-    page.on("response", lambda one: loaded.append(one))  # Playwright takes no builtin
+    page.on("response", lambda response: loaded.append(response))  # Playwright takes no builtin
     open_page(page, server.url)
     grid(page)
     expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
     expect(page.locator(".grid .words")).to_have_count(3, timeout=WAIT_MS)
     expect(page.locator(".grid .changed").first).to_be_visible(timeout=WAIT_MS)
-    assert not [one.url for one in loaded if "plotly" in one.url.lower()]
-    sizes = sorted((len(one.body()), one.url.rsplit("/", 1)[-1]) for one in loaded if one.ok)
+    assert not [response.url for response in loaded if "plotly" in response.url.lower()]
+    sizes = sorted(
+        (len(response.body()), response.url.rsplit("/", 1)[-1])
+        for response in loaded
+        if response.ok
+    )
     assert sum(size for size, _ in sizes) < MEGABYTES * 1e6, sizes
     watch.assert_clean()
     assert "Traceback" not in server.printed()

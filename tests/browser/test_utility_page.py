@@ -44,7 +44,7 @@ def test_a_deep_link_opens_a_record_and_the_views_change(app_url: str, new_page:
 
 def workers(server: Server) -> list[str]:
     """Processes that the server started for runs (Linux)."""
-    found = []
+    result = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = int(status.read_text().rpartition(")")[2].split()[1])
@@ -52,8 +52,8 @@ def workers(server: Server) -> list[str]:
         except (OSError, ValueError):
             continue  # it has just ended
         if parent == server.pid and "dpcore.jobs.worker" in command:
-            found.append(status.parent.name)
-    return found
+            result.append(status.parent.name)
+    return result
 
 
 def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
@@ -69,10 +69,10 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
         if told.count():
             seen.setdefault(told.inner_text(), time.monotonic())
         page.wait_for_timeout(100)
-    within = [said for said in seen if said.startswith("Part 2 of 10 (madlib, trial 1): ")]
+    within = [text for text in seen if text.startswith("Part 2 of 10 (madlib, trial 1): ")]
     assert len(within) >= 2, seen  # it moves within a part
-    assert any(said.startswith("Part 1 of 10 (baseline") for said in seen)
-    assert any("words rewritten" in said or "values of ε begun" in said for said in seen)
+    assert any(text.startswith("Part 1 of 10 (baseline") for text in seen)
+    assert any("words rewritten" in text or "values of ε begun" in text for text in seen)
     expect(page.locator(".js-plotly-plot")).to_have_count(2)  # after the first mechanism
     assert workers(app)
     page.get_by_role("button", name="Stop and keep what is there").click()

@@ -19,12 +19,12 @@ def lexicon() -> Lexicon:
 
 
 def test_places_are_those_of_rewriting(lexicon: Lexicon) -> None:
-    found = bags_of(TEXTS, lexicon)
+    bags = bags_of(TEXTS, lexicon)
     for i, text in enumerate(TEXTS):
         plain = [] if not text else prepare(text.replace("<br />", " "), lexicon).words.tolist()
-        assert found.words[found.offsets[i] : found.offsets[i + 1]].tolist() == plain
-    assert found.lengths.tolist()[:2] == [3, 0]
-    assert (found.words < 0).sum() == 3  # "in", "42", "dogs"
+        assert bags.words[bags.offsets[i] : bags.offsets[i + 1]].tolist() == plain
+    assert bags.lengths.tolist()[:2] == [3, 0]
+    assert (bags.words < 0).sum() == 3  # "in", "42", "dogs"
 
 
 def test_a_text_is_cut_to_its_first_places(lexicon: Lexicon) -> None:
@@ -34,10 +34,10 @@ def test_a_text_is_cut_to_its_first_places(lexicon: Lexicon) -> None:
 
 
 def test_counts_leave_unknown_words_out(lexicon: Lexicon) -> None:
-    found = bags_of(["the the dog", "in 42", "cat"], lexicon).counts().toarray()
-    assert found.shape == (3, len(WORDS))
-    assert found[0].tolist() == [2, 1, 0, 0, 0, 0, 0]
-    assert not found[1].any()
+    result = bags_of(["the the dog", "in 42", "cat"], lexicon).counts().toarray()
+    assert result.shape == (3, len(WORDS))
+    assert result[0].tolist() == [2, 1, 0, 0, 0, 0, 0]
+    assert not result[1].any()
 
 
 def test_unknown_words_get_random_stand_ins(lexicon: Lexicon, rng: MakeRng) -> None:

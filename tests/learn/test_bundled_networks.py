@@ -22,16 +22,16 @@ def test_they_read_and_certify_what_is_said() -> None:
     table = nearest_words(lexicon, some.bags.words, NEIGHBOURS)
     described = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
     for name in NETWORKS:
-        model, held = bundled_network(name, lexicon)
-        assert held.settings["classes"] == ["negative", "positive"]
-        assert held.settings["training"] == name
+        model, entry = bundled_network(name, lexicon)
+        assert entry.settings["classes"] == ["negative", "positive"]
+        assert entry.settings["training"] == name
         for quantity in ("clean_accuracy", "certified_accuracy"):
-            assert f"{held.facts[quantity]:.1%}".replace("%", " %") in described
+            assert f"{entry.facts[quantity]:.1%}".replace("%", " %") in described
         clean = model.accuracy(some.bags, some.labels)
         certified = model.certify(some.bags, some.labels, table).accuracy
         # 72 of 432 texts: five standard deviations of a sample are at most 0.27.
-        assert abs(clean - held.facts["clean_accuracy"]) < 0.27
-        assert abs(certified - held.facts["certified_accuracy"]) < 0.27
+        assert abs(clean - entry.facts["clean_accuracy"]) < 0.27
+        assert abs(certified - entry.facts["certified_accuracy"]) < 0.27
     assert certified > 0.25
 
 

@@ -33,15 +33,15 @@ def example() -> Checkpoint:
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     save(path, example())
-    found = load(path, architecture="cnn", lexicon=lexicon())
-    assert dict(found.settings) == {"hidden": 3, "name": "ε"}
-    assert found.facts == {"accuracy": 0.5}
-    assert found.version == __version__
+    loaded = load(path, architecture="cnn", lexicon=lexicon())
+    assert dict(loaded.settings) == {"hidden": 3, "name": "ε"}
+    assert loaded.facts == {"accuracy": 0.5}
+    assert loaded.version == __version__
     for name, array in example().tensors.items():
-        assert found.tensors[name].dtype == array.dtype
-        assert np.array_equal(found.tensors[name], array)
-        assert not found.tensors[name].flags.writeable
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+        assert loaded.tensors[name].dtype == array.dtype
+        assert np.array_equal(loaded.tensors[name], array)
+        assert not loaded.tensors[name].flags.writeable
+    assert [path.name for path in tmp_path.iterdir()] == [path.name]
 
 
 def test_every_flipped_byte_is_found_or_does_no_harm(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_every_flipped_byte_is_found_or_does_no_harm(tmp_path: Path) -> None:
     for place in range(len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         try:
-            found = load(path, architecture="cnn", lexicon=lexicon())
+            loaded = load(path, architecture="cnn", lexicon=lexicon())
         except ParameterError:
             continue
         for name, array in example().tensors.items():
-            assert np.array_equal(found.tensors[name], array)
+            assert np.array_equal(loaded.tensors[name], array)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x80\x04K\x01.", b"\xff" * 64])

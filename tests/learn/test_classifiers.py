@@ -17,9 +17,9 @@ LEXICON = lexicons.cloud(N, 10)
 
 def texts(rng: np.random.Generator, labels: NDArray[np.int64]) -> Bags:
     """Each class prefers words of its own half of the vocabulary."""
-    own = rng.random((labels.size, WORDS)) < 0.5
-    half = rng.integers(N // 2, size=own.shape) + labels[:, None] * (N // 2)
-    words = np.where(own, half, rng.integers(N, size=own.shape))
+    topical = rng.random((labels.size, WORDS)) < 0.5
+    half = rng.integers(N // 2, size=topical.shape) + labels[:, None] * (N // 2)
+    words = np.where(topical, half, rng.integers(N, size=topical.shape))
     return Bags(words.reshape(-1), np.arange(labels.size + 1) * WORDS, N)
 
 
@@ -32,11 +32,11 @@ def test_it_learns_what_is_there_and_nothing_else(name: str, rng: MakeRng) -> No
     # Guessing would stay within this of one half: Hoeffding at the false-alarm probability.
     slack = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
     assert model.accuracy(testing, labels) > 0.5 + slack
-    found = model.probabilities(testing)
-    assert found.shape == (TEXTS, 2)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    result = model.probabilities(testing)
+    assert result.shape == (TEXTS, 2)
+    np.testing.assert_allclose(result.sum(axis=1), 1.0)
     again = train(learner_of(name), training, labels, LEXICON.vectors, rng(1))
-    assert np.array_equal(again.probabilities(testing), found)
+    assert np.array_equal(again.probabilities(testing), result)
     none = random.integers(2, size=TEXTS)
     guess = train(learner_of(name), training, none, LEXICON.vectors, rng(2))
     assert abs(guess.accuracy(testing, random.integers(2, size=TEXTS)) - 0.5) < slack
@@ -45,18 +45,18 @@ def test_it_learns_what_is_there_and_nothing_else(name: str, rng: MakeRng) -> No
 def test_more_than_two_classes_and_one_that_is_absent(rng: MakeRng) -> None:
     labels = np.repeat([0, 2, 3], 40)
     model = train(Learner(Kind.TF_IDF), texts(rng(), labels % 2), labels, LEXICON.vectors, rng())
-    found = model.probabilities(texts(rng(1), labels % 2))
-    assert found.shape == (120, 4)
-    assert not found[:, 1].any()
+    result = model.probabilities(texts(rng(1), labels % 2))
+    assert result.shape == (120, 4)
+    assert not result[:, 1].any()
 
 
 def test_averages_are_those_of_the_words(rng: MakeRng) -> None:
     words = np.array([3, 3, 7, -1])
     bags = Bags(words, np.array([0, 3, 4, 4]), N)
-    found = averaged(bags.counts(), LEXICON.vectors)
+    result = averaged(bags.counts(), LEXICON.vectors)
     mean = (2 * LEXICON.vectors[3] + LEXICON.vectors[7]) / 3
-    np.testing.assert_allclose(found[0], mean, rtol=1e-6)
-    assert not found[1:].any()
+    np.testing.assert_allclose(result[0], mean, rtol=1e-6)
+    assert not result[1:].any()
 
 
 def test_kept_averages_are_those_of_the_vectors_in_use(rng: MakeRng) -> None:

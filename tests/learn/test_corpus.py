@@ -148,8 +148,8 @@ def test_lengths_vary(corpus: Corpus) -> None:
 
 
 def test_the_bundled_lexicon_knows_the_words(corpus: Corpus) -> None:
-    found = words_of(load(), "\n".join(corpus.texts))
-    assert 1 - found.unknown / found.tokens >= 0.9
+    words = words_of(load(), "\n".join(corpus.texts))
+    assert 1 - words.unknown / words.tokens >= 0.9
 
 
 @pytest.mark.parametrize("labelling", LABELLINGS)
@@ -247,11 +247,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_read_in_order(folder: Path) -> None:
-    found = read_corpus(folder)
-    assert found.ids == ("m0001", "r0001")
-    assert found.kind == ("message", "review")
-    assert found.texts == ("Call Ada.", "Fine soup.")
-    assert found.spans == (((5, 8, "name"),), ())
+    result = read_corpus(folder)
+    assert result.ids == ("m0001", "r0001")
+    assert result.kind == ("message", "review")
+    assert result.texts == ("Call Ada.", "Fine soup.")
+    assert result.spans == (((5, 8, "name"),), ())
 
 
 @pytest.mark.parametrize(

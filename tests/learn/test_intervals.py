@@ -11,18 +11,18 @@ from tests.fixtures import MakeRng
 
 
 def test_three_trials_by_hand() -> None:
-    found = mean_interval([0.7, 0.8, 0.9])
+    interval = mean_interval([0.7, 0.8, 0.9])
     half = 4.302652729911275 * 0.1 / np.sqrt(3)  # t with 2 degrees of freedom
-    assert found.mean == pytest.approx(0.8)
-    assert found.trials == 3
-    assert found.low == pytest.approx(0.8 - half)
-    assert found.high == pytest.approx(0.8 + half)
+    assert interval.mean == pytest.approx(0.8)
+    assert interval.trials == 3
+    assert interval.low == pytest.approx(0.8 - half)
+    assert interval.high == pytest.approx(0.8 + half)
 
 
 def test_one_trial_has_no_interval() -> None:
-    found = mean_interval([0.5])
-    assert found.mean == 0.5
-    assert np.isnan([found.low, found.high]).all()
+    interval = mean_interval([0.5])
+    assert interval.mean == 0.5
+    assert np.isnan([interval.low, interval.high]).all()
 
 
 def test_it_covers_as_often_as_it_says(rng: MakeRng) -> None:
@@ -39,8 +39,8 @@ def test_what_is_no_trial_is_refused(wrong: list[float]) -> None:
 
 def test_a_median_by_hand() -> None:
     """Of ten values the second and the ninth: P(Bin(10, 1/2) < 2) = 11/1024 on each side."""
-    found = median_interval(np.arange(10.0)[::-1])
-    assert (found.median, found.low, found.high, found.count) == (4.5, 1.0, 8.0, 10)
+    interval = median_interval(np.arange(10.0)[::-1])
+    assert (interval.median, interval.low, interval.high, interval.count) == (4.5, 1.0, 8.0, 10)
     few = median_interval([3.0, 1.0, 2.0])
     assert few.median == 2.0
     assert np.isnan([few.low, few.high]).all()
@@ -49,8 +49,8 @@ def test_a_median_by_hand() -> None:
 @pytest.mark.parametrize("size", [6, 25, 100])
 def test_a_median_is_covered_at_least_as_often_as_it_says(rng: MakeRng, size: int) -> None:
     draws = rng().exponential(1.0, (4_000, size))
-    found = [median_interval(row) for row in draws]
-    hits = sum(m.low <= np.log(2.0) <= m.high for m in found)
+    result = [median_interval(row) for row in draws]
+    hits = sum(m.low <= np.log(2.0) <= m.high for m in result)
     assert stats.binom.cdf(hits, 4_000, 0.95) >= FALSE_ALARM
     assert hits < 4_000  # an interval that always covers would say nothing
 

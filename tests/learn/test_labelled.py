@@ -12,19 +12,19 @@ TEXTS = [f"text {i}" for i in range(20)]
 
 
 def test_labels_of_any_kind_become_classes() -> None:
-    found = LabelledTexts.of(TEXTS, [1, 0, 0, 0] * 5)
-    assert found.classes == ("0", "1")
-    assert found.labels.tolist()[:4] == [1, 0, 0, 0]
-    assert len(found) == 20
-    assert found.majority == 0.75
-    assert not found.labels.flags.writeable
-    part = found.part(range(20))
+    result = LabelledTexts.of(TEXTS, [1, 0, 0, 0] * 5)
+    assert result.classes == ("0", "1")
+    assert result.labels.tolist()[:4] == [1, 0, 0, 0]
+    assert len(result) == 20
+    assert result.majority == 0.75
+    assert not result.labels.flags.writeable
+    part = result.part(range(20))
     assert part.texts == tuple(TEXTS)
-    assert part.classes == found.classes
+    assert part.classes == result.classes
 
 
 @pytest.mark.parametrize(
-    ("texts", "labels", "said"),
+    ("texts", "labels", "message"),
     [
         (TEXTS, ["a"] * 20, "at least two classes.*'a'"),
         ([], [], "have 0"),
@@ -34,20 +34,20 @@ def test_labels_of_any_kind_become_classes() -> None:
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(
-    texts: list[str], labels: list[str], said: str
+    texts: list[str], labels: list[str], message: str
 ) -> None:
-    with pytest.raises(CorpusError, match=said):
+    with pytest.raises(CorpusError, match=message):
         LabelledTexts.of(texts, labels)
 
 
 def test_a_split_divides_each_class_alike(rng: MakeRng) -> None:
-    found = LabelledTexts.of([f"t{i}" for i in range(100)], [0] * 80 + [1] * 20)
-    train, test = found.split(0.25, rng())
+    result = LabelledTexts.of([f"t{i}" for i in range(100)], [0] * 80 + [1] * 20)
+    train, test = result.split(0.25, rng())
     assert (len(train), len(test)) == (75, 25)
     assert np.bincount(test.labels).tolist() == [20, 5]
     assert set(train.texts).isdisjoint(test.texts)
-    assert found.split(0.25, rng())[0].texts == train.texts
+    assert result.split(0.25, rng())[0].texts == train.texts
     with pytest.raises(CorpusError, match="above 0 and below 1"):
-        found.split(float("nan"), rng())
+        result.split(float("nan"), rng())
     with pytest.raises(CorpusError, match="at least"):
-        found.part(range(70, 90)).split(0.9, rng())
+        result.part(range(70, 90)).split(0.9, rng())

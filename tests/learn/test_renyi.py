@@ -24,9 +24,9 @@ def plainly(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> flo
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_divergence_is_its_definition(rng: MakeRng, order: float) -> None:
     laws = rng().dirichlet(np.ones(4), size=(2, 6))
-    found = renyi_divergence(laws[0], laws[1], order)
-    assert found == pytest.approx([plainly(p, q, order) for p, q in zip(*laws, strict=True)])
-    assert (found > 0).all()
+    result = renyi_divergence(laws[0], laws[1], order)
+    assert result == pytest.approx([plainly(p, q, order) for p, q in zip(*laws, strict=True)])
+    assert (result > 0).all()
 
 
 def test_orders_join_and_grow(rng: MakeRng) -> None:
@@ -38,12 +38,12 @@ def test_orders_join_and_grow(rng: MakeRng) -> None:
 
 
 def test_outputs_that_only_one_law_has() -> None:
-    one, both = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    certain, both = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     for order in (1, 2, math.inf):
-        assert math.isinf(renyi_divergence(both, one, order))
-        assert float(renyi_divergence(one, both, order)) == pytest.approx(math.log(2))
-    assert float(renyi_divergence(both, one, 0.5)) == pytest.approx(math.log(2))
-    assert math.isinf(renyi_divergence(one, one[::-1], 0.5))
+        assert math.isinf(renyi_divergence(both, certain, order))
+        assert float(renyi_divergence(certain, both, order)) == pytest.approx(math.log(2))
+    assert float(renyi_divergence(both, certain, 0.5)) == pytest.approx(math.log(2))
+    assert math.isinf(renyi_divergence(certain, certain[::-1], 0.5))
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -78,7 +78,7 @@ def test_almost_surely_is_not_surely(order: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"laws": np.full((2, 2), 0.6)}, "sum to 1"),
         ({"prior": np.array([0.5, 0.6])}, "sum to 1"),
@@ -88,10 +88,10 @@ def test_almost_surely_is_not_surely(order: float) -> None:
     ],
 )
 def test_what_is_no_classifier_is_refused(
-    changed: dict[str, NDArray[np.float64]], said: str
+    changed: dict[str, NDArray[np.float64]], message: str
 ) -> None:
     good = {"laws": np.full((2, 2), 0.5), "distances": 1.0 - np.eye(2), "prior": np.full(2, 0.5)}
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=message):
         FiniteClassifier(**(good | changed))
     for order in (0.0, -1.0, math.nan):
         with pytest.raises(ParameterError, match="order"):

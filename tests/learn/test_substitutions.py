@@ -17,42 +17,42 @@ def words() -> Lexicon:
 
 
 def test_nearest_words_are_those_of_brute_force(words: Lexicon) -> None:
-    found = nearest_words(words, [7, 3, 3, -1, 50], 4)
-    assert found.words.tolist() == [3, 7, 50]
+    substitutes = nearest_words(words, [7, 3, 3, -1, 50], 4)
+    assert substitutes.words.tolist() == [3, 7, 50]
     vectors = words.vectors.astype(np.float64)
-    for word in found.words:
+    for word in substitutes.words:
         gaps = np.linalg.norm(vectors - vectors[word], axis=1)
-        assert found.of(word).tolist() == np.argsort(gaps)[1:5].tolist()
-    assert found.inside.tolist() == [1.0, 1.0, 1.0]
-    assert found.mean_size == 4.0
+        assert substitutes.of(word).tolist() == np.argsort(gaps)[1:5].tolist()
+    assert substitutes.inside.tolist() == [1.0, 1.0, 1.0]
+    assert substitutes.mean_size == 4.0
 
 
 def test_a_list_keeps_what_the_vocabulary_holds(words: Lexicon) -> None:
-    found = listed(words, {"w9": ["w1", "unknown", "w1", "w4"], "other": ["w1"], "w2": []})
-    assert found.words.tolist() == [2, 9]
-    assert found.of(9).tolist() == [1, 4]
-    assert found.of(2).size == found.of(5).size == 0
-    assert found.mean_size == 1.0
+    substitutes = listed(words, {"w9": ["w1", "unknown", "w1", "w4"], "other": ["w1"], "w2": []})
+    assert substitutes.words.tolist() == [2, 9]
+    assert substitutes.of(9).tolist() == [1, 4]
+    assert substitutes.of(2).size == substitutes.of(5).size == 0
+    assert substitutes.mean_size == 1.0
     with pytest.raises(ValueError, match="read-only"):
-        found.choices[0, 0] = 1
+        substitutes.choices[0, 0] = 1
 
 
 def test_likely_words_are_those_of_the_law(words: Lexicon) -> None:
     mechanism = create("tem", words, {})
-    found = likely_words(mechanism, range(60), 3.0, 0.03)
+    substitutes = likely_words(mechanism, range(60), 3.0, 0.03)
     for word in range(60):
         law = mechanism.law(word, [3.0]).dense(60)[0]
         allowed = set(np.flatnonzero(law >= 0.03).tolist()) | {word}
-        assert set(found.of(word).tolist()) == allowed - {word}
-        assert found.inside[word] == pytest.approx(law[sorted(allowed)].sum())
-    assert (found.choices[:, 0] == np.arange(60)).all()
+        assert set(substitutes.of(word).tolist()) == allowed - {word}
+        assert substitutes.inside[word] == pytest.approx(law[sorted(allowed)].sum())
+    assert (substitutes.choices[:, 0] == np.arange(60)).all()
 
 
 def test_tables_hold_a_row_for_every_word(words: Lexicon) -> None:
-    found = nearest_words(words, [3], 2)
-    table = found.table(np.array([1, 3]))
+    substitutes = nearest_words(words, [3], 2)
+    table = substitutes.table(np.array([1, 3]))
     assert table[0].tolist() == [1, 1, 1]
-    assert table[1].tolist() == [3, *found.of(3)]
+    assert table[1].tolist() == [3, *substitutes.of(3)]
     assert listed(words, {}).table(np.array([4])).tolist() == [[4]]
     assert listed(words, {}).mean_size == 0.0
 
@@ -83,8 +83,8 @@ def test_the_first_substitutes_of_nearest_words_are_the_nearest(words: Lexicon) 
 
 def test_all_words_inside_is_a_product_over_the_places(words: Lexicon) -> None:
     mechanism = create("tem", words)
-    found = likely_words(mechanism, [3, 7], 2.0, 0.05)
-    law = {word: found.inside[i] for i, word in enumerate([3, 7])}
+    substitutes = likely_words(mechanism, [3, 7], 2.0, 0.05)
+    law = {word: substitutes.inside[i] for i, word in enumerate([3, 7])}
     text = np.array([3, -1, 7, 3])
-    assert found.all_inside(text) == pytest.approx(law[3] ** 2 * law[7])
+    assert substitutes.all_inside(text) == pytest.approx(law[3] ** 2 * law[7])
     assert nearest_words(words, [3], 2).all_inside(text) == 1.0

@@ -29,31 +29,31 @@ GOOD = [f"text number {i},{'yes' if i % 2 else 'no'}" for i in range(2 * LEAST)]
 def test_it_is_read_with_quotation_marks_and_any_separator(separator: str, end: str) -> None:
     lines = [f"text{separator}label", f'"one{separator} ""two""{end}three"{separator}a', "", "x"]
     lines[3] = f"four{separator}b"
-    found = read_table("﻿".encode() + end.join(lines).encode() + end.encode())
-    assert found.columns == ("text", "label")
-    assert found.rows == ((f'one{separator} "two"{end}three', "a"), ("four", "b"))
+    table = read_table("﻿".encode() + end.join(lines).encode() + end.encode())
+    assert table.columns == ("text", "label")
+    assert table.rows == ((f'one{separator} "two"{end}three', "a"), ("four", "b"))
 
 
 def test_texts_and_labels_are_chosen() -> None:
     extra = ["text number 0,yes", ",yes", "no label here,", "   ,no"]
-    found = chosen([*GOOD, *extra])
-    assert (found.rows, found.incomplete, found.repeated) == (2 * LEAST + 4, 3, 1)
-    assert found.texts.classes == ("no", "yes")
-    assert found.texts.texts[0] == "text number 0"
-    assert found.texts.labels.tolist() == [i % 2 for i in range(2 * LEAST)]
+    texts = chosen([*GOOD, *extra])
+    assert (texts.rows, texts.incomplete, texts.repeated) == (2 * LEAST + 4, 3, 1)
+    assert texts.texts.classes == ("no", "yes")
+    assert texts.texts.texts[0] == "text number 0"
+    assert texts.texts.labels.tolist() == [i % 2 for i in range(2 * LEAST)]
 
 
 def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share() -> None:
     rows = [f"text {i},{'rare' if i < LEAST + 2 else 'common'}" for i in range(400)]
-    found = chosen(rows, most=100).texts
-    counts = np.bincount(found.labels)
+    result = chosen(rows, most=100).texts
+    counts = np.bincount(result.labels)
     assert counts.tolist() == [round(100 * (400 - LEAST - 2) / 400), LEAST]
-    assert chosen(rows, most=100).texts.texts == found.texts
-    assert len(set(found.texts)) == len(found)
+    assert chosen(rows, most=100).texts.texts == result.texts
+    assert len(set(result.texts)) == len(result)
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (b" \n\n", "the file is empty"),
@@ -70,13 +70,13 @@ def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share() -> None:
         (b'text,label\n"' + b"a" * 200_000 + b'",b', "line 2 cannot be read as CSV"),
     ],
 )
-def test_what_is_no_table_is_refused(data: bytes, said: str) -> None:
-    with pytest.raises(CorpusError, match=said):
+def test_what_is_no_table_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
         read_table(data)
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([f"text {i},same" for i in range(30)], r"the labels of the 30 rows have 1 \('same'\)"),
         ([f"text {i},{i}" for i in range(30)], f"more than {MAX_CLASSES} different labels"),
@@ -85,8 +85,8 @@ def test_what_is_no_table_is_refused(data: bytes, said: str) -> None:
         ([",", ","], "have 0"),
     ],
 )
-def test_labels_that_teach_nothing_are_refused(rows: list[str], said: str) -> None:
-    with pytest.raises(CorpusError, match=said):
+def test_labels_that_teach_nothing_are_refused(rows: list[str], message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
         chosen(rows)
 
 

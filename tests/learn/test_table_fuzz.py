@@ -21,10 +21,10 @@ SECONDS = 10.0  # of one core that is shared; measured 0.1 to 0.8
 
 
 def use(data: bytes) -> None:
-    found = read_table(data)
-    assert all(len(row) == len(found.columns) for row in found.rows)
+    table = read_table(data)
+    assert all(len(row) == len(table.columns) for row in table.rows)
     choose: Any = choose_columns
-    choose(found, *found.columns[:2], 20, np.random.default_rng(1))
+    choose(table, *table.columns[:2], 20, np.random.default_rng(1))
 
 
 @repeated(300)

@@ -64,7 +64,7 @@ def test_one_seed_has_one_result_and_leaves_the_global_state_alone() -> None:
     again = fit(second, SETTINGS)
     fit(other, dataclasses.replace(SETTINGS, seed=4))
     assert bits(first) == bits(second) != bits(other)
-    assert [one.loss for one in told.epochs] == [one.loss for one in again.epochs]
+    assert [epoch.loss for epoch in told.epochs] == [epoch.loss for epoch in again.epochs]
     assert torch.equal(before, torch.random.get_rng_state())
     assert told.seconds > 0
 
@@ -90,7 +90,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path, stop: float) -> 
     resumed = Curve()
     again = fit(resumed, SETTINGS, state=path, vocabulary="v", progress=lambda *a: done.append(a))
     assert bits(resumed) == bits(whole)
-    assert [one.held_out for one in again.epochs] == [one.held_out for one in told.epochs]
+    assert [epoch.held_out for epoch in again.epochs] == [epoch.held_out for epoch in told.epochs]
     assert (again.best, again.stopped) == (told.best, told.stopped)
     batches = -(-whole.size // SETTINGS.batch)
     assert done[0] == ("training", int(stop) * batches + 1, SETTINGS.epochs * batches)

@@ -24,7 +24,7 @@ class Script:
         return np.array(self.words[self.used - size : self.used], dtype=dtype)
 
 
-def one(law: Weights) -> Callable[..., Any]:
+def one_word(law: Weights) -> Callable[..., Any]:
     """Rows of a law that does not depend on the input."""
     return lambda entries: [(np.arange(entries.size), law)]
 
@@ -69,5 +69,7 @@ def words_of(x: Fraction, count: int) -> list[int]:
 def drawn(law: Weights, words: list[int]) -> tuple[int, int]:
     script = Script(words)
     return int(
-        draws(Digits(cast("np.random.Generator", script)), np.zeros(1, dtype=np.int64), one(law))[0]
+        draws(
+            Digits(cast("np.random.Generator", script)), np.zeros(1, dtype=np.int64), one_word(law)
+        )[0]
     ), script.used

@@ -12,7 +12,7 @@ from dpcore.noise import inversion
 from dpcore.noise.inversion import Digits, Weights, draws, scaled, units
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
-from tests.noise.scripted import drawn, one, parts, words_of
+from tests.noise.scripted import drawn, one_word, parts, words_of
 
 # Beside ordinary weights: whole units and parts of one, a unit in the last place below 1, a power
 # of two, subnormal floats, and weights that no float64 can hold.
@@ -102,7 +102,7 @@ def test_draws_have_the_law(rng: MakeRng, monkeypatch: pytest.MonkeyPatch, k: in
         monkeypatch.setattr(inversion, "shift", lambda n: k)
     law = weights([0.0, -0.3, -1.7, -2.5, -5.0, -5.0, -800.0])
     size = 20_000 if k is None else 1_500
-    outputs = draws(Digits(rng()), np.zeros(size, dtype=np.int64), one(law)) // 10
+    outputs = draws(Digits(rng()), np.zeros(size, dtype=np.int64), one_word(law)) // 10
     assert_law(outputs, law.values / law.values.sum())
 
 

@@ -135,7 +135,7 @@ def figures(test: AppTest) -> list[dict[str, Any]]:
     return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
 
 
-def said(test: AppTest) -> str:
+def shown_text(test: AppTest) -> str:
     """All that is written on the page, outside tables and figures."""
     assert not test.exception, test.exception
     parts = (

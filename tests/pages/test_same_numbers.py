@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import open_page, said
+from tests.pages.app import open_page, shown_text
 
 EPSILON, WORD = 1.0, "doctor"
 
@@ -13,7 +13,7 @@ EPSILON, WORD = 1.0, "doctor"
 def on_rewrite() -> float:
     state = {"text": WORD, "via": "tem", "eps_metric": EPSILON, "metric": ["tem"]}
     test = open_page("rewrite", view="One word: strip and odds", log=[], local=[], **state)
-    (stays,) = re.findall(rf"“{WORD}” stays with probability (\S+?)[,;.]?\s", said(test))
+    (stays,) = re.findall(rf"“{WORD}” stays with probability (\S+?)[,;.]?\s", shown_text(test))
     return float(stays)
 
 

@@ -17,12 +17,12 @@ from tests.mechanisms import lexicons
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.3])
 def test_the_allowed_delta_is_that_of_the_claim_s_own_worst_mechanism(delta: float) -> None:
     # It fails with probability δ; else it tells the truth with probability e^ε/(1 + e^ε).
-    epsilon, at = 1.5, np.linspace(0.0, 3.0, 31)
+    epsilon, epsilons = 1.5, np.linspace(0.0, 3.0, 31)
     truth = (1 - delta) / (1 + math.exp(-epsilon))
     p = np.array([delta, truth, 1 - delta - truth, 0.0])
     q = p[::-1]
-    own = np.array([np.maximum(p - math.exp(x) * q, 0.0).sum() for x in at])
-    assert allowed_delta(epsilon, delta, at) == pytest.approx(own, abs=1e-12)
+    worst = np.array([np.maximum(p - math.exp(x) * q, 0.0).sum() for x in epsilons])
+    assert allowed_delta(epsilon, delta, epsilons) == pytest.approx(worst, abs=1e-12)
 
 
 @pytest.mark.parametrize("key", PROFILED)
@@ -37,8 +37,8 @@ def test_only_a_refuted_claim_is_exceeded(key: str) -> None:
     refuted = verdict(key, words, settings).outcome is Outcome.REFUTED
     above = (table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15).any()
     assert above == refuted
-    said = plots.profile_caption(table)
-    assert ("true curve is above what the claim allows" in said) == refuted
+    message = plots.profile_caption(table)
+    assert ("true curve is above what the claim allows" in message) == refuted
     figure = plots.profile_figure(table)
     assert figure.data[0].name == "the claim allows at most"
     assert (figure.layout.yaxis.type == "log") == (table["claimed_delta"].iloc[0] > 0)

@@ -35,31 +35,40 @@ SETTINGS = AuditSettings(words=4, draws=2000)
 
 @pytest.fixture(scope="module")
 def table() -> dict[str, Verdict]:
-    return {one.key: one for one in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
+    return {entry.key: entry for entry in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
 
 
 def test_every_claim_has_its_known_outcome(table: dict[str, Verdict]) -> None:
     assert list(table) == list(CLAIMS)
-    assert {key for key, one in table.items() if one.outcome is Outcome.REFUTED} == REFUTED
-    conditional = {key for key, one in table.items() if one.outcome is Outcome.CONDITIONAL}
+    assert {key for key, verdict in table.items() if verdict.outcome is Outcome.REFUTED} == REFUTED
+    conditional = {key for key, verdict in table.items() if verdict.outcome is Outcome.CONDITIONAL}
     assert conditional == {"huang-theorem-4"}
-    others = {one.outcome for key, one in table.items() if key not in REFUTED | conditional}
+    others = {verdict.outcome for key, verdict in table.items() if key not in REFUTED | conditional}
     assert others <= {Outcome.PROVED, Outcome.CHECKED}
 
 
 def test_every_verdict_says_what_a_reader_needs(table: dict[str, Verdict]) -> None:
     shorts = {kind.short for kind in MECHANISMS.values()}
-    for one in table.values():
-        assert all((one.title, one.claim, one.source, one.computed, one.numbers, one.repair))
-        assert one.outcome is not Outcome.REFUTED or one.failing_step
-        assert one.mechanism in {"", *shorts}
-        words = shlex.split(one.command)
-        assert words[:6] == ["python", "-m", "dpcore", "audit", "--claim", one.key]
+    for entry in table.values():
+        assert all(
+            (
+                entry.title,
+                entry.claim,
+                entry.source,
+                entry.computed,
+                entry.numbers,
+                entry.repair,
+            )
+        )
+        assert entry.outcome is not Outcome.REFUTED or entry.failing_step
+        assert entry.mechanism in {"", *shorts}
+        words = shlex.split(entry.command)
+        assert words[:6] == ["python", "-m", "dpcore", "audit", "--claim", entry.key]
         assert words[-2:] == ["--lexicon", "PATH-OF-THE-LEXICON"]  # it has no name here
 
 
 @pytest.mark.parametrize(
-    ("edge", "outcome", "said", "impossible"),
+    ("edge", "outcome", "message", "impossible"),
     [
         (1.01, Outcome.REFUTED, "The crafted vocabulary contradicts the claim; these", True),
         (4.0, Outcome.REFUTED, "The crafted vocabulary contradicts the claim; these", False),
@@ -67,23 +76,23 @@ def test_every_verdict_says_what_a_reader_needs(table: dict[str, Verdict]) -> No
     ],
 )
 def test_what_is_said_of_theorem_1_is_true_at_this_epsilon(
-    edge: float, outcome: Outcome, said: str, impossible: bool
+    edge: float, outcome: Outcome, message: str, impossible: bool
 ) -> None:
     words = lexicons.cloud(2_000, 6)
-    found = verdict("xu-theorem-1", words, dataclasses.replace(SETTINGS, edge=edge))
-    assert found.outcome is outcome
-    assert said in found.computed
-    assert ("cannot hold for all n words" in found.failing_step) == impossible
-    assert (float(found.numbers["n·exp(−e^(2Δ/b))"]) > 1) == impossible
+    judgement = verdict("xu-theorem-1", words, dataclasses.replace(SETTINGS, edge=edge))
+    assert judgement.outcome is outcome
+    assert message in judgement.computed
+    assert ("cannot hold for all n words" in judgement.failing_step) == impossible
+    assert (float(judgement.numbers["n·exp(−e^(2Δ/b))"]) > 1) == impossible
 
 
 def test_a_file_keeps_them(table: dict[str, Verdict]) -> None:
-    for one in table.values():
-        assert kept_and_read(one) == one
+    for entry in table.values():
+        assert kept_and_read(entry) == entry
 
 
-def kept_and_read(one: Verdict) -> Verdict:
-    return Verdict.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False)))
+def kept_and_read(first: Verdict) -> Verdict:
+    return Verdict.from_dict(json.loads(json.dumps(first.to_dict(), allow_nan=False)))
 
 
 def test_a_verdict_must_be_able_to_say_why() -> None:
@@ -147,9 +156,9 @@ def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(
     from dpcore.mechanisms.additive.vickrey import Vickrey
 
     monkeypatch.setattr(Vickrey, "sample", lambda self, rng, words, epsilon: words)
-    found = verdict("vickrey", lexicons.cloud(50, 6), SETTINGS)
-    assert (found.outcome, found.law) == (Outcome.DISAGREES, Outcome.PROVED)
-    assert found.sampler.failed == ("outputs of two near words",)
+    judgement = verdict("vickrey", lexicons.cloud(50, 6), SETTINGS)
+    assert (judgement.outcome, judgement.law) == (Outcome.DISAGREES, Outcome.PROVED)
+    assert judgement.sampler.failed == ("outputs of two near words",)
 
 
 def test_a_projection_whose_stretch_is_not_computed_is_conditional(
@@ -158,9 +167,9 @@ def test_a_projection_whose_stretch_is_not_computed_is_conditional(
     from dpcore.papers.feyisetan2020 import claims as claims_noise
 
     monkeypatch.setattr(claims_noise, "MAX_AUDIT_WORDS", 20)
-    found = verdict("random-projection", lexicons.cloud(50, 6), SETTINGS)
-    assert found.outcome is Outcome.CONDITIONAL
-    assert [one.met for one in found.conditions] == [True, False]
+    judgement = verdict("random-projection", lexicons.cloud(50, 6), SETTINGS)
+    assert judgement.outcome is Outcome.CONDITIONAL
+    assert [condition.met for condition in judgement.conditions] == [True, False]
     paper = audit_report(create("random-projection", lexicons.cloud(50, 6), {"form": "paper"}), 1.0)
     assert (paper.outcome, paper.label) == (Outcome.CONDITIONAL, "conditional")
 
@@ -174,9 +183,12 @@ def test_one_evaluation_proves_no_inequality(
 ) -> None:
     """Theorem 4 is of every ε and δ ≤ e^−d, and of a mechanism that is private for d = 1 only."""
     settings = dataclasses.replace(SETTINGS, epsilon=0.2, delta_root=root)
-    found = verdict("huang-theorem-4", lexicons.cloud(20, dimension), settings)
-    assert found.outcome == outcome
-    assert [one.met for one in found.conditions] == [root < math.exp(-1), dimension == 1]
+    judgement = verdict("huang-theorem-4", lexicons.cloud(20, dimension), settings)
+    assert judgement.outcome == outcome
+    assert [condition.met for condition in judgement.conditions] == [
+        root < math.exp(-1),
+        dimension == 1,
+    ]
 
 
 def test_unknown_claims_and_settings_are_refused() -> None:
@@ -229,11 +241,11 @@ def test_the_crafted_vocabulary_refutes_theorem_1_by_hand() -> None:
     Where y has noise near −2, each of the m words at 1 must have noise above −1: probability 3/4
     each, (3/4)^m in all; P(y|w′) is ordinary, and w and w′ are 2 apart.
     """
-    claimed, found = claims_gumbel.crafted(1.01, 1000)
+    claimed, result = claims_gumbel.crafted(1.01, 1000)
     assert claimed == pytest.approx(1.01 * lowest_epsilon(1002, 1.0))
-    assert found.epsilon > 7 * claimed
+    assert result.epsilon > 7 * claimed
     by_hand = (1000 * math.log(4 / 3)) / 2
-    assert found.epsilon == pytest.approx(by_hand, rel=0.08)
+    assert result.epsilon == pytest.approx(by_hand, rel=0.08)
     # Fewer words, less damage: with 20 of them the claim stands.
     claimed, few = claims_gumbel.crafted(1.01, 20)
     assert few.epsilon < claimed
@@ -268,11 +280,11 @@ def test_theorem_1_on_real_words(data_dir: Path) -> None:
         row[ranking.order] = ranking.distances
         rows.append(row)
     b = mechanism.noise_scale(63.2)
-    found = certify(rows[0], rows[1], output, rows[0][other], b, lexicon.extent.diameter)
-    assert found.epsilon > 126.3
+    certificates = certify(rows[0], rows[1], output, rows[0][other], b, lexicon.extent.diameter)
+    assert certificates.epsilon > 126.3
     audit = audit_mechanism(mechanism, 63.2, words=np.array([w, other]))
     assert audit.losses.epsilon_effective == pytest.approx(126.7, abs=0.2)
-    assert audit.losses.epsilon_effective >= found.epsilon - audit.error
+    assert audit.losses.epsilon_effective >= certificates.epsilon - audit.error
 
 
 def test_lemma_1_fails_for_two_candidates(table: dict[str, Verdict]) -> None:
@@ -304,8 +316,8 @@ def test_adept_is_private_at_the_root_of_n_times_epsilon(table: dict[str, Verdic
     numbers: Any = table["adept-published"].numbers
     assert numbers["true epsilon"] == pytest.approx(math.sqrt(32))
     assert numbers["true delta at the claimed epsilon, at least"] > 0.1
-    one = verdict("adept-published", lexicons.cloud(10, 2), AuditSettings(latent=1))
-    assert one.outcome is Outcome.PROVED
+    judgement = verdict("adept-published", lexicons.cloud(10, 2), AuditSettings(latent=1))
+    assert judgement.outcome is Outcome.PROVED
     for key in ("adept-a", "adept-b", "adept-c"):
         figures: Any = table[key].numbers
         assert figures["delta at epsilon, at most"] < 1e-8
@@ -315,14 +327,14 @@ def test_adept_is_private_at_the_root_of_n_times_epsilon(table: dict[str, Verdic
 def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(
     table: dict[str, Verdict],
 ) -> None:
-    one = verdict(
+    judgement = verdict(
         "huang-theorem-3", lexicons.line(-1.0, -0.2, 0.5, 1.0), AuditSettings(epsilon=0.2)
     )
-    assert one.outcome is Outcome.PROVED
-    assert not one.failing_step
-    found: Any = table["huang-theorem-3"].numbers
-    assert found["true delta of two words' vectors"] > math.exp(found["ln claimed delta"])
-    assert found["true delta of two words' vectors"] <= found["true delta"]
+    assert judgement.outcome is Outcome.PROVED
+    assert not judgement.failing_step
+    result: Any = table["huang-theorem-3"].numbers
+    assert result["true delta of two words' vectors"] > math.exp(result["ln claimed delta"])
+    assert result["true delta of two words' vectors"] <= result["true delta"]
 
 
 @pytest.mark.parametrize(
@@ -330,9 +342,9 @@ def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(
 )
 def test_the_classical_gaussian_is_judged_at_its_epsilon(epsilon: float, outcome: str) -> None:
     settings = dataclasses.replace(SETTINGS, epsilon=epsilon, delta=0.01)
-    found = verdict("gaussian-classical", lexicons.cloud(20, 3), settings)
-    assert str(found.outcome) == outcome
-    assert found.conditions[0].met == (outcome == "proved")
+    judgement = verdict("gaussian-classical", lexicons.cloud(20, 3), settings)
+    assert str(judgement.outcome) == outcome
+    assert judgement.conditions[0].met == (outcome == "proved")
     right = verdict("gaussian", lexicons.cloud(20, 3), settings)
     assert float(right.numbers["true delta"]) <= 0.01 * (1 + 1e-9)
 
@@ -351,8 +363,8 @@ def test_pixeldp_by_linear_programming(epsilon: float, delta: float) -> None:
 
 
 def test_the_counterexample_of_the_slides_at_e_1() -> None:
-    found = largest_margin(1.0, 0.05, 2.0)
-    assert found.margin == pytest.approx((math.e - 1) * 0.05, abs=1e-9)
+    result = largest_margin(1.0, 0.05, 2.0)
+    assert result.margin == pytest.approx((math.e - 1) * 0.05, abs=1e-9)
     with pytest.raises(ParameterError, match="delta"):
         largest_margin(1.0, 1.0, 2.0)
 
@@ -360,9 +372,9 @@ def test_the_counterexample_of_the_slides_at_e_1() -> None:
 @pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
 def test_any_epsilon_of_the_page_has_a_verdict(epsilon: float) -> None:
     settings = AuditSettings(epsilon=epsilon, words=2, draws=1000)
-    for one in all_verdicts(lexicons.cloud(50, 6), settings):
-        if one.key not in REFUTED | {"gaussian-classical"}:
-            assert one.outcome is not Outcome.REFUTED
+    for entry in all_verdicts(lexicons.cloud(50, 6), settings):
+        if entry.key not in REFUTED | {"gaussian-classical"}:
+            assert entry.outcome is not Outcome.REFUTED
 
 
 @pytest.mark.parametrize("key", ["truncated-gumbel-repaired", "tem-calibrated"])
@@ -372,16 +384,18 @@ def test_certified_claims_on_the_bundled_lexicon_at_the_ends_of_their_settings(
     key: str, epsilon: float, words: int
 ) -> None:
     """25,000 words, some of them so far apart that their probabilities underflow at ε = 1000."""
-    found = verdict(key, catalogue.load(None), AuditSettings(epsilon=epsilon, words=words))
-    assert found.outcome is (
+    judgement = verdict(key, catalogue.load(None), AuditSettings(epsilon=epsilon, words=words))
+    assert judgement.outcome is (
         Outcome.PROVED if (key, epsilon) == ("tem-calibrated", 1000.0) else Outcome.CHECKED
     )
-    true = next(float(v) for name, v in found.numbers.items() if name.startswith("true epsilon"))
-    assert 0 < true <= float(found.numbers["claimed epsilon"])
-    certified = found.outcome is Outcome.CHECKED
-    assert [condition.met for condition in found.conditions] == [True] * certified
-    moved = found.numbers["claimed epsilon"] != epsilon
-    assert (f"not at {epsilon:.4g}" in found.computed) == moved == (epsilon < 1000)
+    true = next(
+        float(v) for name, v in judgement.numbers.items() if name.startswith("true epsilon")
+    )
+    assert 0 < true <= float(judgement.numbers["claimed epsilon"])
+    certified = judgement.outcome is Outcome.CHECKED
+    assert [condition.met for condition in judgement.conditions] == [True] * certified
+    moved = judgement.numbers["claimed epsilon"] != epsilon
+    assert (f"not at {epsilon:.4g}" in judgement.computed) == moved == (epsilon < 1000)
 
 
 def test_more_words_than_laws_are_held_of_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,6 +403,6 @@ def test_more_words_than_laws_are_held_of_are_not_compared(monkeypatch: pytest.M
     words, asked = lexicons.cloud(50, 6), AuditSettings(words=4)
     assert asked.sample(words) == (4, "")
     assert asked.sample(words, 2)[0] == 7
-    found = verdict("truncated-gumbel-repaired", words, asked)
-    assert "Of the 20 words asked for 7 are compared" in found.computed
-    assert found.settings["words"] == 7
+    judgement = verdict("truncated-gumbel-repaired", words, asked)
+    assert "Of the 20 words asked for 7 are compared" in judgement.computed
+    assert judgement.settings["words"] == 7

@@ -28,11 +28,11 @@ PAPERS = [name for name, study in STUDIES.items() if study.source]
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_figure_is_compared_with_a_reason(name: str) -> None:
     rows = compare(read_recorded(name))
-    said = " ".join(row.figure for row in rows)
+    message = " ".join(row.figure for row in rows)
     wanted = ["Figure 1", "Figure 2"]
     if name.startswith("huang"):
         wanted = ["Figure 2" if "yelp" in name else "Figure 5", "Theorem 3"]
-    assert all(figure in said for figure in wanted)
+    assert all(figure in message for figure in wanted)
     for row in rows:
         fields = dataclasses.asdict(row)
         assert all(text for field, text in fields.items() if field != "difference")
@@ -50,16 +50,16 @@ def test_a_study_without_a_paper_has_nothing_to_compare() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""
-    found = read_recorded(name)
-    halved = found.table.assign(mean=found.table["mean"] / 2, true_delta=0.123)
-    changed = compare(Recorded(found.entry, halved))
-    rows = compare(found)
+    recorded = read_recorded(name)
+    halved = recorded.table.assign(mean=recorded.table["mean"] / 2, true_delta=0.123)
+    changed = compare(Recorded(recorded.entry, halved))
+    rows = compare(recorded)
     fixed = {
         "number of words n", "smallest distance Δ₀", "smallest ε", "clipping norm C",
         "the promise at these ε",
     }  # fmt: skip
     for before, after in zip(rows, changed, strict=True):
-        assert before.said == after.said
+        assert before.in_paper == after.in_paper
         assert (before.ours == after.ours) == (before.quantity in fixed)
 
 
@@ -79,10 +79,10 @@ def test_the_width_of_published_noise() -> None:
 
 
 def test_reading_a_curve() -> None:
-    found = read_recorded("xu2021-figure-1-snli")
-    figures = Figures(found)
+    recorded = read_recorded("xu2021-figure-1-snli")
+    figures = Figures(recorded)
     half = figures.crossing("nw", "madlib", 0.5)
-    rows = found.rows("nw")
+    rows = recorded.rows("nw")
     rows = rows[rows["series"] == "madlib"].sort_values("epsilon")
     below, above = rows[rows["epsilon"] <= half].iloc[-1], rows[rows["epsilon"] > half].iloc[0]
     assert below["mean"] < 0.5 <= above["mean"]
@@ -115,8 +115,8 @@ def test_a_reading_says_its_interval_if_it_has_one() -> None:
 
 
 def test_printed_values_are_drawn_beside_the_measured_ones() -> None:
-    found = read_recorded("huang2024-figure-2-yelp")
-    table = drawing(found, STUDIES[found.entry.name].panels[0]).table
+    recorded = read_recorded("huang2024-figure-2-yelp")
+    table = drawing(recorded, STUDIES[recorded.entry.name].panels[0]).table
     paper = table[table["layer"] == "paper"]
     assert set(paper["curve"]) == {"gaussian-classical", "laplace", "trlaplace"}
     assert len(paper) == 24

@@ -61,24 +61,24 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(
 ) -> None:
     entry, table = record(toy(task), data, work=tmp_path / "work")
     written = write_recorded(entry, table, tmp_path / "out")
-    found = read_recorded("toy", tmp_path / "out")
-    assert found.entry == written
-    assert found.entry.lexicons[0]["words"] == toy_corpus.WORDS
-    assert found.entry.plan == json.loads(json.dumps(toy(task).plan.to_json()))
-    status = {r["label"]: r["variant"] for _, r in found.rows("claimed_loss").iterrows()}
+    recorded = read_recorded("toy", tmp_path / "out")
+    assert recorded.entry == written
+    assert recorded.entry.lexicons[0]["words"] == toy_corpus.WORDS
+    assert recorded.entry.plan == json.loads(json.dumps(toy(task).plan.to_json()))
+    status = {r["label"]: r["variant"] for _, r in recorded.rows("claimed_loss").iterrows()}
     assert status["trlaplace"] == Status.REFUTED
     assert status["tem"] == Status.PROVED
-    assert found.rows("true_delta")["value"].iloc[0] > 0.2
-    true = found.rows("true_epsilon").sort_values("epsilon")
+    assert recorded.rows("true_delta")["value"].iloc[0] > 0.2
+    true = recorded.rows("true_epsilon").sort_values("epsilon")
     assert np.all(true["value"].to_numpy() <= true["epsilon"].to_numpy() * (1 + 1e-9))
-    kept = curves(found.table, "nw")
+    kept = curves(recorded.table, "nw")
     assert set(kept["curve"]) == {"tem", "trlaplace", "laplace"}
     assert kept["trials"].tolist() == [2] * len(kept)
     if "rewriting" in task:
-        assert baseline(found.table, "bleu").trials == 2
+        assert baseline(recorded.table, "bleu").trials == 2
     else:
-        assert baseline(found.table, "accuracy").mean > 0.6
-        assert found.rows("document_auc", label="trlaplace")["value"].tolist() == [1.0]
+        assert baseline(recorded.table, "accuracy").mean > 0.6
+        assert recorded.rows("document_auc", label="trlaplace")["value"].tolist() == [1.0]
 
 
 def test_a_run_that_was_stopped_goes_on(
@@ -101,12 +101,12 @@ def test_the_command_line(
     assert main(run) == 0
     assert "toy.parquet" in capsys.readouterr().out
     assert read_recorded("toy", tmp_path / "out" / "experiments").entry.title == "A toy"
-    for wrong, said in (
+    for wrong, message in (
         (["study", "run", "toy", "--data", str(data), "--words", "3"], "leave out --words"),
         (["study", "run", "no such", "--data", str(data)], "no study 'no such'; there are: xu2021"),
     ):
         assert main([*wrong, "--out", str(tmp_path / "out")]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_every_experiment_says_what_it_reads() -> None:

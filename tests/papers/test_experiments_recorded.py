@@ -44,8 +44,8 @@ def test_every_experiment_is_recorded_and_nothing_else_lies_there() -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_recorded_experiment_is_what_its_definition_says(name: str) -> None:
-    experiment, found = EXPERIMENTS[name], read_recorded(name)
-    entry, table = found.entry, found.table
+    experiment, result = EXPERIMENTS[name], read_recorded(name)
+    entry, table = result.entry, result.table
     assert (entry.title, entry.source, entry.sizes) == (
         experiment.title, experiment.source, experiment.sizes,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_recorded_experiment_is_what_its_definition_says(name: str) -> None:
     assert entry.plan | {"task": experiment.plan.task} == defined
     assert _version(entry.version) <= _version(__version__)
     assert name in entry.command
-    assert {one["name"] for one in entry.lexicons} == set(experiment.plan.lexicons) - {""}
+    assert {lexicon["name"] for lexicon in entry.lexicons} == set(experiment.plan.lexicons) - {""}
     assert set(table["seed"]) == set(experiment.plan.seeds)
     for arm in experiment.plan.arms:
         rows = table[table["label"] == arm.name]
@@ -89,10 +89,10 @@ def test_every_figure_is_compared_with_a_reason(name: str) -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""
-    found = read_recorded(name)
-    shifted = found.table.assign(value=0.2 + 0.1 * found.table["value"])
-    before = compare(found)
-    after = compare(Recorded(found.entry, shifted))
+    recorded = read_recorded(name)
+    shifted = recorded.table.assign(value=0.2 + 0.1 * recorded.table["value"])
+    before = compare(recorded)
+    after = compare(Recorded(recorded.entry, shifted))
     for first, second in zip(before, after, strict=True):
         assert first.ours != second.ours
         assert (first.paper, first.figure) == (second.paper, second.figure)
@@ -100,20 +100,20 @@ def test_our_side_follows_the_record(name: str) -> None:
 
 def test_examples_are_of_our_own_texts_alone() -> None:
     """Texts of a real corpus are not to be passed on."""
-    found = read_recorded("teaching-corpus").examples
-    assert set(found["original"]) <= set(teaching_corpus().texts)
-    assert (found["private"] != found["original"]).mean() > 0.9  # a few lose no word at a large ε
-    assert (found["true"] != found["guessed"]).all()
-    assert set(found["learner"]) == set(dict(TEACHING.plan.options)["learners"])
-    assert set(found["seed"]) == {0}
+    result = read_recorded("teaching-corpus").examples
+    assert set(result["original"]) <= set(teaching_corpus().texts)
+    assert (result["private"] != result["original"]).mean() > 0.9  # a few lose no word at a large ε
+    assert (result["true"] != result["guessed"]).all()
+    assert set(result["learner"]) == set(dict(TEACHING.plan.options)["learners"])
+    assert set(result["seed"]) == {0}
     for name in EXPERIMENTS:
         assert name == "teaching-corpus" or read_recorded(name).examples is None
 
 
 def test_an_experiment_without_a_paper_has_nothing_to_compare() -> None:
-    found = read_recorded(PAPERS[0])
-    entry = dataclasses.replace(found.entry, name="toy")
-    assert compare(Recorded(entry, found.table)) == ()
+    recorded = read_recorded(PAPERS[0])
+    entry = dataclasses.replace(recorded.entry, name="toy")
+    assert compare(Recorded(entry, recorded.table)) == ()
 
 
 def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:
@@ -122,9 +122,9 @@ def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:
     where = {"learner": "tf-idf", "tested_on": "clean"}
     clean = baseline(table, "accuracy", **where)
     assert clean.low > baseline(table, "majority").mean + 0.1
-    found: Any = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
-    assert found.loc[("tem", 4.0), "low"] > found.loc[("madlib", 4.0), "high"]
-    assert found.loc[("madlib", 2.0), "high"] < clean.low
+    result: Any = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
+    assert result.loc[("tem", 4.0), "low"] > result.loc[("madlib", 4.0), "high"]
+    assert result.loc[("madlib", 2.0), "high"] < clean.low
     true = table[table["quantity"] == "true_epsilon"]
     assert np.all(true["value"] <= true["epsilon"])
     assert np.all(table.loc[table["quantity"] == "document_auc", "value"] > 0.999)
@@ -136,13 +136,13 @@ def test_a_recorded_cell_comes_out_again(data_dir: Path) -> None:
     Another version may read other words out of the texts, and so draw other noise. Then shares of
     the words differ by a few standard errors of two such draws, 6 here: a false alarm of 1e-8.
     """
-    found = read_recorded("huang2024-tables-yelp")
+    tables = read_recorded("huang2024-tables-yelp")
     lexicon = load_vocabulary("yelp", data_dir).lexicon
-    fingerprints = {one["name"]: one["fingerprint"] for one in found.entry.lexicons}
-    same = found.entry.version == __version__
+    fingerprints = {lexicon["name"]: lexicon["fingerprint"] for lexicon in tables.entry.lexicons}
+    same = tables.entry.version == __version__
     assert lexicon.fingerprint == fingerprints["yelp"] or not same
     file = "yelp_sentences.parquet"
-    count = dict(found.entry.plan["options"])["rewritten"]
+    count = dict(tables.entry.plan["options"])["rewritten"]
     texts = plain_rows(data_dir / file, "test", count, generator(1, "sentences", file))
     rows = rewriting(texts, lexicon, create("madlib", lexicon), (10.0, 20.0), 1)
     again = {(row["quantity"], row["epsilon"]): row["value"] for row in rows}
@@ -151,17 +151,17 @@ def test_a_recorded_cell_comes_out_again(data_dir: Path) -> None:
     slack = 0.005 if same else 6.0 * math.sqrt(2 * 0.25 / words)
     assert slack < 0.11  # from one ε to the other they differ by more
     for quantity in ("nw", "rouge1", "matching"):
-        recorded = found.rows(quantity, **where).set_index("epsilon")["value"]
+        recorded = tables.rows(quantity, **where).set_index("epsilon")["value"]
         for epsilon in (10.0, 20.0):
             assert again[quantity, epsilon] == pytest.approx(recorded[epsilon], abs=slack)
 
 
 def test_the_conclusions_drawn_from_yelp_hold_in_the_record() -> None:
     table = read_recorded("huang2024-tables-yelp").table
-    found = curves(table, "rouge1_recall", lexicon="yelp")
+    points = curves(table, "rouge1_recall", lexicon="yelp")
     half = 0.5 * baseline(table, "rouge1_recall", lexicon="yelp").mean
-    local = found[~found["mechanism"].isin(["madlib", "mahalanobis", "random-projection"])]
+    local = points[~points["mechanism"].isin(["madlib", "mahalanobis", "random-projection"])]
     assert (local.loc[local["epsilon"] <= 200, "mean"] < half).all()
-    assert found.loc[found["mechanism"] == "trlaplace", "mean"].max() < 0.05
+    assert points.loc[points["mechanism"] == "trlaplace", "mean"].max() < 0.05
     refuted = table[(table["quantity"] == "claimed_loss") & (table["label"] == "trlaplace")]
     assert set(refuted["variant"]) == {"refuted"}

@@ -31,7 +31,7 @@ def test_every_answer_can_be_guessed(tasks: dict[str, Exercise]) -> None:
     for key, task in tasks.items():
         assert task.key == key
         assert task.question.endswith("?")
-        assert task.found.endswith(".")
+        assert task.truth.endswith(".")
         assert task.right(task.answer)
         if task.options:
             assert len(set(task.options)) == len(task.options)
@@ -69,10 +69,10 @@ def test_draw(tasks: dict[str, Exercise]) -> None:
     stays = float((madlib.sample(generator(3), words, lesson.DRAW_EPSILON) == words).mean())
     word = named(lexicon, [lesson.DRAW_WORD])
     much: dict[str, Any] = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
-    found = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
+    measured = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
     answer = tasks["draw"].answer / 100
     error = math.hypot(
-        float(found.figures.nw_error[0, 0]), math.sqrt(answer * (1 - answer) / draws)
+        float(measured.figures.nw_error[0, 0]), math.sqrt(answer * (1 - answer) / draws)
     )
     assert abs(stays - answer) < stats.norm.isf(FALSE_ALARM / 2) * error
     assert error < 0.015
@@ -94,9 +94,9 @@ def test_crowd(tasks: dict[str, Exercise]) -> None:
     stays = (out == words).reshape(2, draws).mean(axis=1)
     assert int(np.argmax(stays)) == tasks["crowd"].answer
     assert abs(stays[0] - stays[1]) > 0.1  # beyond doubt: seven standard errors
-    lonely, dense = (int(said) for said in re.findall(r"(\d+)%", tasks["crowd"].found))
-    for share, said in zip(stays, (dense, lonely), strict=True):
-        assert abs(100 * share - said) < 7  # five standard errors of the two estimates
+    lonely, dense = (int(share) for share in re.findall(r"(\d+)%", tasks["crowd"].truth))
+    for share, stay in zip(stays, (dense, lonely), strict=True):
+        assert abs(100 * share - stay) < 7  # five standard errors of the two estimates
 
 
 def test_price(tasks: dict[str, Exercise]) -> None:
@@ -116,7 +116,7 @@ def test_price(tasks: dict[str, Exercise]) -> None:
 def test_claim(tasks: dict[str, Exercise]) -> None:
     task = tasks["claim"]
     assert float(task.options[int(task.answer)]) == math.sqrt(lesson.CLAIM_LATENT)
-    assert f"{math.exp(16):,.0f}-fold" in task.found
+    assert f"{math.exp(16):,.0f}-fold" in task.truth
 
 
 def test_proof(tasks: dict[str, Exercise]) -> None:
@@ -125,9 +125,9 @@ def test_proof(tasks: dict[str, Exercise]) -> None:
     from pages.robustness.pictures_work import Bounded, Noise, certified, drawn
 
     assert (Noise().scale, Noise().draws) == (lesson.PROOF_SCALE, lesson.PROOF_DRAWS)
-    found, labels = certified(Noise(), Bounded()), digits().test_labels
-    right = drawn(Noise()).model.places(labels) == found.classes
-    share = float((right & (found.sizes >= lesson.PROOF_SIZE)).mean())
+    result, labels = certified(Noise(), Bounded()), digits().test_labels
+    right = drawn(Noise()).model.places(labels) == result.classes
+    share = float((right & (result.sizes >= lesson.PROOF_SIZE)).mean())
     assert tasks["proof"].answer == pytest.approx(100 * share)
 
 
@@ -138,8 +138,8 @@ def test_choose(tasks: dict[str, Exercise], draws: int) -> None:
     tem = create("tem", lexicon)
     words = np.random.default_rng(8).integers(0, len(lexicon), draws)
     out = tem.sample(generator(9), words, tasks["choose"].answer)
-    found = stats.binomtest(int((out == words).sum()), draws, lesson.GOAL)
-    assert found.pvalue >= FALSE_ALARM
+    result = stats.binomtest(int((out == words).sum()), draws, lesson.GOAL)
+    assert result.pvalue >= FALSE_ALARM
 
 
 def test_an_unknown_exercise_is_refused() -> None:

@@ -44,7 +44,7 @@ def test_a_study_is_sound(study: Study) -> None:
 
 def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_settings() -> None:
     """A mechanism that was added since the study was recorded has no place in the record yet."""
-    (study,) = (one for one in STUDIES.values() if one.plan.lexicons == (BUNDLED,))
+    (study,) = (study for study in STUDIES.values() if study.plan.lexicons == (BUNDLED,))
     measured = [resolve(arm.mechanism).key for arm in study.plan.arms]
     assert len(set(measured)) == len(measured)
     assert set(measured) <= set(MECHANISMS)
@@ -52,7 +52,7 @@ def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_setting
 
 
 def test_mechanisms_are_drawn_with_those_whose_epsilon_means_the_same() -> None:
-    (study,) = (one for one in STUDIES.values() if one.plan.lexicons == (BUNDLED,))
+    (study,) = (study for study in STUDIES.values() if study.plan.lexicons == (BUNDLED,))
     for quantity in ("nw", "sw"):
         drawn = [c for panel in study.panels if panel.quantity == quantity for c in panel.curves]
         assert drawn == [series.name for series in study.plan.arms]
@@ -62,11 +62,11 @@ def test_the_paper_s_epsilons_and_delta_are_those_of_trlaplace() -> None:
     study = study_of("huang2024-figure-2-yelp")
     series = [s for s in study.plan.arms if option(s, "curve") == "trlaplace"]
     assert tuple(e for s in series for e in s.epsilons) == EPSILONS
-    for one, (total, top) in zip(series, TOTALS, strict=True):
-        settings = dict(one.settings)
+    for arm, (total, top) in zip(series, TOTALS, strict=True):
+        settings = dict(arm.settings)
         assert settings["dummy_dimensions"] == total - 300
         assert settings["delta_root"] ** 300 == pytest.approx(0.25**total, rel=1e-9, abs=0)
-        assert one.epsilons[-1] == top
+        assert arm.epsilons[-1] == top
     assert pytest.approx(4.0**-300, rel=1e-12, abs=0) == DELTA
     assert set(figure_nw(study.name, "laplace")) == set(EPSILONS)
     assert figure_nw(study.name, "l2-laplace") == {}

@@ -21,12 +21,12 @@ CHEAP = ("pixeldp-slides", "gaussian", "trlaplace-corrected", "adept-b", "xu-lem
 
 
 def test_all_claims_are_recorded_on_the_bundled_lexicon() -> None:
-    found = read_recorded()
-    assert [one.key for one in found.verdicts] == list(CLAIMS)
-    assert found.fingerprint == load().fingerprint
-    assert found.settings == AuditSettings()
-    assert found.command == "python -m dpcore audit --all"
-    assert found.of("no-such-claim") is None
+    recorded = read_recorded()
+    assert [verdict.key for verdict in recorded.verdicts] == list(CLAIMS)
+    assert recorded.fingerprint == load().fingerprint
+    assert recorded.settings == AuditSettings()
+    assert recorded.command == "python -m dpcore audit --all"
+    assert recorded.of("no-such-claim") is None
 
 
 @pytest.mark.parametrize("key", CHEAP)
@@ -34,21 +34,21 @@ def test_a_verdict_is_the_recorded_one_when_computed_again(key: str) -> None:
     recorded: dict[str, Any] = read_recorded().of(key).to_dict()
     again: dict[str, Any] = verdict(key, load()).to_dict()
     for name in ("settings", "numbers"):
-        kept, found = recorded.pop(name), again.pop(name)
-        assert list(found) == list(kept)
+        kept, result = recorded.pop(name), again.pop(name)
+        assert list(result) == list(kept)
         for figure, value in kept.items():
             close = value if isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-9)
-            assert found[figure] == close, figure
+            assert result[figure] == close, figure
     assert again == recorded
 
 
 def test_a_file_keeps_a_table(tmp_path: Path) -> None:
     words, settings = lexicons.cloud(50, 6), AuditSettings(epsilon=2.0, seed=3)
-    found = [verdict("pixeldp", words, settings), verdict("gaussian", words, settings)]
+    result = [verdict("pixeldp", words, settings), verdict("gaussian", words, settings)]
     place = tmp_path / "verdicts.json"
-    keep(place, words, settings, found)
+    keep(place, words, settings, result)
     read = read_recorded(place)
-    assert list(read.verdicts) == found
+    assert list(read.verdicts) == result
     assert (read.lexicon, read.fingerprint) == (words.name, words.fingerprint)
     assert read.settings == settings
     assert read.command.endswith("--all --at epsilon=2.0 --at seed=3 --lexicon PATH-OF-THE-LEXICON")
@@ -97,34 +97,34 @@ def test_the_settings_beside_a_claim_are_those_of_its_command() -> None:
 
 
 def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost() -> None:
-    found = {one.key: one for one in read_recorded().verdicts}
-    for one in found.values():
-        name, value = headline(one)
-        assert one.numbers[name] == value
+    result = {verdict.key: verdict for verdict in read_recorded().verdicts}
+    for row in result.values():
+        name, value = headline(row)
+        assert row.numbers[name] == value
         assert shown(value)
-    assert headline(found["huang-theorem-3"])[0] == "true delta"
-    assert shown(headline(found["adept-published"])[1]) == "5.657"
+    assert headline(result["huang-theorem-3"])[0] == "true delta"
+    assert shown(headline(result["adept-published"])[1]) == "5.657"
     for key, repairs in REPAIRS.items():
-        assert key in found
+        assert key in result
         for repair in repairs:
-            assert found[repair].outcome != "refuted"
-            assert repair == "pixeldp" or cost(found[repair]) is not None
-    assert cost(found["madlib"]) is None
+            assert result[repair].outcome != "refuted"
+            assert repair == "pixeldp" or cost(result[repair]) is not None
+    assert cost(result["madlib"]) is None
 
 
 def test_only_the_whole_table_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     vectors = small_vectors(tmp_path / "small.vec")
     place = tmp_path / "out.json"
     options = ["--lexicon", str(vectors), "--file", str(place)]
-    code, _, said = run(capsys, "audit", "--claim", "pixeldp", *options)
+    code, _, message = run(capsys, "audit", "--claim", "pixeldp", *options)
     assert code == 2
-    assert "--file belongs to --all" in said
+    assert "--file belongs to --all" in message
     assert not place.exists()
     few = ["--at", "words=4", "--at", "draws=1000"]
     printed = result(capsys, "audit", "--all", *few, *options)
     kept = read_recorded(place)
-    assert [one.to_dict() for one in kept.verdicts] == printed["verdicts"]
+    assert [verdict.to_dict() for verdict in kept.verdicts] == printed["verdicts"]
     wrong = ["--file", str(tmp_path / "small.vec" / "out.json")]
-    code, _, said = run(capsys, "audit", "--all", *few, "--lexicon", str(vectors), *wrong)
+    code, _, message = run(capsys, "audit", "--all", *few, "--lexicon", str(vectors), *wrong)
     assert code == 2
-    assert "cannot write the verdicts" in said
+    assert "cannot write the verdicts" in message

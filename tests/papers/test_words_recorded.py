@@ -37,7 +37,7 @@ def test_every_study_is_recorded_and_nothing_else_lies_there() -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_recorded_study_is_what_its_definition_says(name: str) -> None:
     study, entry = STUDIES[name], ENTRIES[name]
-    found = read_recorded(name)
+    recorded = read_recorded(name)
     assert (entry.title, entry.source, entry.runs) == (
         study.title,
         study.source,
@@ -46,32 +46,32 @@ def test_a_recorded_study_is_what_its_definition_says(name: str) -> None:
     assert entry.words == study.choice.count
     assert _version(entry.version) <= _version(__version__)
     assert set(entry.machine) == {"cores", "python", "numpy", "system", "processor"}
-    assert {one["mechanism"] for one in entry.series} <= set(MECHANISMS)
-    assert [one["name"] for one in entry.series] == [one.name for one in study.plan.arms]
-    for one in study.plan.arms:
-        rows = found.table[found.table["series"] == one.name]
-        assert set(rows["epsilon"]) == set(one.epsilons)
+    assert {series["mechanism"] for series in entry.series} <= set(MECHANISMS)
+    assert [series["name"] for series in entry.series] == [arm.name for arm in study.plan.arms]
+    for arm in study.plan.arms:
+        rows = recorded.table[recorded.table["series"] == arm.name]
+        assert set(rows["epsilon"]) == set(arm.epsilons)
     for panel in study.panels:
-        table = drawing(found, panel).table
+        table = drawing(recorded, panel).table
         assert set(table["curve"]) == set(panel.curves)
         assert not table["nw" if panel.quantity == TRADE else "mean"].isna().any()
     assert any(entry.vocabulary["fingerprint"][:16] in line for line in provenance(entry))
 
 
 def test_the_gap_of_the_published_condition_is_recorded_as_undefined() -> None:
-    found = read_recorded("xu2021-figure-1-snli")
-    rows = found.table[found.table["status"] == "undefined"]
-    low = 2.0 * (1.0 + np.log(7446)) / found.entry.vocabulary["separation"]
+    recorded = read_recorded("xu2021-figure-1-snli")
+    rows = recorded.table[recorded.table["status"] == "undefined"]
+    low = 2.0 * (1.0 + np.log(7446)) / recorded.entry.vocabulary["separation"]
     assert (rows["epsilon"] > low).any()  # the paper's own condition holds there
-    assert "not defined at" in undefined_sentence(found)
+    assert "not defined at" in undefined_sentence(recorded)
 
 
 def test_exact_means_on_the_bundled_lexicon_come_out_again() -> None:
-    found = read_recorded("bundled-mechanisms")
+    recorded = read_recorded("bundled-mechanisms")
     counted = load_vocabulary("bundled", None)
-    assert counted.lexicon.fingerprint == found.entry.vocabulary["fingerprint"]
-    chosen = choose_words(STUDIES[found.entry.name], counted, Options(seed=found.entry.seed))
-    rows = found.rows("nw")
+    assert counted.lexicon.fingerprint == recorded.entry.vocabulary["fingerprint"]
+    chosen = choose_words(STUDIES[recorded.entry.name], counted, Options(seed=recorded.entry.seed))
+    rows = recorded.rows("nw")
     rows = rows[rows["series"] == "tem"].iloc[[10, 25]]
     again = measure(create("tem", counted.lexicon), chosen, rows["epsilon"].tolist())
     assert np.allclose(chosen.weights @ again.figures.nw / chosen.weights.sum(), rows["mean"])
@@ -92,14 +92,14 @@ def test_the_vocabulary_of_snli_is_that_of_the_record(snli: CountedLexicon, data
 @pytest.mark.parametrize("kind", ["madlib", "truncated-gumbel"])
 def test_words_measured_again_agree_within_their_errors(snli: CountedLexicon, kind: str) -> None:
     """With other noise: Bernstein's bound on both means of R numbers in [0, 1]."""
-    found = read_recorded("xu2021-figure-1-snli")
-    table = found.table[(found.table["series"] == f"{kind}, words")]
+    recorded = read_recorded("xu2021-figure-1-snli")
+    table = recorded.table[(recorded.table["series"] == f"{kind}, words")]
     table = table[table["quantity"] == "nw"]
     epsilons = sorted(set(table["epsilon"]))[1:4]
     names = list(dict.fromkeys(table["word"]))
     assert len(names) >= 3
     chosen = measured.named(snli.lexicon, names)
-    runs = found.entry.runs
+    runs = recorded.entry.runs
     again = measure(create(kind, snli.lexicon), chosen, epsilons, runs=runs, seed=12345).figures
     before = table.pivot_table(index="word", columns="epsilon", values="mean").loc[names, epsilons]
     errors = table.pivot_table(index="word", columns="epsilon", values="standard_error")

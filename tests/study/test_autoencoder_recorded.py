@@ -14,7 +14,7 @@ from dpcore.study.recorded import read_recorded
 from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import baseline, curves
 
-NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == NETWORK_TASK]
+NAMES = [name for name, experiment in EXPERIMENTS.items() if experiment.plan.task == NETWORK_TASK]
 CLEAN = [name for name in NAMES if "-noise-" not in name]
 
 
@@ -58,19 +58,19 @@ def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing
     clean = baseline(table, "rouge1_recall", **where).mean
     assert clean > 0.97 * whole > 0.7
     assert baseline(table, "rouge1_recall", lexicon=lexicon, learner=LENGTH).mean < 0.15
-    found = curves(table, "rouge1_recall", **where)
-    assert found[found["epsilon"] <= 20]["mean"].max() < 0.12
-    assert found[found["epsilon"] == 1000]["mean"].min() > 0.5
+    points = curves(table, "rouge1_recall", **where)
+    assert points[points["epsilon"] <= 20]["mean"].max() < 0.12
+    assert points[points["epsilon"] == 1000]["mean"].min() > 0.5
 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_the_law_of_trlaplace_gives_words_away(name: str) -> None:
     table = read_recorded(name).table
     words = dict(EXPERIMENTS[name].plan.options)["vocabulary"]
-    found: Any = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
-    found = found.set_index(["curve", "epsilon"])["mean"]
-    assert found["trlaplace", 0.05] > 20 * math.exp(0.05) / words
-    assert found["laplace", 0.05] < found["trlaplace", 0.05] / 4
+    points: Any = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
+    points = points.set_index(["curve", "epsilon"])["mean"]
+    assert points["trlaplace", 0.05] > 20 * math.exp(0.05) / words
+    assert points["laplace", 0.05] < points["trlaplace", 0.05] / 4
     near: Any = curves(table, "nw", lexicon=lexicon_of(name), learner=NEAREST)
     near = near.set_index(["curve", "epsilon"])["mean"]
     for epsilon in EQUAL:  # at equal true privacy Gaussian noise keeps more

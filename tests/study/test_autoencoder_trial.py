@@ -57,13 +57,13 @@ def rows_of(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
 
 
 def value(rows: list[Row], quantity: str, learner: str, epsilon: float | None = None) -> float:
-    found = [
+    result = [
         row["value"]
         for row in rows
         if (row["quantity"], row["learner"], row["epsilon"]) == (quantity, learner, epsilon)
     ]
-    assert len(found) == 1
-    return found[0]
+    assert len(result) == 1
+    return result[0]
 
 
 def test_sentences_are_cut_and_stand_once() -> None:
@@ -121,9 +121,9 @@ def test_one_network_serves_every_arm(
     assert trained == [None]
     assert {row["learner"] for row in rows} == {NETWORK, LENGTH, NEAREST, LIKELIEST, ANY}
     noisy = Arm("laplace", (1.0, 50.0), CLIP, options=(("noise_in_training", True),))
-    found = rows_of(noisy, timed=True)
-    assert [one is None for one in trained] == [True, False, False]
-    assert value(found, "cpu_seconds", NETWORK, 50.0) > 0
+    result = rows_of(noisy, timed=True)
+    assert [network is None for network in trained] == [True, False, False]
+    assert value(result, "cpu_seconds", NETWORK, 50.0) > 0
 
 
 def test_a_sentence_that_is_public_is_not_tested(

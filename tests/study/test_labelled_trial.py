@@ -59,17 +59,17 @@ def test_it_agrees_with_a_trial_of_one_labelling(
     material: Material, parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any
 ) -> None:
     mechanism = create("madlib", lexicon)
-    found = list(labelled_trial(material, mechanism, (1.0, 9.0), 3, Wanted(NAMES)))
+    result = list(labelled_trial(material, mechanism, (1.0, 9.0), 3, Wanted(NAMES)))
     first, second = (Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts)
     plain = [
         row | {"data": "mine"} for row in trial(first, second, mechanism, (1.0, 9.0), NAMES, 3)
     ]
-    mine = values(found, "accuracy", data="mine")
+    mine = values(result, "accuracy", data="mine")
     assert mine == values(plain, "accuracy")
-    kept = {row["epsilon"]: row["value"] for row in found if row["quantity"] == "nw"}
+    kept = {row["epsilon"]: row["value"] for row in result if row["quantity"] == "nw"}
     assert kept == {row["epsilon"]: row["value"] for row in plain if row["quantity"] == "nw"}
     # Classes in another order are the same task.
-    turned = values(found, "accuracy", data="turned")
+    turned = values(result, "accuracy", data="turned")
     for (epsilon, _, learner, where), share in mine.items():
         assert turned[epsilon, "turned", learner, where] == pytest.approx(share, abs=0.02)
 
@@ -77,13 +77,13 @@ def test_it_agrees_with_a_trial_of_one_labelling(
 def test_the_baseline_is_the_plain_one(
     material: Material, parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any
 ) -> None:
-    found = list(labelled_trial(material, None, (), 3, Wanted(NAMES, compared=5)))
+    result = list(labelled_trial(material, None, (), 3, Wanted(NAMES, compared=5)))
     first, second = (Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts)
     plain = [row | {"data": "mine"} for row in baseline(first, second, lexicon, NAMES, 3)]
     for quantity in ("accuracy", "majority"):
-        assert values(found, quantity, data="mine") == values(plain, quantity)
-    assert {row["quantity"] for row in found} >= {"rouge1", "bleu", "matching", "nw"}
-    assert all(row["epsilon"] is None and set(row) <= set(COLUMNS) for row in found)
+        assert values(result, quantity, data="mine") == values(plain, quantity)
+    assert {row["quantity"] for row in result} >= {"rouge1", "bleu", "matching", "nw"}
+    assert all(row["epsilon"] is None and set(row) <= set(COLUMNS) for row in result)
 
 
 def test_membership_is_inferred_where_it_is_wanted(material: Material, lexicon: Any) -> None:

@@ -26,12 +26,12 @@ from tests.study import toy_corpus
 @pytest.fixture
 def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabelledTexts]:
     """120 texts of made-up words, and their lexicon in place of any of the catalogue."""
-    found = pd.read_parquet(toy_corpus.write(tmp_path / "toy.parquet"))
-    found = found[found["split"] == "train"]
+    result = pd.read_parquet(toy_corpus.write(tmp_path / "toy.parquet"))
+    result = result[result["split"] == "train"]
     live._lexicon.cache_clear()
     live._mechanism.cache_clear()
     monkeypatch.setattr("dpcore.lexicon.catalogue.load", lambda *_, **__: toy_corpus.lexicon())
-    yield LabelledTexts.of(found["text"].tolist(), found["label"].tolist())
+    yield LabelledTexts.of(result["text"].tolist(), result["label"].tolist())
     live._lexicon.cache_clear()
     live._mechanism.cache_clear()
 
@@ -61,14 +61,14 @@ def test_a_job_gives_rows_and_of_the_first_trial_examples(texts: LabelledTexts) 
     assert losses["laplace", 1.0] == (1.0, "proved", 0)
     assert losses["madlib", 0.5][0] == pytest.approx(0.5 * toy_corpus.lexicon().extent.diameter)
     assert [bool(result["examples"]) for result in results] == [False, True, True] + [False] * 3
-    for one in results[1]["examples"]:
-        assert one["original"] in texts.texts
-        assert one["true"] != one["guessed"]
-        assert "unheard" not in one["private"]  # a word outside the vocabulary
+    for message in results[1]["examples"]:
+        assert message["original"] in texts.texts
+        assert message["true"] != message["guessed"]
+        assert "unheard" not in message["private"]  # a word outside the vocabulary
     told: list[Any] = []
     assert perform(jobs[1], told.append) == results[1]
-    assert {one["stage"] for one in told} == {WORDS, VALUES}
-    assert all(0 <= one["done"] <= one["total"] for one in told)
+    assert {message["stage"] for message in told} == {WORDS, VALUES}
+    assert all(0 <= message["done"] <= message["total"] for message in told)
 
 
 def test_membership_is_left_out_on_demand(texts: LabelledTexts) -> None:
@@ -77,22 +77,22 @@ def test_membership_is_left_out_on_demand(texts: LabelledTexts) -> None:
 
 
 def test_too_much_or_nothing_is_refused(texts: LabelledTexts) -> None:
-    for arms, more, said in (
+    for arms, more, message in (
         ((), {}, "at least one mechanism"),
         (ARMS, {"seeds": LIVE_SEEDS + 1}, f"1 to {LIVE_SEEDS} trials"),
         ((Arm("tem", tuple(range(1, LIVE_EPSILONS + 2))),), {}, f"at most {LIVE_EPSILONS} values"),
         (ARMS, {"learner": "oracle"}, "no classifier 'oracle'"),
     ):
-        with pytest.raises(ParameterError, match=said):
+        with pytest.raises(ParameterError, match=message):
             Live(texts, "colour", arms, **more)
 
 
 def test_texts_of_the_teaching_corpus_take_turns() -> None:
-    found = teaching_texts("topic", 100)
+    result = teaching_texts("topic", 100)
     corpus = teaching_corpus()
-    kinds = [corpus.kind[corpus.texts.index(text)] for text in found.texts]
+    kinds = [corpus.kind[corpus.texts.index(text)] for text in result.texts]
     assert kinds == ["message", "review"] * 50
-    assert len(found.classes) == 6
+    assert len(result.classes) == 6
     assert len(teaching_texts("sentiment")) == len(corpus)
     with pytest.raises(ParameterError, match="the labelling must be one of"):
         teaching_texts("colour")
@@ -116,24 +116,24 @@ def test_the_command_line(
     run += ["--label-column", "kind", "--mechanism", "madlib", "--epsilon", "0.5,50"]
     run += ["--trials", "1", "--texts", "120"]
     assert main([*run, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["texts"], found["classes"], found["trials"]) == (120, ["0", "1"], 1)
-    assert {row["label"] for row in found["rows"]} == {"baseline", "madlib"}
+    parsed = json.loads(capsys.readouterr().out)
+    assert (parsed["texts"], parsed["classes"], parsed["trials"]) == (120, ["0", "1"], 1)
+    assert {row["label"] for row in parsed["rows"]} == {"baseline", "madlib"}
     assert main(run) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + 3
     share = next(
         row["value"]
-        for row in found["rows"]
+        for row in parsed["rows"]
         if row["quantity"] == "accuracy" and row["epsilon"] == 50 and row["tested_on"] == "private"
     )
     assert lines[-1].split()[:3] == ["madlib", "50", f"{share:.3f}"]
-    for wrong, said in (
+    for wrong, message in (
         (["--text-column", "no"], "there is no column 'no'; the columns are: words, kind"),
         (["--texts", "0"], "0 is not in the range 1<=x<=1500"),
         (["--file", "absent.csv"], "absent.csv cannot be read (No such file"),
         (["--epsilon", "tem=3"], "is for a mechanism that is not measured"),
     ):
         assert main([*run, *wrong]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert np.isfinite(share)

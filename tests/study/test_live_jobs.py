@@ -165,9 +165,9 @@ def test_it_moves_within_a_part_and_never_back() -> None:
     shares = []
     for now, stage, done in ((13, WORDS, 100), (14, WORDS, 200), (15, VALUES, 3), (16, VALUES, 6)):
         course.hear(stage, done, 6 if stage == VALUES else 200)
-        share, said = course.progress(float(now))
-        assert said.startswith(f"Part 2 of 6 (madlib, trial 1): {done:,} of ")
-        assert stage in said
+        share, message = course.progress(float(now))
+        assert message.startswith(f"Part 2 of 6 (madlib, trial 1): {done:,} of ")
+        assert stage in message
         shares.append(share)
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] < 1
@@ -180,8 +180,8 @@ def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial() -> None:
     course = Course(PARTS, begun=0.0)
     for end in (1.0, 11.0, 51.0, 52.0):  # 1 s, 10 s, 40 s, and the second baseline
         course.finish_part(end)
-    share, said = course.progress(52.0)
-    assert said.endswith("52 s, about 50 s left")
+    share, message = course.progress(52.0)
+    assert message.endswith("52 s, about 50 s left")
     assert share == pytest.approx(52 / 102)
     course.finish_part(62.0)
     assert course.progress(64.0)[1].endswith("64 s, about 38 s left")

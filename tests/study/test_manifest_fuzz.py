@@ -44,16 +44,16 @@ def test_distorted_manifests_and_damaged_tables_are_refused(field: str, tmp_path
 
     @repeated(120)
     @given(distorted(whole))
-    def check_manifest(found: object) -> None:
-        answered(use, found)
+    def check_manifest(result: object) -> None:
+        answered(use, result)
 
     @repeated(40)
     @given(damaged(table))
     def check_table(data: bytes) -> None:
         (tmp_path / file).write_bytes(data)
-        found = copy.deepcopy(whole)
-        found[field][0]["sha256"] = hashlib.sha256(data).hexdigest()
-        answered(use, found)
+        result = copy.deepcopy(whole)
+        result[field][0]["sha256"] = hashlib.sha256(data).hexdigest()
+        answered(use, result)
 
     check_manifest()
     check_table()

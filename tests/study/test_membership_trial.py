@@ -37,7 +37,7 @@ def quarters() -> dict[str, Prepared]:
     }
 
 
-def found(
+def rows_of(
     quarters: dict[str, Prepared], target: Bags, shadow: Bags, epsilon: float | None
 ) -> dict[Any, Any]:
     lexicon = lexicons.cloud(N, 4)
@@ -50,7 +50,7 @@ SLACK = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
 
 def test_a_model_that_remembers_gives_its_texts_away(quarters: dict[str, Prepared]) -> None:
     clean = quarters["TR1"].bags, quarters["TE2"].bags
-    rows = found(quarters, *clean, None)
+    rows = rows_of(quarters, *clean, None)
     assert rows["accuracy on what it learned", "", "clean", None]["value"] > 0.95
     for variant in (AS_WRITTEN, STRONGER):
         assert rows["auc", variant, "", None]["value"] > 0.5 + SLACK
@@ -68,7 +68,7 @@ def test_a_model_of_other_texts_does_not(quarters: dict[str, Prepared]) -> None:
     target, shadow = (
         quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
     )
-    rows = found(quarters, target, shadow, 1.0)
+    rows = rows_of(quarters, target, shadow, 1.0)
     for variant in (AS_WRITTEN, STRONGER):
         assert abs(rows["auc", variant, "", None]["value"] - 0.5) < SLACK
     assert ("majority", "", "clean", None) not in rows
@@ -104,7 +104,7 @@ def test_what_is_shared_by_all_epsilon_changes_nothing(quarters: dict[str, Prepa
             generator(0, "attack", "tf-idf", AS_WRITTEN),
         )
         scores = attacker.scores((answers(target, "TR1"), answers(target, "TR2")))
-        found = {
+        rows = {
             (r["quantity"], r["variant"]): r["value"] for r in alone.rows(before, after, epsilon)
         }
-        assert found["auc", AS_WRITTEN] == auc(scores)
+        assert rows["auc", AS_WRITTEN] == auc(scores)

@@ -41,43 +41,43 @@ def words(record_tiny: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture(params=KINDS)
-def made(request: pytest.FixtureRequest, words: Any) -> Any:
+def recording(request: pytest.FixtureRequest, words: Any) -> Any:
     return words if request.param == "runs" else (ENTRY, trials())
 
 
 @pytest.fixture
-def folder(tmp_path: Path, made: Any) -> Path:
-    write_recorded(made[0], made[1], tmp_path / "out")
+def folder(tmp_path: Path, recording: Any) -> Path:
+    write_recorded(recording[0], recording[1], tmp_path / "out")
     return tmp_path / "out"
 
 
-def test_what_is_written_is_read(folder: Path, made: Any) -> None:
-    entry, table = made
-    found = read_recorded(entry.name, folder)
-    pd.testing.assert_frame_equal(found.table, table, check_exact=True, check_dtype=False)
-    assert found.entry == dataclasses.replace(
-        entry, file=found.entry.file, sha256=found.entry.sha256
+def test_what_is_written_is_read(folder: Path, recording: Any) -> None:
+    entry, table = recording
+    recorded = read_recorded(entry.name, folder)
+    pd.testing.assert_frame_equal(recorded.table, table, check_exact=True, check_dtype=False)
+    assert recorded.entry == dataclasses.replace(
+        entry, file=recorded.entry.file, sha256=recorded.entry.sha256
     )
-    assert found.entry.of_words == entry.of_words
+    assert recorded.entry.of_words == entry.of_words
     files = sorted(path.name for path in folder.iterdir())
     assert files == [MANIFEST, f"{entry.name}.parquet"]
 
 
 def test_rows_are_those_of_a_quantity_with_these_values(tmp_path: Path, words: Any) -> None:
     write_recorded(ENTRY, trials(), tmp_path / "trials")
-    found = read_recorded("toy", tmp_path / "trials")
-    assert tuple(found.table.columns) == COLUMNS
-    assert found.rows("accuracy", learner="a")["value"].tolist() == [0.7]
-    assert found.rows("accuracy", learner="b").empty
-    assert found.table["epsilon"].isna().tolist() == [False, True]
+    recorded = read_recorded("toy", tmp_path / "trials")
+    assert tuple(recorded.table.columns) == COLUMNS
+    assert recorded.rows("accuracy", learner="a")["value"].tolist() == [0.7]
+    assert recorded.rows("accuracy", learner="b").empty
+    assert recorded.table["epsilon"].isna().tolist() == [False, True]
     write_recorded(words[0], words[1], tmp_path / "words")
     measured = read_recorded("tiny", tmp_path / "words")
     assert set(measured.rows("nw")["word"]) == {""}
     assert set(measured.rows("nw", word="w3")["series"]) == {"madlib, words"}
 
 
-def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, made: Any) -> None:
-    entry, table = made
+def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, recording: Any) -> None:
+    entry, table = recording
     write_recorded(dataclasses.replace(entry, name="another"), table, folder)
     write_recorded(dataclasses.replace(entry, seconds=7.0), table, folder)
     assert [other.name for other in read_manifest(folder)] == ["another", entry.name]
@@ -94,16 +94,16 @@ def test_examples_are_kept_beside_the_numbers(tmp_path: Path) -> None:
     example = {"quantity": EXAMPLE, "epsilon": 1.0, "original": "a", "private": "b"}
     both = tidy([OWN | row("nw", 0.5), OWN | example | {"true": "x", "guessed": "y"}])
     write_recorded(ENTRY, both, tmp_path)
-    found = read_recorded("toy", tmp_path)
-    assert tuple(found.table.columns) == COLUMNS
-    assert found.table["quantity"].tolist() == ["nw"]
-    assert found.examples[[*TEXTS]].to_numpy().tolist() == [["a", "b", "x", "y"]]
+    recorded = read_recorded("toy", tmp_path)
+    assert tuple(recorded.table.columns) == COLUMNS
+    assert recorded.table["quantity"].tolist() == ["nw"]
+    assert recorded.examples[[*TEXTS]].to_numpy().tolist() == [["a", "b", "x", "y"]]
     write_recorded(ENTRY, trials(), tmp_path)
     assert read_recorded("toy", tmp_path).examples is None
 
 
-def test_a_changed_table_is_refused(folder: Path, made: Any) -> None:
-    name = made[0].name
+def test_a_changed_table_is_refused(folder: Path, recording: Any) -> None:
+    name = recording[0].name
     path = folder / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(StudyError, match="damaged: its SHA-256"):
@@ -121,7 +121,7 @@ def _edit(folder: Path, change: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda m, _: m.update(format=2), "format 1"),
         (lambda m, kind: m[kind][0].pop("machine"), "machine"),
@@ -132,14 +132,16 @@ def _edit(folder: Path, change: Callable[..., Any]) -> None:
         (lambda m, kind: m.update({kind: {}}), "lists no results"),
     ],
 )
-def test_a_damaged_manifest_is_refused(folder: Path, change: Callable[..., Any], said: str) -> None:
+def test_a_damaged_manifest_is_refused(
+    folder: Path, change: Callable[..., Any], message: str
+) -> None:
     _edit(folder, change)
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(StudyError, match=message):
         read_manifest(folder)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda entry: entry.pop("plan"), "too many fields"),
         (lambda entry: entry.update(seed=1), "too many fields: seed"),
@@ -147,27 +149,27 @@ def test_a_damaged_manifest_is_refused(folder: Path, change: Callable[..., Any],
     ],
 )
 def test_an_entry_of_an_experiment_has_the_fields_of_one(
-    tmp_path: Path, change: Callable[..., Any], said: str
+    tmp_path: Path, change: Callable[..., Any], message: str
 ) -> None:
     write_recorded(ENTRY, trials(), tmp_path)
     _edit(tmp_path, lambda m, kind: change(m[kind][0]))
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(StudyError, match=message):
         read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda entry: entry.pop("seed"), "seed"),
         (lambda entry: entry.update(seed="0"), "'seed'.*wrong type"),
     ],
 )
 def test_an_entry_of_words_has_the_fields_of_one(
-    tmp_path: Path, words: Any, change: Callable[..., Any], said: str
+    tmp_path: Path, words: Any, change: Callable[..., Any], message: str
 ) -> None:
     write_recorded(words[0], words[1], tmp_path)
     _edit(tmp_path, lambda m, kind: change(m[kind][0]))
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(StudyError, match=message):
         read_manifest(tmp_path)
 
 
@@ -179,13 +181,13 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, folder: Path) -> None:
         read_manifest(folder)
 
 
-def test_an_unknown_study_names_the_recorded_ones(folder: Path, made: Any) -> None:
-    with pytest.raises(StudyError, match=f"recorded are: {made[0].name}"):
+def test_an_unknown_study_names_the_recorded_ones(folder: Path, recording: Any) -> None:
+    with pytest.raises(StudyError, match=f"recorded are: {recording[0].name}"):
         read_recorded("nothing", folder)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda t: t.drop(columns="mean"), "has the columns"),
         (lambda t: t.assign(mean=t["mean"].astype(str)), "wrong type.*mean"),
@@ -197,14 +199,14 @@ def test_an_unknown_study_names_the_recorded_ones(folder: Path, made: Any) -> No
     ],
 )
 def test_a_wrong_table_of_words_is_refused(
-    words: Any, change: Callable[..., Any], said: str
+    words: Any, change: Callable[..., Any], message: str
 ) -> None:
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(StudyError, match=message):
         check_words(change(words[1]), 50)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda t: t.drop(columns="value"), "has the columns"),
         (lambda t: t[:0], "needs rows"),
@@ -214,14 +216,17 @@ def test_a_wrong_table_of_words_is_refused(
         (lambda t: t.assign(value=float("nan")), "share outside"),
     ],
 )
-def test_a_wrong_table_of_trials_is_refused(change: Callable[..., Any], said: str) -> None:
-    with pytest.raises(StudyError, match=said):
+def test_a_wrong_table_of_trials_is_refused(change: Callable[..., Any], message: str) -> None:
+    with pytest.raises(StudyError, match=message):
         check_trials(change(trials()))
 
 
-def test_a_folder_that_is_a_file_cannot_be_written(tmp_path: Path, made: Any) -> None:
+def test_a_folder_that_is_a_file_cannot_be_written(tmp_path: Path, recording: Any) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    for write in (check_writable, lambda folder: write_recorded(made[0], made[1], folder)):
+    for write in (
+        check_writable,
+        lambda folder: write_recorded(recording[0], recording[1], folder),
+    ):
         with pytest.raises(StudyError, match="cannot write results"):
             write(tmp_path / "file")
     check_writable(tmp_path / "new")

@@ -24,29 +24,29 @@ def lexicon() -> Lexicon:
 
 
 def values(rows: Iterable[Row], epsilon: float | None = None) -> dict[str, Any]:
-    return {one["quantity"]: one["value"] for one in rows if one["epsilon"] == epsilon}
+    return {row["quantity"]: row["value"] for row in rows if row["epsilon"] == epsilon}
 
 
 def test_without_noise_all_stays(lexicon: Lexicon) -> None:
-    found = values(rewriting(TEXTS, lexicon, None, (), 0))
-    assert found["nw"] == found["rouge1"] == found["rouge1_recall"] == 1.0
-    assert found["bleu"] == pytest.approx(100.0)
-    assert found["matching"] == pytest.approx(1.0)
-    assert set(found) == set(QUANTITIES) - {"bert_style", "cosine"}
+    shares = values(rewriting(TEXTS, lexicon, None, (), 0))
+    assert shares["nw"] == shares["rouge1"] == shares["rouge1_recall"] == 1.0
+    assert shares["bleu"] == pytest.approx(100.0)
+    assert shares["matching"] == pytest.approx(1.0)
+    assert set(shares) == set(QUANTITIES) - {"bert_style", "cosine"}
 
 
 def test_unknown_words_are_lost_even_without_noise(lexicon: Lexicon) -> None:
-    found = values(rewriting(["w1 w2 secret w4"], lexicon, None, (), 0))
-    assert found["nw"] == 0.75
-    assert found["rouge1_recall"] == 0.75
+    shares = values(rewriting(["w1 w2 secret w4"], lexicon, None, (), 0))
+    assert shares["nw"] == 0.75
+    assert shares["rouge1_recall"] == 0.75
 
 
 def test_more_noise_leaves_less(lexicon: Lexicon) -> None:
-    found = list(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3))
-    low, high = values(found, 0.01), values(found, 1e6)
+    result = list(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3))
+    low, high = values(result, 0.01), values(result, 1e6)
     assert all(low[name] < high[name] for name in low)
     assert high["nw"] == 1.0
-    assert {one["count"] for one in found if one["quantity"] != "nw"} == {20}
+    assert {row["count"] for row in result if row["quantity"] != "nw"} == {20}
     assert (
         values(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3), 0.01)
         == low
@@ -62,9 +62,9 @@ class Letters:
 
 
 def test_an_encoder_adds_its_quantities(lexicon: Lexicon) -> None:
-    found = values(rewriting(TEXTS, lexicon, None, (), 0, cast("Encoder", Letters())))
-    assert found["bert_style"] == pytest.approx(1.0)
-    assert found["cosine"] == pytest.approx(1.0)
+    shares = values(rewriting(TEXTS, lexicon, None, (), 0, cast("Encoder", Letters())))
+    assert shares["bert_style"] == pytest.approx(1.0)
+    assert shares["cosine"] == pytest.approx(1.0)
     letters = cast("Encoder", Letters())
     noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, letters))
     assert values(noisy, 0.01)["cosine"] < 1.0
@@ -73,6 +73,6 @@ def test_an_encoder_adds_its_quantities(lexicon: Lexicon) -> None:
 def test_texts_without_words_are_refused_and_unknown_words_match_nothing(lexicon: Lexicon) -> None:
     with pytest.raises(TextError, match="nothing to compare"):
         list(rewriting(["…", " "], lexicon, None, (), 0))
-    found = values(rewriting(["secret words only"], lexicon, None, (), 0))
-    assert found["nw"] == 0.0
-    assert "matching" not in found
+    shares = values(rewriting(["secret words only"], lexicon, None, (), 0))
+    assert shares["nw"] == 0.0
+    assert "matching" not in shares

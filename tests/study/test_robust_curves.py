@@ -31,7 +31,7 @@ def placed(
 ) -> list[dict[str, float | str | None]]:
     common: dict[str, Any] = {"label": label, "mechanism": label, "lexicon": "l"}
     common |= {"data": "d", "seed": seed}
-    return [one | common | {"epsilon": epsilon} for one in rows]
+    return [row | common | {"epsilon": epsilon} for row in rows]
 
 
 def accuracy(share: float, learner: str, tested_on: str = "clean") -> dict[str, float | str | None]:
@@ -56,33 +56,33 @@ RECORD: Any = record(
 
 
 def test_accuracies_after_an_attack_have_their_intervals() -> None:
-    found = training_curves(RECORD, "madlib", "paper")
-    normal = found[found["curve"] == TRAININGS["normal"]]
+    points = training_curves(RECORD, "madlib", "paper")
+    normal = points[points["curve"] == TRAININGS["normal"]]
     assert normal["x"].tolist() == [1.0, 5.0]
     assert normal["mean"].tolist() == [0.2, 0.5]
     assert normal["low"].tolist() == pytest.approx([0.1, 0.4])
-    assert found[found["curve"] == TRAININGS["ibp"]]["x"].tolist() == [1.0]
-    assert set(found["mechanism"]) == {""}
+    assert points[points["curve"] == TRAININGS["ibp"]]["x"].tolist() == [1.0]
+    assert set(points["mechanism"]) == {""}
 
 
 def test_what_knows_no_mechanism_is_drawn_at_every_epsilon() -> None:
-    found = training_curves(RECORD, "madlib", "clean")
-    assert found[found["curve"] == TRAININGS["augmented"]]["mean"].tolist() == [0.7]
+    points = training_curves(RECORD, "madlib", "clean")
+    assert points[points["curve"] == TRAININGS["augmented"]]["mean"].tolist() == [0.7]
     # Only ε at which something was measured with the mechanism: that of augmented training.
-    assert found[found["curve"] == TRAININGS["normal"]]["x"].tolist() == [5.0]
-    assert found[found["curve"] == TRAININGS["normal"]]["mean"].tolist() == [0.9]
+    assert points[points["curve"] == TRAININGS["normal"]]["x"].tolist() == [5.0]
+    assert points[points["curve"] == TRAININGS["normal"]]["mean"].tolist() == [0.9]
 
 
 def test_large_epsilons_are_read_as_logarithms() -> None:
-    found = training_curves(RECORD, "truncated-gumbel", "paper")
-    assert found["x"].tolist() == pytest.approx([4.0])
+    points = training_curves(RECORD, "truncated-gumbel", "paper")
+    assert points["x"].tolist() == pytest.approx([4.0])
 
 
 def test_a_constant_answer_is_drawn_from_end_to_end() -> None:
-    found = constant_line(RECORD, training_curves(RECORD, "madlib", "paper"))
-    assert found["x"].tolist() == [1.0, 5.0]
-    assert found["mean"].tolist() == [0.55, 0.55]
-    assert set(found["curve"]) == {CONSTANT}
+    result = constant_line(RECORD, training_curves(RECORD, "madlib", "paper"))
+    assert result["x"].tolist() == [1.0, 5.0]
+    assert result["mean"].tolist() == [0.55, 0.55]
+    assert set(result["curve"]) == {CONSTANT}
 
 
 def test_nothing_measured_gives_no_row() -> None:
@@ -92,16 +92,16 @@ def test_nothing_measured_gives_no_row() -> None:
 
 def test_means_over_seeds_and_computed_bounds() -> None:
     rows = [
-        one
+        entry
         for seed, share in enumerate((0.2, 0.4))
-        for one in placed("laplace, d′ = 9", 2.0, row("nw", share), row("nw_bound", share),
+        for entry in placed("laplace, d′ = 9", 2.0, row("nw", share), row("nw_bound", share),
                           seed=seed)
     ]  # fmt: skip
-    made = record(rows)
-    means, bounds = rewriting_curves(made, "nw"), interval_curves(made, "nw_bound")
-    for found in (means, bounds):
-        assert found["curve"].tolist() == ["laplace"]
-        assert found["mean"].tolist() == pytest.approx([0.3])
+    result = record(rows)
+    means, bounds = rewriting_curves(result, "nw"), interval_curves(result, "nw_bound")
+    for curve in (means, bounds):
+        assert curve["curve"].tolist() == ["laplace"]
+        assert curve["mean"].tolist() == pytest.approx([0.3])
     assert means["low"].notna().all()
     assert bounds["low"].isna().all()
 
@@ -110,16 +110,16 @@ def test_a_success_above_what_its_claim_allows_refutes_it_if_every_seed_says_so(
     rows = []
     for seed, low in enumerate((0.3, 0.15)):
         for epsilon, bound in ((1.0, 0.1), (2.0, 0.2)):
-            found = row("bayes", low + 0.05, low=low, high=low + 0.1)
+            result = row("bayes", low + 0.05, low=low, high=low + 0.1)
             claim = row("first_bound", bound, variant="claimed", count=60)
             true = row("first_bound", 0.9, variant="true", count=60)
-            rows += placed("adept", epsilon, found, claim, true, seed=seed)
+            rows += placed("adept", epsilon, result, claim, true, seed=seed)
             rows += placed(
                 "laplace", epsilon, row("bayes", 0.01, low=0.0, high=0.02), claim, seed=seed
             )
-    made = record(rows)
-    assert refuted_at(made, "bayes", "d", "adept") == (1.0,)
-    assert refuted_at(made, "bayes", "d", "laplace") == ()
-    curve = allowed_curve(made, "d")
+    recorded = record(rows)
+    assert refuted_at(recorded, "bayes", "d", "adept") == (1.0,)
+    assert refuted_at(recorded, "bayes", "d", "laplace") == ()
+    curve = allowed_curve(recorded, "d")
     assert curve["x"].tolist() == [1.0, 2.0]
     assert curve["mean"].tolist() == pytest.approx([0.1, 0.2])

@@ -32,54 +32,54 @@ def plan(**changed: Any) -> Plan:
     return Plan(**fields | {"lexicons": ("small",)} | changed)
 
 
-def sources(made: Plan, folder: Path, **files: Any) -> Sources:
-    return gather(made, folder, lexicons={"small": LEXICON}, files=files)
+def sources(toy: Plan, folder: Path, **files: Any) -> Sources:
+    return gather(toy, folder, lexicons={"small": LEXICON}, files=files)
 
 
 def noise(rows: Iterable[Row]) -> list[Row]:
     return [{k: row[k] for k in (*COLUMNS[:6], "noise", "shared")} for row in rows]
 
 
-def left(made: Plan, read: Sources, folder: Path) -> int:
+def left(toy: Plan, read: Sources, folder: Path) -> int:
     """Cells that are still to be done: each gives one row."""
-    return len(made.cells()) - len(collected(made, read, folder))
+    return len(toy.cells()) - len(collected(toy, read, folder))
 
 
 def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path: Path) -> None:
-    made = plan()
-    found = []
+    toy = plan()
+    result = []
     for number, workers in enumerate((1, 2, 3)):
         folder = tmp_path / str(number)
-        read = sources(made, folder)
+        read = sources(toy, folder)
         with executors.of(workers) as pool:
-            done = list(run(made, read, folder, executor=pool))
-        assert sorted(d.cell.label for d in done) == sorted(c.label for c in made.cells())
-        found.append(collected(made, read, folder))
-    assert noise(found[0]) == noise(found[1]) == noise(found[2])
-    assert [row["epsilon"] for row in found[0][:4]] == [1.0, 2.0, 3.0, None]
-    assert {row["threads"] for row in found[2]} == {"1"}
-    assert {row["mapped"] for row in found[2] if row["mechanism"]} == {True}
-    assert len({row["noise"] for row in found[0]}) == len(made.cells())
+            done = list(run(toy, read, folder, executor=pool))
+        assert sorted(d.cell.label for d in done) == sorted(c.label for c in toy.cells())
+        result.append(collected(toy, read, folder))
+    assert noise(result[0]) == noise(result[1]) == noise(result[2])
+    assert [row["epsilon"] for row in result[0][:4]] == [1.0, 2.0, 3.0, None]
+    assert {row["threads"] for row in result[2]} == {"1"}
+    assert {row["mapped"] for row in result[2] if row["mechanism"]} == {True}
+    assert len({row["noise"] for row in result[0]}) == len(toy.cells())
 
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
-    made, said = plan(), []
-    read = sources(made, tmp_path)
-    first = list(islice(run(made, read, tmp_path), 3))
-    assert left(made, read, tmp_path) == len(made.cells()) - 3
-    again = list(run(made, read, tmp_path, progress=lambda *one: said.append(one)))
+    toy, steps = plan(), []
+    read = sources(toy, tmp_path)
+    first = list(islice(run(toy, read, tmp_path), 3))
+    assert left(toy, read, tmp_path) == len(toy.cells()) - 3
+    again = list(run(toy, read, tmp_path, progress=lambda *step: steps.append(step)))
     assert [d.again for d in again] == [True] * 3 + [False] * 5
     assert [d.rows for d in again[:3]] == [d.rows for d in first]
-    assert said[0][1:] == (0, 5)
-    assert said[-1][1:] == (5, 5)
-    assert "3 were done before" in said[-1][0]
+    assert steps[0][1:] == (0, 5)
+    assert steps[-1][1:] == (5, 5)
+    assert "3 were done before" in steps[-1][0]
     more = plan(arms=(*ARMS, Arm("tem", (4.0,), label="more")))
     assert left(more, sources(more, tmp_path), tmp_path) == 2
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
-    made = plan(**SLOWLY)
+    toy = plan(**SLOWLY)
     program = (
         "import json, sys\n"
         "from pathlib import Path\n"
@@ -90,7 +90,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         "with executors.of(2) as pool:\n"
         f"    list(runner.run(plan(**SLOWLY), read, Path({str(folder)!r}), executor=pool))\n"
     )
-    read = sources(made, folder)
+    read = sources(toy, folder)
     sent = json.dumps(read.to_json())
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, text=True
@@ -98,58 +98,58 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     process.stdin.write(sent)
     process.stdin.close()
     end = time.monotonic() + 60
-    while left(made, read, folder) > 5 and time.monotonic() < end:
+    while left(toy, read, folder) > 5 and time.monotonic() < end:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    before = len(made.cells()) - left(made, read, folder)
-    assert 3 <= before < len(made.cells())
+    before = len(toy.cells()) - left(toy, read, folder)
+    assert 3 <= before < len(toy.cells())
     with executors.of(2) as pool:
-        done = list(run(made, read, folder, executor=pool))
+        done = list(run(toy, read, folder, executor=pool))
     assert sum(d.again for d in done) == before
-    undisturbed = list(run(made, read, tmp_path / "whole"))
-    assert noise(collected(made, read, folder)) == noise(r for d in undisturbed for r in d.rows)
+    undisturbed = list(run(toy, read, tmp_path / "whole"))
+    assert noise(collected(toy, read, folder)) == noise(r for d in undisturbed for r in d.rows)
 
 
 def test_a_damaged_cell_is_done_again(tmp_path: Path) -> None:
-    made = plan()
-    read = sources(made, tmp_path)
-    whole = noise(row for done in run(made, read, tmp_path) for row in done.rows)
+    toy = plan()
+    read = sources(toy, tmp_path)
+    whole = noise(row for done in run(toy, read, tmp_path) for row in done.rows)
     for path, text in zip(
         sorted((tmp_path / "cells").iterdir()), ("", "{", "[]", '{"cell": {}}', "\0"), strict=False
     ):
         path.write_text(text, encoding="utf-8")
-    assert left(made, read, tmp_path) == 5
-    assert noise(row for row in collected(made, read, tmp_path)) != whole
-    list(run(made, read, tmp_path))
-    assert noise(collected(made, read, tmp_path)) == whole
+    assert left(toy, read, tmp_path) == 5
+    assert noise(row for row in collected(toy, read, tmp_path)) != whole
+    list(run(toy, read, tmp_path))
+    assert noise(collected(toy, read, tmp_path)) == whole
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path: Path, workers: int) -> None:
-    made = plan(options=(("refuse", "baseline"),), seeds=(0,))
-    read = sources(made, tmp_path)
-    said = "baseline, seed 0: nothing to read here"
-    with executors.of(workers) as pool, pytest.raises(TextError, match=said):
-        list(run(made, read, tmp_path, executor=pool))
-    assert left(made, read, tmp_path) <= 3
+    toy = plan(options=(("refuse", "baseline"),), seeds=(0,))
+    read = sources(toy, tmp_path)
+    message = "baseline, seed 0: nothing to read here"
+    with executors.of(workers) as pool, pytest.raises(TextError, match=message):
+        list(run(toy, read, tmp_path, executor=pool))
+    assert left(toy, read, tmp_path) <= 3
 
 
 def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path: Path) -> None:
     data = tmp_path / "data.txt"
     data.write_text("one", encoding="utf-8")
-    made = plan(data=("a",), seeds=(3,))
-    read = sources(made, tmp_path, a=data)
+    toy = plan(data=("a",), seeds=(3,))
+    read = sources(toy, tmp_path, a=data)
     assert read.file("a") == data.resolve()
     assert Sources.from_json(json.loads(json.dumps(read.to_json()))) == read
     data.write_text("two", encoding="utf-8")
-    changed = sources(made, tmp_path, a=data)
+    changed = sources(toy, tmp_path, a=data)
     data.write_text("three", encoding="utf-8")
     with pytest.raises(StudyError, match="changed since the run began"):
         changed.file("a")
     data.unlink()
     with pytest.raises(StudyError, match="no file for the data a"):
-        sources(made, tmp_path, a=data)
+        sources(toy, tmp_path, a=data)
     place = dict(read.lexicons)["small"]
     other = Sources((("small", type(place)(place.path, "0" * 64)),), ())
     with pytest.raises(LexiconError, match="another one than the run began with"):

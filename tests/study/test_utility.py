@@ -38,10 +38,10 @@ def parts(path: Path, lexicon: Lexicon) -> tuple[Prepared, Prepared]:
 
 
 def test_rows_have_the_columns_and_no_others() -> None:
-    found = row("auc", np.float64(0.5), learner="averaged")
-    assert set(found) <= set(COLUMNS)
-    assert found["value"] == 0.5
-    assert found["low"] is None
+    result = row("auc", np.float64(0.5), learner="averaged")
+    assert set(result) <= set(COLUMNS)
+    assert result["value"] == 0.5
+    assert result["low"] is None
     with pytest.raises(KeyError, match="colour"):
         row("auc", 0.5, colour="red")
 
@@ -49,32 +49,32 @@ def test_rows_have_the_columns_and_no_others() -> None:
 def test_the_baseline_learns_and_guesses(
     parts: tuple[Prepared, Prepared], lexicon: Lexicon
 ) -> None:
-    found = list(baseline(*parts, lexicon, NAMES, 0))
-    values = {(one["quantity"], one["learner"]): one["value"] for one in found}
+    result = list(baseline(*parts, lexicon, NAMES, 0))
+    values = {(row["quantity"], row["learner"]): row["value"] for row in result}
     assert values["majority", ""] == 0.5
     assert all(values["accuracy", name] > 0.8 for name in NAMES)
-    assert all(one["tested_on"] == CLEAN and one["epsilon"] is None for one in found)
+    assert all(row["tested_on"] == CLEAN and row["epsilon"] is None for row in result)
 
 
 def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(
     parts: tuple[Prepared, Prepared], lexicon: Lexicon
 ) -> None:
-    found = list(trial(*parts, create("madlib", lexicon), (1e-6, 1e6), NAMES, 0))
+    result = list(trial(*parts, create("madlib", lexicon), (1e-6, 1e6), NAMES, 0))
     shares = {
-        (one["tested_on"], one["learner"], one["epsilon"]): one["value"]
-        for one in found
-        if one["quantity"] == "accuracy"
+        (row["tested_on"], row["learner"], row["epsilon"]): row["value"]
+        for row in result
+        if row["quantity"] == "accuracy"
     }
-    before = {one["learner"]: one["value"] for one in baseline(*parts, lexicon, NAMES, 0)}
+    before = {row["learner"]: row["value"] for row in baseline(*parts, lexicon, NAMES, 0)}
     for name in NAMES:
         assert shares[CLEAN, name, 1e6] == pytest.approx(before[name], abs=0.1)
         # Private tests without a trace of their words: Hoeffding on a guess.
         slack = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * toy_corpus.TEXTS))
         assert abs(shares[PRIVATE, name, 1e-6] - 0.5) < slack
-    kept = {one["epsilon"]: one["value"] for one in found if one["quantity"] == "nw"}
+    kept = {row["epsilon"]: row["value"] for row in result if row["quantity"] == "nw"}
     assert kept[1e-6] < 0.2
     assert kept[1e6] == 1.0  # the unknown words come last and are cut off
-    assert {one["tested_on"] for one in found} == {CLEAN, PRIVATE, ""}
+    assert {row["tested_on"] for row in result} == {CLEAN, PRIVATE, ""}
 
 
 def test_one_draw_holds_for_a_seed_and_parts_share_it(
@@ -83,7 +83,7 @@ def test_one_draw_holds_for_a_seed_and_parts_share_it(
     mechanism = create("tem", lexicon)
     bags = [part.bags for part in parts]
     first = private(mechanism, bags, (1.0, 3.0), 5)
-    assert [len(one) for one in first] == [2, 2]
+    assert [len(texts) for texts in first] == [2, 2]
     again = private(mechanism, bags, (1.0, 3.0), 5)
     other = private(mechanism, bags, (1.0, 3.0), 6)
     assert np.array_equal(first[1][0].words, again[1][0].words)
@@ -94,10 +94,10 @@ def test_one_draw_holds_for_a_seed_and_parts_share_it(
 def test_a_corpus_is_read_by_split_without_repetitions(
     path: Path, tmp_path: Path, rng: MakeRng
 ) -> None:
-    found = labelled_rows(path, "train", 50, rng())
-    assert len(found) == 50
-    assert all("unheard train" in text for text in found.texts)
-    assert labelled_rows(path, "train", 50, rng()).texts == found.texts
+    result = labelled_rows(path, "train", 50, rng())
+    assert len(result) == 50
+    assert all("unheard train" in text for text in result.texts)
+    assert labelled_rows(path, "train", 50, rng()).texts == result.texts
     assert len(plain_rows(path, "test", 500, rng())) == toy_corpus.TEXTS
     with pytest.raises(StudyError, match="no rows of the split 'dev'"):
         labelled_rows(path, "dev", 50, rng())

@@ -30,7 +30,7 @@ def table() -> pd.DataFrame:
     tested: dict[str, Any] = {"learner": "averaged", "tested_on": "private"}
     proved: dict[str, Any] = {"seeds": (0,), "variant": str(Status.PROVED)}
     refuted: dict[str, Any] = proved | {"variant": str(Status.REFUTED)}
-    found = [
+    result = [
         *rows("madlib", "accuracy", {1.0: 0.5, 9.0: 0.8}, **tested),
         *rows("tem", "accuracy", {1.0: 0.6, 2.0: 0.7}, **tested),
         *rows("gaussian", "accuracy", {5.0: 0.55}, **tested),
@@ -43,22 +43,22 @@ def table() -> pd.DataFrame:
         *rows("gaussian", "claimed_loss", {5.0: 5.0}, **proved),
         *rows("trlaplace", "claimed_loss", {5.0: 5.0}, **refuted),
     ]
-    return pd.DataFrame(found)[list(COLUMNS)]
+    return pd.DataFrame(result)[list(COLUMNS)]
 
 
 ACCURACY = ("accuracy", {"learner": "averaged", "tested_on": "private"})
 
 
 def test_two_quantities_are_joined_at_the_same_epsilon(table: pd.DataFrame) -> None:
-    found = at_equal(table, ("nw", {}), ACCURACY)
-    assert tuple(found.columns) == EQUAL_COLUMNS
-    points = {(r.curve, r.epsilon): (r.x, r.mean) for r in found.itertuples()}
+    result = at_equal(table, ("nw", {}), ACCURACY)
+    assert tuple(result.columns) == EQUAL_COLUMNS
+    points = {(r.curve, r.epsilon): (r.x, r.mean) for r in result.itertuples()}
     assert points == {
         ("madlib", 1.0): pytest.approx((0.105, 0.505)),
         ("madlib", 9.0): pytest.approx((0.905, 0.805)),
         ("tem", 1.0): pytest.approx((0.305, 0.605)),
     }
-    assert found["trials"].tolist() == [2, 2, 2]
+    assert result["trials"].tolist() == [2, 2, 2]
 
 
 def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(
@@ -75,9 +75,9 @@ def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(
 
 
 def test_it_is_said_what_is_unknown_and_what_has_a_delta(table: pd.DataFrame) -> None:
-    said = loss_sentence(table)
-    assert "(the guarantee is refuted): trlaplace." in said
-    assert "Together with a δ: gaussian." in said
+    message = loss_sentence(table)
+    assert "(the guarantee is refuted): trlaplace." in message
+    assert "Together with a δ: gaussian." in message
     without = table[~table["label"].isin(["gaussian", "trlaplace"])]
     assert loss_sentence(without) == ""
 

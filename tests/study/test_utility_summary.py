@@ -16,17 +16,17 @@ from tests.fixtures import MakeRng
 EPSILONS = (1.0, 10.0, 100.0)
 
 
-def made(shift: float = 0.0, seeds: tuple[int, ...] = (0, 1, 2)) -> pd.DataFrame:
+def trials(shift: float = 0.0, seeds: tuple[int, ...] = (0, 1, 2)) -> pd.DataFrame:
     """Loss of 0.3, 0.1 and 0 against a baseline of 0.9, plus ± 0.01 over the seeds."""
     rows = []
     for seed in seeds:
         wobble = 0.01 * (seed - 1)
-        own = {"lexicon": "l", "data": "d", "seed": seed}
-        base = own | {"label": "baseline", "mechanism": ""}
+        fields = {"lexicon": "l", "data": "d", "seed": seed}
+        base = fields | {"label": "baseline", "mechanism": ""}
         rows.append(base | row("accuracy", 0.9, learner="a", tested_on="clean"))
         rows.append(base | row("majority", 0.5, tested_on="clean"))
         for epsilon, loss in zip(EPSILONS, (0.3, 0.1, 0.0), strict=True):
-            arm = own | {"label": "tem", "mechanism": "tem"}
+            arm = fields | {"label": "tem", "mechanism": "tem"}
             value = 0.9 - loss - shift + (wobble if loss else 0.0)
             rows.append(
                 arm | row("accuracy", value, epsilon=epsilon, learner="a", tested_on="clean")
@@ -37,17 +37,17 @@ def made(shift: float = 0.0, seeds: tuple[int, ...] = (0, 1, 2)) -> pd.DataFrame
 
 
 def test_curves_and_baselines_have_means_and_intervals() -> None:
-    found = curves(made(), "accuracy", learner="a", tested_on="clean")
-    assert found["epsilon"].tolist() == list(EPSILONS)
-    assert found["mean"].tolist() == pytest.approx([0.6, 0.8, 0.9])
+    points = curves(trials(), "accuracy", learner="a", tested_on="clean")
+    assert points["epsilon"].tolist() == list(EPSILONS)
+    assert points["mean"].tolist() == pytest.approx([0.6, 0.8, 0.9])
     half = 4.302652729911275 * 0.01 / math.sqrt(3)
-    assert found["high"].iloc[0] - found["mean"].iloc[0] == pytest.approx(half)
-    assert found["trials"].tolist() == [3, 3, 3]
-    assert baseline(made(), "majority").mean == 0.5
+    assert points["high"].iloc[0] - points["mean"].iloc[0] == pytest.approx(half)
+    assert points["trials"].tolist() == [3, 3, 3]
+    assert baseline(trials(), "majority").mean == 0.5
     with pytest.raises(StudyError, match="no baseline of auc"):
-        baseline(made(), "auc")
-    assert np.isnan(curves(made(seeds=(1,)), "accuracy")["low"]).all()
-    assert curves(made(), "auc").empty
+        baseline(trials(), "auc")
+    assert np.isnan(curves(trials(seeds=(1,)), "accuracy")["low"]).all()
+    assert curves(trials(), "auc").empty
 
 
 def test_bands_of_shares_stay_within_0_and_1() -> None:
@@ -55,12 +55,12 @@ def test_bands_of_shares_stay_within_0_and_1() -> None:
         {"label": "tem", "mechanism": "tem", "seed": seed} | row("nw", value, epsilon=1.0)
         for seed, value in enumerate((0.0, 1.0))
     ]
-    found = curves(tidy(rows), "nw").iloc[0]
-    assert (found["low"], found["high"]) == (0.0, 1.0)
+    result = curves(tidy(rows), "nw").iloc[0]
+    assert (result["low"], result["high"]) == (0.0, 1.0)
 
 
 def test_dummy_dimensions_are_one_curve() -> None:
-    table = made()
+    table = trials()
     table.loc[table["epsilon"] == 100.0, "label"] = "tem, d′ = 500"
     assert curves(table, "nw")["curve"].tolist() == ["tem"] * 3
 
@@ -68,53 +68,53 @@ def test_dummy_dimensions_are_one_curve() -> None:
 def test_the_frontier_is_that_of_every_pair(rng: MakeRng) -> None:
     points = pd.DataFrame(rng().random((200, 2)), columns=["private", "useful"])
     points.loc[7, "useful"] = np.nan
-    found = frontier(points, "private", "useful")
-    assert len(found) == 199
-    for _, one in found.iterrows():
+    result = frontier(points, "private", "useful")
+    assert len(result) == 199
+    for _, point in result.iterrows():
         beaten = any(
-            other["private"] <= one["private"]
-            and other["useful"] >= one["useful"]
-            and (other["private"] < one["private"] or other["useful"] > one["useful"])
-            for _, other in found.iterrows()
+            other["private"] <= point["private"]
+            and other["useful"] >= point["useful"]
+            and (other["private"] < point["private"] or other["useful"] > point["useful"])
+            for _, other in result.iterrows()
         )
-        assert one["dominated"] == beaten
+        assert point["dominated"] == beaten
     equal = pd.DataFrame({"private": [0.5, 0.5], "useful": [0.7, 0.7]})
     assert not frontier(equal, "private", "useful")["dominated"].any()
 
 
 def test_two_quantities_side_by_side() -> None:
-    found = joined(made(), ("nw", {}), ("accuracy", {"learner": "a"}))
-    assert found["private"].tolist() == pytest.approx([0.7, 0.9, 1.0])
-    assert found["useful"].tolist() == pytest.approx([0.6, 0.8, 0.9])
+    result = joined(trials(), ("nw", {}), ("accuracy", {"learner": "a"}))
+    assert result["private"].tolist() == pytest.approx([0.7, 0.9, 1.0])
+    assert result["useful"].tolist() == pytest.approx([0.6, 0.8, 0.9])
 
 
 def test_the_smallest_epsilon_by_hand() -> None:
-    found = solve(made(), 0.2, learner="a", tested_on="clean")[0]
+    result = solve(trials(), 0.2, learner="a", tested_on="clean")[0]
     # Loss 0.3 at ε = 1 and 0.1 at ε = 10: 0.2 half way in ln ε.
-    assert found.epsilon == pytest.approx(math.sqrt(10))
+    assert result.epsilon == pytest.approx(math.sqrt(10))
     half = 4.302652729911275 * 0.01 / math.sqrt(3)
-    assert found.high == pytest.approx(10 ** ((0.1 + half) / 0.2))
-    assert found.low == pytest.approx(10 ** ((0.1 - half) / 0.2))
-    assert found.sentence == "tem: ε = 3.16 (interval 2.38 to 4.21)"
+    assert result.high == pytest.approx(10 ** ((0.1 + half) / 0.2))
+    assert result.low == pytest.approx(10 ** ((0.1 - half) / 0.2))
+    assert result.sentence == "tem: ε = 3.16 (interval 2.38 to 4.21)"
 
 
 def test_the_ends_of_what_was_measured_are_said() -> None:
-    always = solve(made(), 0.5, learner="a")[0]
+    always = solve(trials(), 0.5, learner="a")[0]
     assert always.epsilon == 1.0
     assert "or less" in always.sentence
-    never = solve(made(shift=0.2), 0.1, learner="a")[0]
+    never = solve(trials(shift=0.2), 0.1, learner="a")[0]
     assert never.epsilon is None
     assert never.sentence == "tem: not reached up to ε = 100"
 
 
 def test_refusals() -> None:
     with pytest.raises(ParameterError, match="from 0 to 1"):
-        solve(made(), float("nan"))
+        solve(trials(), float("nan"))
     with pytest.raises(StudyError, match="at least two seeds"):
-        solve(made(seeds=(0,)), 0.1)
+        solve(trials(seeds=(0,)), 0.1)
 
 
 def test_mean_roc_of_picked_curves() -> None:
-    found = roc_curves(made(), [("tem", 10.0), ("baseline", None)])
-    assert found["curve"].tolist() == ["tem, ε = 10"]
-    assert found[["at", "mean"]].to_numpy()[0] == pytest.approx([0.1, 0.2])
+    result = roc_curves(trials(), [("tem", 10.0), ("baseline", None)])
+    assert result["curve"].tolist() == ["tem, ε = 10"]
+    assert result[["at", "mean"]].to_numpy()[0] == pytest.approx([0.1, 0.2])

@@ -50,13 +50,13 @@ def folder(tmp_path: Path, lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_most_frequent_words_in_the_order_of_the_vectors(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = load_vocabulary("toy", folder)
-    assert found.lexicon.words == ("the", "dog", "barks", "a")
-    assert found.counts.tolist() == [2, 3, 1, 2]  # a repeated text and the test split count not
-    assert (found.tokens, found.unknown) == (13, 5)
-    assert set(found.data) == {"t.parquet", "v.npy"}
+    result = load_vocabulary("toy", folder)
+    assert result.lexicon.words == ("the", "dog", "barks", "a")
+    assert result.counts.tolist() == [2, 3, 1, 2]  # a repeated text and the test split count not
+    assert (result.tokens, result.unknown) == (13, 5)
+    assert set(result.data) == {"t.parquet", "v.npy"}
     monkeypatch.setattr(vocabularies, "count_words", None)  # the second time it is kept
-    assert load_vocabulary("toy", folder).lexicon.fingerprint == found.lexicon.fingerprint
+    assert load_vocabulary("toy", folder).lexicon.fingerprint == result.lexicon.fingerprint
 
 
 def test_what_is_missing_is_said(folder: Path, tmp_path: Path) -> None:
@@ -77,16 +77,16 @@ def test_the_bundled_lexicon_needs_no_folder() -> None:
 
 def test_random_vectors_have_the_words_and_the_scale() -> None:
     before = lexicons.cloud(1_500, 40)
-    found = random_vectors(before)
-    assert found.words == before.words
-    assert found.fingerprint == random_vectors(before).fingerprint
-    assert found.vectors.shape == before.vectors.shape
-    gaps = np.linalg.norm(found.vectors[:, None, :8] - found.vectors[:1, :8], axis=2)
+    result = random_vectors(before)
+    assert result.words == before.words
+    assert result.fingerprint == random_vectors(before).fingerprint
+    assert result.vectors.shape == before.vectors.shape
+    gaps = np.linalg.norm(result.vectors[:, None, :8] - result.vectors[:1, :8], axis=2)
     assert gaps.max() > 0
-    table = found.neighbours(2)
+    table = result.neighbours(2)
     assert np.median(table.distances[:, 1]) == pytest.approx(4.787, rel=0.01)
     # They know nothing of the words: no correlation beyond chance with the true vectors.
-    inner = np.corrcoef(found.vectors.ravel(), before.vectors.ravel())[0, 1]
+    inner = np.corrcoef(result.vectors.ravel(), before.vectors.ravel())[0, 1]
     assert abs(inner) < 5 / np.sqrt(before.vectors.size)
 
 

@@ -28,11 +28,11 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
 
 @pytest.fixture(scope="module")
 def watched(material: Material) -> Any:
-    found = WrongAnswers(material, "mine", "tf-idf", 0, MOST)
+    result = WrongAnswers(material, "mine", "tf-idf", 0, MOST)
     lexicon = material.training.lexicon
     mechanism, wanted = create("madlib", lexicon), Wanted(("averaged", "tf-idf"))
-    list(labelled_trial(material, mechanism, (1e-6, 1e6), 0, wanted, found))
-    return found.found
+    list(labelled_trial(material, mechanism, (1e-6, 1e6), 0, wanted, result))
+    return result.examples
 
 
 def test_a_clean_classifier_gets_the_examples_right(material: Material, watched: Any) -> None:
@@ -42,24 +42,24 @@ def test_a_clean_classifier_gets_the_examples_right(material: Material, watched:
     clean = train(learner_of("tf-idf"), material.bags[0], labels, vectors, rng)
     answers = clean.predict(material.bags[1])
     classes = material.classes["mine"]
-    for one in watched:
-        place = material.originals.index(one["original"])
-        assert classes[answers[place]] == one["true"] == classes[true[place]]
-        assert one["guessed"] != one["true"]
-        assert one["private"] != one["original"]
-        assert (one["data"], one["learner"]) == ("mine", "tf-idf")
+    for row in watched:
+        place = material.originals.index(row["original"])
+        assert classes[answers[place]] == row["true"] == classes[true[place]]
+        assert row["guessed"] != row["true"]
+        assert row["private"] != row["original"]
+        assert (row["data"], row["learner"]) == ("mine", "tf-idf")
 
 
 def test_they_are_of_one_classifier_and_few(watched: Any) -> None:
-    values = [one["epsilon"] for one in watched]
+    values = [row["epsilon"] for row in watched]
     assert values.count(1e-6) == MOST  # at so much noise many answers are wrong
     assert values.count(1e6) <= MOST
 
 
 def test_a_table_has_the_texts_only_if_there_are_examples(watched: Any) -> None:
-    own = {"label": "madlib", "mechanism": "madlib", "lexicon": "toy", "seed": 0}
-    table = tidy([own | one for one in watched])
+    fields = {"label": "madlib", "mechanism": "madlib", "lexicon": "toy", "seed": 0}
+    table = tidy([fields | row for row in watched])
     assert tuple(table.columns) == COLUMNS + TEXTS
     assert set(table["quantity"]) == {EXAMPLE}
     assert table["value"].isna().all()
-    assert tuple(tidy([own | {"quantity": "nw", "value": 1.0}]).columns) == COLUMNS
+    assert tuple(tidy([fields | {"quantity": "nw", "value": 1.0}]).columns) == COLUMNS

@@ -25,9 +25,9 @@ def write(path: Path) -> Path:
     for split in ("train", "test"):
         for i in range(TEXTS):
             label = i % 2
-            own = rng.random(LENGTH) < 0.7
+            topical = rng.random(LENGTH) < 0.7
             half = rng.integers(WORDS // 2, size=LENGTH) + label * (WORDS // 2)
-            words = np.where(own, half, rng.integers(WORDS, size=LENGTH))
+            words = np.where(topical, half, rng.integers(WORDS, size=LENGTH))
             text = " ".join(f"w{w}" for w in words)
             rows.append((f"{text}, unheard {split}{i}.", label, split))
     pd.DataFrame(rows, columns=["text", "label", "split"]).to_parquet(path)

@@ -59,7 +59,11 @@ def _shown(figures: Figures, quantity: str, curve: str, learner: str) -> list[fl
 
 def _beside(ours: list[float], theirs: list[float]) -> dict[str, str]:
     """Numbers of the paper, ours, and how far they are apart."""
-    return {"said": joined(theirs), "ours": joined(ours), "difference": differences(ours, theirs)}
+    return {
+        "in_paper": joined(theirs),
+        "ours": joined(ours),
+        "difference": differences(ours, theirs),
+    }
 
 
 def _noiseless(figures: Figures) -> Row:

@@ -87,7 +87,7 @@ def _curve(figures: Figures, curve: str) -> Row:
         figure=_figure(figures),
         mechanism=paper.MECHANISMS[curve],
         shown=joined(_SHOWN, "g"),
-        said=joined((printed[epsilon] for epsilon in _SHOWN), ".3f"),
+        in_paper=joined((printed[epsilon] for epsilon in _SHOWN), ".3f"),
         ours=", ".join(probability_text(*nw) for nw in ours),
         difference=differences((nw.mean for nw in ours), (printed[e] for e in _SHOWN)),
         wide=", ".join(wide),

@@ -38,7 +38,7 @@ def _unchanged(yelp: Figures) -> Row:
     return row(
         "unchanged",
         yelp,
-        said="; ".join(f"{QUANTITIES[q]} {paper.noiseless('yelp', q):.3f}" for q in quantities),
+        in_paper="; ".join(f"{QUANTITIES[q]} {paper.noiseless('yelp', q):.3f}" for q in quantities),
         ours="; ".join(f"{QUANTITIES[q]} {yelp.without(q).mean:.3f}" for q in quantities),
         lost=100 * (1 - yelp.without("nw").mean),
         words=yelp.lexicon("yelp")["words"],
@@ -58,7 +58,7 @@ def _quality(yelp: Figures, quantity: str, curve: str) -> Row:
         name=QUANTITIES[quantity],
         mechanism=paper.MECHANISMS[curve],
         shown=joined(_SHOWN, "g"),
-        said=joined(theirs),
+        in_paper=joined(theirs),
         ours=", ".join(str(reading) for reading in ours),
         difference=differences((reading.mean for reading in ours), theirs),
         kept=joined((yelp.mean("nw", curve, epsilon) for epsilon in _SHOWN), ".2g"),
@@ -157,7 +157,9 @@ def _trlaplace(figures: Figures, key: str, kind: str) -> Row:
         figures,
         kind=_KINDS[kind],
         shown=joined(_SHOWN, "g"),
-        said="around 0.865 at every ε" if kind == "-random" else "close to the baseline at every ε",
+        in_paper="around 0.865 at every ε"
+        if kind == "-random"
+        else "close to the baseline at every ε",
         clean=clean,
         private=private,
         kept=chosen.mean("nw", "trlaplace", 20.0),

@@ -106,4 +106,4 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
             answers(*seen)
 
     rows = list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted, watch))
-    return rows + [example for answers in watched for example in answers.found]
+    return rows + [example for answers in watched for example in answers.examples]

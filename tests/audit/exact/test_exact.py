@@ -65,40 +65,40 @@ def test_equal_to_the_definition(
         weights[:, rng(1).random(len(points)) < 0.3] = 0.0
     with np.errstate(divide="ignore"):
         logs = np.log(weights / weights.sum(axis=1, keepdims=True))
-    found = audit_laws(logs, distance, 0.7)
+    audit = audit_laws(logs, distance, 0.7)
     best, delta = plain(logs, distance, 0.7)
-    assert found.epsilon_effective == pytest.approx(best, rel=1e-12)
-    assert found.delta == pytest.approx(delta, rel=1e-9)
-    worst = found.worst
+    assert audit.epsilon_effective == pytest.approx(best, rel=1e-12)
+    assert audit.delta == pytest.approx(delta, rel=1e-9)
+    worst = audit.worst
     assert worst.loss / worst.distance == pytest.approx(best, rel=1e-12)
     assert worst.log_probability == pytest.approx(logs[worst.word, worst.output], rel=1e-15)
-    assert found.delta_pair is not None
-    w, v = found.delta_pair
+    assert audit.delta_pair is not None
+    w, v = audit.delta_pair
     assert hockey_stick(logs[w], logs[v], 0.7 * distance[w, v]) == pytest.approx(delta, rel=1e-9)
 
 
 def test_identity_has_infinite_loss_and_delta_one() -> None:
-    found = audit_laws(canaries.identity(5), None, 3.0)
-    assert found.epsilon_effective == math.inf
-    assert found.delta == pytest.approx(1.0)
-    assert found.worst.other_log_probability == -math.inf
-    assert found.worst.word == found.worst.output
-    assert not found.holds
+    audit = audit_laws(canaries.identity(5), None, 3.0)
+    assert audit.epsilon_effective == math.inf
+    assert audit.delta == pytest.approx(1.0)
+    assert audit.worst.other_log_probability == -math.inf
+    assert audit.worst.word == audit.worst.output
+    assert not audit.holds
 
 
 def test_constant_has_no_loss() -> None:
-    found = audit_laws(canaries.constant(5), None, 0.1)
-    assert (found.epsilon_effective, found.delta, found.worst) == (0.0, 0.0, None)
-    assert found.holds
+    audit = audit_laws(canaries.constant(5), None, 0.1)
+    assert (audit.epsilon_effective, audit.delta, audit.worst) == (0.0, 0.0, None)
+    assert audit.holds
 
 
 def test_randomised_response_is_exactly_ln_3() -> None:
     logs = canaries.randomised_response(2, math.log(3.0))
     assert audit_laws(logs, None, math.log(3.0)).epsilon_effective == pytest.approx(math.log(3.0))
     assert audit_laws(logs, None, math.log(3.0)).holds
-    one = audit_laws(logs, None, 1.0)
-    assert not one.holds
-    assert one.delta == pytest.approx(0.75 - math.e * 0.25, rel=1e-12)
+    audit = audit_laws(logs, None, 1.0)
+    assert not audit.holds
+    assert audit.delta == pytest.approx(0.75 - math.e * 0.25, rel=1e-12)
 
 
 def test_words_at_distance_0_have_one_law_or_an_infinite_loss() -> None:
@@ -106,9 +106,9 @@ def test_words_at_distance_0_have_one_law_or_an_infinite_loss() -> None:
     distance = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     assert audit_laws(logs, distance, 1.0).epsilon_effective == pytest.approx(math.log(2.0))
     logs[1] = np.log([0.5 + 1e-9, 0.5 - 1e-9])
-    found = audit_laws(logs, distance, 1.0)
-    assert (found.epsilon_effective, found.worst.distance) == (math.inf, 0.0)
-    assert not found.holds
+    audit = audit_laws(logs, distance, 1.0)
+    assert (audit.epsilon_effective, audit.worst.distance) == (math.inf, 0.0)
+    assert not audit.holds
 
 
 def test_a_distance_that_is_nan_hides_no_loss() -> None:
@@ -126,16 +126,16 @@ def test_an_output_that_is_impossible_for_both_words_says_nothing() -> None:
 
 def test_denominators_far_below_the_smallest_float() -> None:
     logs = np.array([[math.log(0.5), math.log(0.5)], [0.0, -3500.0]])
-    found = audit_laws(logs, np.array([[0.0, 2.0], [2.0, 0.0]]), 100.0)
-    assert found.epsilon_effective == pytest.approx((3500.0 - math.log(2.0)) / 2.0, rel=1e-14)
-    assert found.delta == pytest.approx(0.5)
+    audit = audit_laws(logs, np.array([[0.0, 2.0], [2.0, 0.0]]), 100.0)
+    assert audit.epsilon_effective == pytest.approx((3500.0 - math.log(2.0)) / 2.0, rel=1e-14)
+    assert audit.delta == pytest.approx(0.5)
 
 
 def test_below_the_floor_is_not_computed_and_never_infinite() -> None:
     logs = np.array([[math.log(0.5), math.log(0.5)], [0.0, -math.inf]])
-    found = audit_laws(logs, None, 1.0, floor=-40_000.0)
-    assert found.epsilon_effective == pytest.approx(40_000.0 - math.log(2.0))
-    assert found.unknown == 1
+    audit = audit_laws(logs, None, 1.0, floor=-40_000.0)
+    assert audit.epsilon_effective == pytest.approx(40_000.0 - math.log(2.0))
+    assert audit.unknown == 1
     # Two logarithms below the floor are not compared at all.
     logs = np.array([[0.0, -math.inf, -50_000.0], [0.0, -45_000.0, -math.inf]])
     assert audit_laws(logs, None, 1.0, floor=-40_000.0).epsilon_effective == 0.0
@@ -169,21 +169,21 @@ def test_epsilon_must_be_positive(epsilon: float) -> None:
 def test_right_mechanisms_pass(name: str, epsilon: float) -> None:
     distance = cdist(vocabularies()[name], vocabularies()[name])
     for law in (canaries.exponential, canaries.tem):
-        found = audit_laws(law(distance, epsilon), distance, epsilon)
-        assert found.holds
-        assert found.delta <= 1e-14
+        audit = audit_laws(law(distance, epsilon), distance, epsilon)
+        assert audit.holds
+        assert audit.delta <= 1e-14
 
 
 def test_the_factor_two_dropped_is_caught_but_for_one_hot_words() -> None:
     """With equal normalisers the exponential mechanism needs no factor 2: nothing to catch."""
     for name, points in vocabularies().items():
         distance = cdist(points, points)
-        found = audit_laws(canaries.exponential(distance, 2.0, halved=False), distance, 2.0)
-        assert found.holds == (name == "one-hot")
-        assert found.epsilon_effective * (1 + 1e-12) >= 2.0
-        assert found.epsilon_effective <= 4.0 * (1 + 1e-12)
-    assert found.epsilon_effective > 2.5
-    assert found.worst.output == found.worst.word
+        audit = audit_laws(canaries.exponential(distance, 2.0, halved=False), distance, 2.0)
+        assert audit.holds == (name == "one-hot")
+        assert audit.epsilon_effective * (1 + 1e-12) >= 2.0
+        assert audit.epsilon_effective <= 4.0 * (1 + 1e-12)
+    assert audit.epsilon_effective > 2.5
+    assert audit.worst.output == audit.worst.word
 
 
 def test_a_wrong_bottom_score_passes_on_random_words_and_fails_on_crafted_ones() -> None:
@@ -196,9 +196,9 @@ def test_a_wrong_bottom_score_passes_on_random_words_and_fails_on_crafted_ones()
     distance = np.abs(
         np.subtract.outer(*[np.concatenate((wiggle, [0.2], gamma + 0.1 + wiggle))] * 2)
     )
-    found = audit_laws(canaries.tem_wrong_bottom(distance, 2.0), distance, 2.0)
-    assert found.epsilon_effective > 4.0
-    assert 30 in (found.worst.word, found.worst.other)
+    audit = audit_laws(canaries.tem_wrong_bottom(distance, 2.0), distance, 2.0)
+    assert audit.epsilon_effective > 4.0
+    assert 30 in (audit.worst.word, audit.worst.other)
     assert audit_laws(canaries.tem(distance, 2.0), distance, 2.0).holds
 
 
@@ -206,8 +206,8 @@ def test_missed_neighbours_break_tem(rng: MakeRng) -> None:
     points = rng().standard_normal((150, 4))
     distance = cdist(points, points)
     missed = (rng(1).random(distance.shape) < 0.02) & ~np.eye(150, dtype=bool)
-    found = audit_laws(canaries.tem_with_misses(distance, 2.0, missed), distance, 2.0)
-    assert found.epsilon_effective > 4.0
-    worst = found.worst
+    audit = audit_laws(canaries.tem_with_misses(distance, 2.0, missed), distance, 2.0)
+    assert audit.epsilon_effective > 4.0
+    worst = audit.worst
     # For the right reason: the output is one that the index missed for the less likely word.
     assert missed[worst.other, worst.output]

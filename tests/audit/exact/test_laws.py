@@ -50,13 +50,13 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
 
     monkeypatch.setattr(TruncatedGumbel, "log_law", partial)
     monkeypatch.setattr(exact, "SUM_TOLERANCE", 1.0)
-    found = laws.audit_mechanism(mechanism, epsilon).losses
+    result = laws.audit_mechanism(mechanism, epsilon).losses
     if missing <= 8:
-        assert found.unknown == 0
-        assert found.epsilon_effective == pytest.approx(right.epsilon_effective, rel=0.1)
+        assert result.unknown == 0
+        assert result.epsilon_effective == pytest.approx(right.epsilon_effective, rel=0.1)
     else:
-        assert found.unknown == 30 * missing
-        assert found.epsilon_effective <= right.epsilon_effective * (1 + 1e-6)
+        assert result.unknown == 30 * missing
+        assert result.epsilon_effective <= right.epsilon_effective * (1 + 1e-6)
     logs, floor = mechanism.floored_log_law(4, epsilon)
     true = whole(mechanism, 4, epsilon)
     if floor is not None:
@@ -97,10 +97,10 @@ def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float
     mechanism = create(name, lexicons.cloud(30, 5))
     samples: tuple[dict[str, Any], ...] = ({}, {"words": 12}, {"pairs": 9})
     for sample in samples:
-        found = laws.audit_mechanism(mechanism, epsilon, **sample).losses
-        assert found.holds
-        assert found.delta == 0.0
-        assert found.unknown == 0
+        result = laws.audit_mechanism(mechanism, epsilon, **sample).losses
+        assert result.holds
+        assert result.delta == 0.0
+        assert result.unknown == 0
     assert np.isfinite(mechanism.floored_log_law(4, epsilon)[0]).all()
 
 

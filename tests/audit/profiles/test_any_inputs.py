@@ -28,37 +28,37 @@ def audited(name: str, epsilon: float, dimension: int, **settings: Any) -> Any:
     [(0.1, 0.986588957), (1.0, 0.9789585353), (5.0, 0.843)],
 )
 def test_the_published_trlaplace_in_300_dimensions(epsilon: float, true: float) -> None:
-    found = audited("trlaplace", epsilon, 300)
-    assert found.outcome is Outcome.REFUTED
-    assert found.claimed_log_delta == pytest.approx(-300 * math.log(4.0))
-    assert found.delta_true == pytest.approx(true, abs=5e-4 if epsilon == 5 else 1e-9)
-    assert found.worst.delta == pytest.approx(found.delta_true, rel=1e-6)
-    assert found.worst.word == "x = C·(0.05774, 0.05774, …)"
-    assert found.worst.other == "−x = C·(−0.05774, −0.05774, …)"
-    assert found.epsilon_effective == math.inf
-    assert found.resolution is None
+    report = audited("trlaplace", epsilon, 300)
+    assert report.outcome is Outcome.REFUTED
+    assert report.claimed_log_delta == pytest.approx(-300 * math.log(4.0))
+    assert report.delta_true == pytest.approx(true, abs=5e-4 if epsilon == 5 else 1e-9)
+    assert report.worst.delta == pytest.approx(report.delta_true, rel=1e-6)
+    assert report.worst.word == "x = C·(0.05774, 0.05774, …)"
+    assert report.worst.other == "−x = C·(−0.05774, −0.05774, …)"
+    assert report.epsilon_effective == math.inf
+    assert report.resolution is None
 
 
 @pytest.mark.parametrize("dimension", [1, 4])
 def test_adept_is_off_by_the_root_of_the_dimension(dimension: int) -> None:
-    found = audited("adept", 0.5, dimension)
-    assert found.epsilon_effective == pytest.approx(0.5 * math.sqrt(dimension))
-    assert (found.outcome is Outcome.REFUTED) == (dimension > 1)
-    assert (found.delta_true > 0) == (dimension > 1)
+    report = audited("adept", 0.5, dimension)
+    assert report.epsilon_effective == pytest.approx(0.5 * math.sqrt(dimension))
+    assert (report.outcome is Outcome.REFUTED) == (dimension > 1)
+    assert (report.delta_true > 0) == (dimension > 1)
 
 
 @pytest.mark.parametrize("name", [n for n in CLIPPED if n not in {"adept", "trlaplace"}])
 @pytest.mark.parametrize("dimension", [1, 40])
 def test_what_is_proved_holds_for_any_inputs(name: str, dimension: int) -> None:
-    found = audited(name, 0.9, dimension)
-    claimed = math.exp(found.claimed_log_delta)
-    assert found.outcome is Outcome.PROVED
-    assert found.epsilon_effective <= 0.9 * (1 + 1e-9)
-    assert found.delta_true <= claimed * (1 + 1e-9)
+    report = audited(name, 0.9, dimension)
+    claimed = math.exp(report.claimed_log_delta)
+    assert report.outcome is Outcome.PROVED
+    assert report.epsilon_effective <= 0.9 * (1 + 1e-9)
+    assert report.delta_true <= claimed * (1 + 1e-9)
     if not claimed:  # pure: the loss is attained
-        assert found.epsilon_effective == pytest.approx(0.9)
+        assert report.epsilon_effective == pytest.approx(0.9)
     elif name != "gaussian-classical":
-        assert found.delta_true == pytest.approx(claimed, rel=1e-3)
+        assert report.delta_true == pytest.approx(claimed, rel=1e-3)
 
 
 def _plane(
@@ -84,24 +84,24 @@ def test_delta_in_the_plane_by_quadrature(name: str) -> None:
     """The largest over differences of norm 2C."""
     epsilon, norm = 0.6, 1.7
     mechanism: Any = on_any_inputs(name, 2, {"clip_norm": norm})
-    found = any_inputs_report(mechanism, epsilon)
+    report = any_inputs_report(mechanism, epsilon)
     if name == "adept":
         alpha, cut = epsilon / (2 * norm), math.inf
     else:
         noise = mechanism.truncation(epsilon)
         alpha, cut = noise.alpha, noise.cut
-        assert found.delta_true == pytest.approx(worst_delta(noise, norm, 2), rel=1e-6)
+        assert report.delta_true == pytest.approx(worst_delta(noise, norm, 2), rel=1e-6)
     shifts = [2 * norm * np.array([math.cos(a), math.sin(a)]) for a in np.linspace(0, 0.6, 4)]
     shifts.append(np.full(2, math.sqrt(2.0) * norm))
     true = max(_plane(alpha, cut, shift, epsilon) for shift in shifts)
-    assert found.delta_true == pytest.approx(true, rel=1e-2)
+    assert report.delta_true == pytest.approx(true, rel=1e-2)
 
 
 @pytest.mark.parametrize("name", ["adept-l1", "gaussian", "trlaplace"])
 def test_the_norm_is_only_a_unit(name: str) -> None:
-    one, other = (audited(name, 0.4, 3, clip_norm=c) for c in ("1", "2.5e6"))
-    assert other.epsilon_effective == pytest.approx(one.epsilon_effective, rel=1e-6)
-    assert other.delta_true == pytest.approx(one.delta_true, rel=1e-6, abs=1e-9)
+    unit, other = (audited(name, 0.4, 3, clip_norm=c) for c in ("1", "2.5e6"))
+    assert other.epsilon_effective == pytest.approx(unit.epsilon_effective, rel=1e-6)
+    assert other.delta_true == pytest.approx(unit.delta_true, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", OTHERS)

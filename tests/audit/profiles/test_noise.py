@@ -42,19 +42,19 @@ def test_two_words_are_protected_better_than_the_worst_difference() -> None:
         mechanism = create(name, lexicons.cloud(40, 6))
         pair = noise.worst_pair(mechanism, 0.3)
         assert pair.complete
-        found = noise.pair_profile(mechanism, 0.3, pair.word, pair.other)([0.1, 0.3])
+        profile = noise.pair_profile(mechanism, 0.3, pair.word, pair.other)([0.1, 0.3])
         worst = noise.worst_profile(mechanism, 0.3, np.array([0.1]))
-        assert found.low[0] <= worst.high[0]
+        assert profile.low[0] <= worst.high[0]
         for w, v in [(0, 9), (18, 27)]:
-            assert noise.pair_profile(mechanism, 0.3, w, v).delta(0.3)[0] <= found.high[1]
+            assert noise.pair_profile(mechanism, 0.3, w, v).delta(0.3)[0] <= profile.high[1]
 
 
 def test_madlib_needs_two_words() -> None:
     mechanism = create("madlib", lexicons.cloud(20, 3))
     length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
-    found = noise.pair_profile(mechanism, 2.0, 3, 8)
-    assert found.delta(2.0 * length + 1e-6) == (0.0, 0.0)
-    assert found.delta(1.8 * length)[0] > 0
+    profile = noise.pair_profile(mechanism, 2.0, 3, 8)
+    assert profile.delta(2.0 * length + 1e-6) == (0.0, 0.0)
+    assert profile.delta(1.8 * length)[0] > 0
     with pytest.raises(ParameterError, match="name them"):
         noise.worst_profile(mechanism, 2.0, np.array([1.0]))
 
@@ -86,19 +86,19 @@ def test_a_pair_loses_at_most_epsilon_times_its_distance(name: str, rng: MakeRng
 @pytest.mark.parametrize("name", ["gaussian", "trlaplace"])
 def test_the_worst_pair_is_that_of_all_pairs_one_by_one(name: str) -> None:
     mechanism = create(name, lexicons.cloud(15, 6))
-    found = noise.worst_pair(mechanism, 0.3)
+    worst = noise.worst_pair(mechanism, 0.3)
     deltas = {
         pair: noise.pair_profile(mechanism, 0.3, *pair).delta(0.3)[1]
         for pair in itertools.combinations(range(15), 2)
     }
-    assert deltas[found.word, found.other] >= max(deltas.values()) - 1e-6
+    assert deltas[worst.word, worst.other] >= max(deltas.values()) - 1e-6
 
 
 def test_the_worst_pair_under_laplace_noise_is_farthest_in_l1() -> None:
     mechanism: Any = create("laplace", lexicons.cloud(15, 6))
-    found = noise.worst_pair(mechanism, 0.3)
+    pair = noise.worst_pair(mechanism, 0.3)
     apart = np.abs(mechanism.origins[:, None] - mechanism.origins[None]).sum(axis=2)
-    assert apart[found.word, found.other] == apart.max()
+    assert apart[pair.word, pair.other] == apart.max()
 
 
 def test_bad_input() -> None:

@@ -66,10 +66,10 @@ def _brute(
 def test_two_truncated_coordinates(shift: tuple[float, float], epsilon: float) -> None:
     alpha, cut = 0.8, 1.5
     low, high = product(alpha, cut, np.array(shift)).delta(epsilon)
-    found = _brute(alpha, cut, shift, epsilon)
+    result = _brute(alpha, cut, shift, epsilon)
     assert low <= high
-    assert found <= high + 1e-12
-    assert found == pytest.approx(0.5 * (low + high), abs=2e-3)
+    assert result <= high + 1e-12
+    assert result == pytest.approx(0.5 * (low + high), abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -81,28 +81,31 @@ def test_true_delta_of_the_published_noise_in_300_dimensions(
     epsilon: float, equal: float, single: float
 ) -> None:
     """δ = 4^−300 is claimed."""
-    made = published_truncation(epsilon, 0.25, 1.0, 300)
+    mechanism = published_truncation(epsilon, 0.25, 1.0, 300)
     for share, value in ((1 / 300, equal), (1.0, single)):
-        low, high = product(made.alpha, made.cut, spread_shift(2.0, 300, share)).delta(epsilon)
+        low, high = product(mechanism.alpha, mechanism.cut, spread_shift(2.0, 300, share)).delta(
+            epsilon
+        )
         assert low == pytest.approx(value, abs=5.1e-4)
         assert high - low < 1e-6
-    assert worst_delta(made, 1.0, 300) == pytest.approx(
-        product(made.alpha, made.cut, spread_shift(2.0, 300, 1 / 300)).delta(epsilon)[0], rel=1e-8
+    assert worst_delta(mechanism, 1.0, 300) == pytest.approx(
+        product(mechanism.alpha, mechanism.cut, spread_shift(2.0, 300, 1 / 300)).delta(epsilon)[0],
+        rel=1e-8,
     )
 
 
 def test_reference_values_of_the_published_noise() -> None:
-    made = published_truncation(0.1, 0.25, 1.0, 300)
-    assert made.alpha == pytest.approx(0.002886751346, rel=1e-9)
-    assert made.cut == pytest.approx(4.023273343, rel=1e-9)
-    assert made.deviation == pytest.approx(2.319464576, rel=1e-9)
+    mechanism = published_truncation(0.1, 0.25, 1.0, 300)
+    assert mechanism.alpha == pytest.approx(0.002886751346, rel=1e-9)
+    assert mechanism.cut == pytest.approx(4.023273343, rel=1e-9)
+    assert mechanism.deviation == pytest.approx(2.319464576, rel=1e-9)
     shift = spread_shift(2.0, 300, 1 / 300)
-    assert product(made.alpha, made.cut, shift).delta(0.1)[0] == pytest.approx(
+    assert product(mechanism.alpha, mechanism.cut, shift).delta(0.1)[0] == pytest.approx(
         0.986588957, abs=2e-9
     )
-    made = published_truncation(1.0, 0.25, 1.0, 300)
-    assert made.cut == pytest.approx(4.250414901, rel=1e-9)
-    assert product(made.alpha, made.cut, shift).delta(1.0)[0] == pytest.approx(
+    mechanism = published_truncation(1.0, 0.25, 1.0, 300)
+    assert mechanism.cut == pytest.approx(4.250414901, rel=1e-9)
+    assert product(mechanism.alpha, mechanism.cut, shift).delta(1.0)[0] == pytest.approx(
         0.9789585353, abs=3e-9
     )
     right = corrected_truncation(1.0, 1e-6, 1.0, 300)
@@ -145,13 +148,13 @@ def test_the_worst_shift_depends_on_epsilon() -> None:
     """At ε = 0 a single coordinate is worse than the equal spread, at larger ε it is better."""
     alpha = 1 / (2 * math.sqrt(50))
     curve = worst_product(alpha, math.inf, 2.0, 50, np.array([0.0, 0.3, 0.99]))
-    one, all_ = (
+    single, all_ = (
         product(alpha, math.inf, spread_shift(2.0, 50, share))([0.0, 0.3, 0.99])
         for share in (1.0, 1 / 50)
     )
-    assert one.low[0] > all_.high[0]
-    assert one.high[1] < all_.low[1]
-    assert np.all(curve.low >= np.maximum(one.low, all_.low))
+    assert single.low[0] > all_.high[0]
+    assert single.high[1] < all_.low[1]
+    assert np.all(curve.low >= np.maximum(single.low, all_.low))
 
 
 # -- round noise ----------------------------------------------------------------------------------
@@ -183,8 +186,8 @@ def test_l2_laplace_in_two_dimensions_against_plain_integration() -> None:
         return max(p - math.exp(epsilon) * q, 0.0)
 
     total, _ = integrate.dblquad(integrand, -25, 2, 0, 25, epsabs=1e-7, epsrel=1e-6)
-    found = 2 * total * eta**2 / (2 * math.pi)
-    assert l2_laplace(eta, s, 2).delta(epsilon)[0] == pytest.approx(found, abs=1e-5)
+    result = 2 * total * eta**2 / (2 * math.pi)
+    assert l2_laplace(eta, s, 2).delta(epsilon)[0] == pytest.approx(result, abs=1e-5)
 
 
 def test_l2_laplace_in_one_dimension_is_laplace() -> None:
@@ -230,10 +233,10 @@ def test_trade_off_of_laplace_noise() -> None:
 
 def test_trade_off_with_a_shared_infinite_loss() -> None:
     """With δ in the limit m, no test misses more than 1 − m at no false alarms."""
-    made = published_truncation(0.5, 0.25, 1.0, 10)
-    profile = product(made.alpha, made.cut, spread_shift(2.0, 10, 0.1))
+    mechanism = published_truncation(0.5, 0.25, 1.0, 10)
+    profile = product(mechanism.alpha, mechanism.cut, spread_shift(2.0, 10, 0.1))
     curve = trade_off(profile, np.array([0.0]))
-    assert curve.low[0] == pytest.approx(1 - worst_delta(made, 1.0, 10), abs=1e-6)
+    assert curve.low[0] == pytest.approx(1 - worst_delta(mechanism, 1.0, 10), abs=1e-6)
     assert curve.high[0] == pytest.approx(curve.low[0], abs=1e-6)
 
 

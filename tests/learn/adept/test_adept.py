@@ -30,14 +30,14 @@ def test_the_text_is_a_function_of_the_noisy_vector_alone(
     form: LatentForm, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two private utterances that come to one noisy vector come to one text."""
-    found = model().rewrite([FIRST], 5.0, rng(), form)
+    result = model().rewrite([FIRST], 5.0, rng(), form)
     noisy = privatise(rng(), model().latents([FIRST]), 5.0, model().clip_norm(form), form)
-    np.testing.assert_array_equal(found.latents.vectors, noisy.vectors)
-    assert found.texts == model().decode(noisy.vectors)
+    np.testing.assert_array_equal(result.latents.vectors, noisy.vectors)
+    assert result.texts == model().decode(noisy.vectors)
     released = dataclasses.replace(noisy, vectors=noisy.vectors.copy())
     monkeypatch.setattr("dpcore.learn.adept.adept.privatise", lambda *_: released)
     for private in (FIRST, OTHER, "unknown words only"):
-        assert model().rewrite([private], 5.0, rng(1), form).texts == found.texts
+        assert model().rewrite([private], 5.0, rng(1), form).texts == result.texts
 
 
 def test_the_decoder_is_not_given_the_text(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,14 +58,14 @@ def test_the_decoder_is_not_given_the_text(rng: MakeRng, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_true_epsilon_comes_with_the_text(form: LatentForm, rng: MakeRng) -> None:
-    found = model().rewrite([FIRST, OTHER], 2.0, rng(), form).latents
+    result = model().rewrite([FIRST, OTHER], 2.0, rng(), form).latents
     published = form is LatentForm.PUBLISHED
-    assert found.epsilon == pytest.approx(2.0 * math.sqrt(6) if published else 2.0)
-    assert found.claimed_epsilon == 2.0
+    assert result.epsilon == pytest.approx(2.0 * math.sqrt(6) if published else 2.0)
+    assert result.claimed_epsilon == 2.0
     norm = model().manhattan if form is LatentForm.MANHATTAN else 1.0
     assert model().clip_norm(form) == norm
     width = math.sqrt(6) if form is LatentForm.WIDE else 1.0
-    assert found.scale == pytest.approx(norm * width)
+    assert result.scale == pytest.approx(norm * width)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -121,22 +121,22 @@ def test_a_checkpoint_gives_the_same_network(tmp_path: Path) -> None:
 def test_checkpoints_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "adept.safetensors"
     save_adept(path, model())
-    found = load(path)
+    loaded = load(path)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ParameterError, match="damaged"):
         load_adept(path)
-    words = [*found.settings["words"][1:], found.settings["words"][0]]
-    wider = dict(found.settings["shape"]) | {"latent": 7}
-    for settings, said in (
-        (dict(found.settings) | {"words": words}, "holds other words"),
-        (dict(found.settings) | {"shape": wider}, "and the network needs"),
-        (dict(found.settings) | {"shape": {"depth": 3}}, "lacks settings"),
+    words = [*loaded.settings["words"][1:], loaded.settings["words"][0]]
+    wider = dict(loaded.settings["shape"]) | {"latent": 7}
+    for settings, message in (
+        (dict(loaded.settings) | {"words": words}, "holds other words"),
+        (dict(loaded.settings) | {"shape": wider}, "and the network needs"),
+        (dict(loaded.settings) | {"shape": {"depth": 3}}, "lacks settings"),
         ({}, "lacks settings"),
     ):
-        save(path, dataclasses.replace(found, settings=settings))
-        with pytest.raises(ParameterError, match=said):
+        save(path, dataclasses.replace(loaded, settings=settings))
+        with pytest.raises(ParameterError, match=message):
             load_adept(path)
-    save(path, dataclasses.replace(found, architecture="cnn"))
+    save(path, dataclasses.replace(loaded, architecture="cnn"))
     with pytest.raises(ParameterError, match="'adept' is needed"):
         load_adept(path)
 

@@ -50,7 +50,7 @@ def test_hidden_words_are_not_seen() -> None:
     with torch().no_grad():
         for hidden in (False, True):
             mask = torch().full_like(rows, hidden, dtype=torch().bool)
-            both = [taught(model.network, latents, one, mask) for one in (rows, other)]
+            both = [taught(model.network, latents, words, mask) for words in (rows, other)]
             assert torch().equal(*both) == hidden
 
 
@@ -59,7 +59,7 @@ def test_a_start_is_drawn_from_the_generator_alone(rng: MakeRng) -> None:
     before = torch().random.get_rng_state()
     first, second, third = (build(Shape(4, 5, 3), 9, rng(key)) for key in (1, 1, 2))
     assert torch().equal(before, torch().random.get_rng_state())
-    pairs = [dict(one.named_parameters()) for one in (first, second, third)]
+    pairs = [dict(network.named_parameters()) for network in (first, second, third)]
     assert all(torch().equal(pairs[0][name], pairs[1][name]) for name in pairs[0])
     assert not torch().equal(pairs[0]["choice.weight"], pairs[2]["choice.weight"])
     rows = torch().tensor([[4, 5, 1, 0]])

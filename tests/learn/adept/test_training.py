@@ -30,7 +30,7 @@ def test_a_tiny_network_learns_its_utterances() -> None:
 
 def test_one_seed_gives_the_same_bits_and_another_gives_others() -> None:
     seeded = dataclasses.replace(SHORT, training=dataclasses.replace(SHORT.training, seed=1))
-    first, second, third = (train_adept(TEXTS, one)[0] for one in (SHORT, SHORT, seeded))
+    first, second, third = (train_adept(TEXTS, settings)[0] for settings in (SHORT, SHORT, seeded))
     again = dict(second.network.named_parameters())
     for name, value in first.network.named_parameters():
         np.testing.assert_array_equal(array(value), array(again[name]))
@@ -41,8 +41,8 @@ def test_one_seed_gives_the_same_bits_and_another_gives_others() -> None:
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "state.safetensors"
     whole = train_adept(TEXTS, SHORT)[0].latents(TEXTS)
-    one = dataclasses.replace(SHORT, training=dataclasses.replace(SHORT.training, epochs=1))
-    train_adept(TEXTS, one, state=state)
+    short = dataclasses.replace(SHORT, training=dataclasses.replace(SHORT.training, epochs=1))
+    train_adept(TEXTS, short, state=state)
     resumed, fitted = train_adept(TEXTS, SHORT, state=state)
     assert len(fitted.epochs) == 3
     np.testing.assert_array_equal(resumed.latents(TEXTS), whole)

@@ -8,17 +8,17 @@ TEXTS = ["To Oslo, please!", "to lima at 5:30 p.m.", "to oslo"]
 
 
 def test_words_are_those_of_the_house_in_lower_case_without_punctuation() -> None:
-    found = words_of("What's the FARE, to St. John's?")
-    assert found == ["what's", "the", "fare", "to", "st", "john's"]
+    words = words_of("What's the FARE, to St. John's?")
+    assert words == ["what's", "the", "fare", "to", "st", "john's"]
     assert words_of("-- ... !") == []
 
 
 def test_the_most_frequent_words_are_kept_and_ties_go_by_name() -> None:
-    found = word_list(TEXTS, 4, 6)
-    assert found.words == ("to", "oslo", "5:30", "at")
-    assert found.size == 7
-    assert found == word_list(list(TEXTS), 4, 6)
-    assert found.fingerprint != word_list(TEXTS, 3, 6).fingerprint
+    result = word_list(TEXTS, 4, 6)
+    assert result.words == ("to", "oslo", "5:30", "at")
+    assert result.size == 7
+    assert result == word_list(list(TEXTS), 4, 6)
+    assert result.fingerprint != word_list(TEXTS, 3, 6).fingerprint
 
 
 def test_rows_and_text_are_inverse_up_to_unknown_words() -> None:

@@ -28,7 +28,7 @@ NOISY = {
 
 
 @pytest.fixture(scope="module")
-def made() -> Autoencoder:
+def autoencoder() -> Autoencoder:
     return untrained(LEXICON, ARCHITECTURE, 3)
 
 
@@ -38,7 +38,7 @@ def offsets_of(*lengths: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "epsilon"), NOISY.items())
 def test_what_is_written_depends_on_the_noisy_vectors_alone(
-    made: Autoencoder, name: str, epsilon: float
+    autoencoder: Autoencoder, name: str, epsilon: float
 ) -> None:
     """Two texts under noise that makes their vectors equal are written as the same words."""
     mechanism = create(name, LEXICON, CLIP)
@@ -52,85 +52,92 @@ def test_what_is_written_depends_on_the_noisy_vectors_alone(
             return noisy
 
     replayed = Replayed(lexicon=LEXICON, **mechanism.settings())
-    outputs = [made.rewrite(one, replayed, epsilon, generator(0, "b")) for one in (first, second)]
+    outputs = [
+        autoencoder.rewrite(sentence, replayed, epsilon, generator(0, "b"))
+        for sentence in (first, second)
+    ]
     assert np.array_equal(outputs[0], outputs[1])
-    assert np.array_equal(outputs[0], made.decode(noisy, first.offsets))
+    assert np.array_equal(outputs[0], autoencoder.decode(noisy, first.offsets))
 
 
 def test_words_that_are_asked_for_change_the_loss_and_not_what_is_written(
-    made: Autoencoder,
+    autoencoder: Autoencoder,
 ) -> None:
     vectors = np.random.default_rng(0).standard_normal((4, 6))
-    answers = [made.judge(vectors, offsets_of(4), np.full(4, word)) for word in (1, 2)]
+    answers = [autoencoder.judge(vectors, offsets_of(4), np.full(4, word)) for word in (1, 2)]
     assert np.array_equal(answers[0][0], answers[1][0])
     assert not np.array_equal(answers[0][1], answers[1][1])
-    every = [made.judge(vectors, offsets_of(4), np.full(4, word))[1] for word in range(40)]
+    every = [autoencoder.judge(vectors, offsets_of(4), np.full(4, word))[1] for word in range(40)]
     assert np.exp(-np.array(every)).sum(axis=0) == pytest.approx(np.ones(4), abs=1e-4)
 
 
-def test_endless_noise_leaves_nothing_of_the_sentence(made: Autoencoder) -> None:
+def test_endless_noise_leaves_nothing_of_the_sentence(autoencoder: Autoencoder) -> None:
     mechanism = create("laplace", LEXICON, CLIP)
     texts = ("w1 w2 w3", "w30 w31 w32")
     for seed in range(5):
         outputs = [
-            made.rewrite(encode_all([text], LEXICON), mechanism, 1e-12, generator(seed, "n"))
+            autoencoder.rewrite(encode_all([text], LEXICON), mechanism, 1e-12, generator(seed, "n"))
             for text in texts
         ]
         assert np.array_equal(outputs[0], outputs[1])
 
 
-def test_without_noise_it_is_the_reconstruction(made: Autoencoder) -> None:
+def test_without_noise_it_is_the_reconstruction(autoencoder: Autoencoder) -> None:
     documents = encode_all(["w1 w2 w3", "w7"], LEXICON)
-    clean = made.decode(made.origins[documents.words].astype(np.float64), documents.offsets)
-    found = made.rewrite(documents, create("laplace", LEXICON, CLIP), 1e15, generator(0, "n"))
-    assert np.array_equal(found, clean)
+    clean = autoencoder.decode(
+        autoencoder.origins[documents.words].astype(np.float64), documents.offsets
+    )
+    result = autoencoder.rewrite(
+        documents, create("laplace", LEXICON, CLIP), 1e15, generator(0, "n")
+    )
+    assert np.array_equal(result, clean)
 
 
-def test_sentences_do_not_see_each_other(made: Autoencoder) -> None:
+def test_sentences_do_not_see_each_other(autoencoder: Autoencoder) -> None:
     vectors = np.random.default_rng(1).standard_normal((9, 6))
-    together = made.decode(vectors, offsets_of(4, 0, 1, 4))
-    alone = [made.decode(part, offsets_of(len(part))) for part in np.split(vectors, [4, 5])]
+    together = autoencoder.decode(vectors, offsets_of(4, 0, 1, 4))
+    alone = [autoencoder.decode(part, offsets_of(len(part))) for part in np.split(vectors, [4, 5])]
     assert np.array_equal(together, np.concatenate(alone))
 
 
-def test_every_place_sees_the_whole_sentence(made: Autoencoder) -> None:
+def test_every_place_sees_the_whole_sentence(autoencoder: Autoencoder) -> None:
     vectors = np.random.default_rng(2).standard_normal((5, 6))
     asked = np.zeros(5, np.int64)
-    before = made.judge(vectors, offsets_of(5), asked)[1]
+    before = autoencoder.judge(vectors, offsets_of(5), asked)[1]
     for place in (0, 4):
         changed = vectors.copy()
         changed[place] += 1.0
-        assert np.all(made.judge(changed, offsets_of(5), asked)[1] != before)
+        assert np.all(autoencoder.judge(changed, offsets_of(5), asked)[1] != before)
 
 
 @pytest.mark.parametrize("text", ["", "…", "w1", "unheard-of", "nothing here is known"])
-def test_short_empty_and_unknown_texts(made: Autoencoder, text: str) -> None:
+def test_short_empty_and_unknown_texts(autoencoder: Autoencoder, text: str) -> None:
     documents = encode_all([text], LEXICON)
     mechanism = create("gaussian", LEXICON, CLIP)
-    found = made.rewrite(documents, mechanism, 1.0, generator(0, "n"))
-    assert found.shape == documents.words.shape
-    assert np.all((found >= 0) & (found < 40))
-    assert len(documents.texts(found)) == 1
-    assert not {"unheard-of", "nothing", "here"} & set(documents.texts(found)[0].split())
+    result = autoencoder.rewrite(documents, mechanism, 1.0, generator(0, "n"))
+    assert result.shape == documents.words.shape
+    assert np.all((result >= 0) & (result < 40))
+    assert len(documents.texts(result)) == 1
+    assert not {"unheard-of", "nothing", "here"} & set(documents.texts(result)[0].split())
 
 
-def test_infinite_vectors_are_read_and_nan_is_refused(made: Autoencoder) -> None:
+def test_infinite_vectors_are_read_and_nan_is_refused(autoencoder: Autoencoder) -> None:
     vectors = np.full((2, 6), np.inf)
-    assert made.decode(vectors, offsets_of(2)).shape == (2,)
+    assert autoencoder.decode(vectors, offsets_of(2)).shape == (2,)
     vectors[0, 0] = np.nan
     with pytest.raises(ParameterError, match="NaN"):
-        made.decode(vectors, offsets_of(2))
+        autoencoder.decode(vectors, offsets_of(2))
     with pytest.raises(ParameterError, match=r"shape \(t, 6\)"):
-        made.decode(np.zeros((2, 5)), offsets_of(2))
+        autoencoder.decode(np.zeros((2, 5)), offsets_of(2))
     with pytest.raises(ParameterError, match="same places"):
-        made.decode(np.zeros((2, 6)), offsets_of(3))
+        autoencoder.decode(np.zeros((2, 6)), offsets_of(3))
 
 
-def test_other_mechanisms_and_lexicons_are_refused(made: Autoencoder) -> None:
+def test_other_mechanisms_and_lexicons_are_refused(autoencoder: Autoencoder) -> None:
     documents = encode_all(["w1"], LEXICON)
 
     def rewrite(mechanism: Mechanism, epsilon: float = 1.0) -> None:
-        made.rewrite(documents, mechanism, epsilon, generator(0, "n"))
+        autoencoder.rewrite(documents, mechanism, epsilon, generator(0, "n"))
 
     with pytest.raises(ParameterError, match="chooses among words"):
         rewrite(create("tem", LEXICON))

@@ -42,8 +42,8 @@ def texts(count: int = 40) -> list[str]:
     ]
 
 
-def bits(made: Any) -> bytes:
-    parameters = made.network.parameters
+def bits(autoencoder: Any) -> bytes:
+    parameters = autoencoder.network.parameters
     return b"".join(array(parameters[name]).tobytes() for name in sorted(parameters))
 
 
@@ -52,18 +52,18 @@ def test_one_seed_has_one_result() -> None:
     second, again = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
     other, _ = train(texts(), LEXICON, ARCHITECTURE, dataclasses.replace(TRAINING, seed=2))
     assert bits(first) == bits(second)
-    assert [one.loss for one in told.epochs] == [one.loss for one in again.epochs]
+    assert [epoch.loss for epoch in told.epochs] == [epoch.loss for epoch in again.epochs]
     assert bits(other) != bits(first) != bits(untrained(LEXICON, ARCHITECTURE, 1))
 
 
 def test_it_learns_to_write_what_it_reads() -> None:
     settings = dataclasses.replace(TRAINING, epochs=25)
-    made, fitted = train(
+    autoencoder, fitted = train(
         texts(200), LEXICON, dataclasses.replace(ARCHITECTURE, hidden=24), settings
     )
     read = encode_all(texts(200), LEXICON)
-    vectors = made.origins[read.words].astype(np.float64)
-    assert (made.decode(vectors, read.offsets) == read.words).mean() > 0.9
+    vectors = autoencoder.origins[read.words].astype(np.float64)
+    assert (autoencoder.decode(vectors, read.offsets) == read.words).mean() > 0.9
     assert fitted.epochs[-1].held_out < 0.3 * fitted.epochs[0].held_out
 
 
@@ -115,29 +115,29 @@ def test_too_little_text_is_refused(few: list[str]) -> None:
 
 
 def test_the_frequent_words_keep_the_order_of_the_lexicon() -> None:
-    found = frequent_words(["w9 w9 w3 w3 w3 w5", "unheard w9 w1"], LEXICON, 2)
-    assert found.words == ("w3", "w9")
-    assert np.array_equal(found.vectors, LEXICON.vectors[[3, 9]])
+    result = frequent_words(["w9 w9 w3 w3 w3 w5", "unheard w9 w1"], LEXICON, 2)
+    assert result.words == ("w3", "w9")
+    assert np.array_equal(result.vectors, LEXICON.vectors[[3, 9]])
     with pytest.raises(ParameterError, match="two words"):
         frequent_words(["w1 w1"], LEXICON, 5)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> tuple[Path, Autoencoder]:
-    made, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
-    save_autoencoder(tmp_path / "net.safetensors", made, {"seed": 1})
-    return tmp_path / "net.safetensors", made
+    autoencoder, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
+    save_autoencoder(tmp_path / "net.safetensors", autoencoder, {"seed": 1})
+    return tmp_path / "net.safetensors", autoencoder
 
 
 def test_what_was_written_is_read(file: tuple[Path, Autoencoder]) -> None:
-    path, made = file
-    found, checkpoint = load_autoencoder(path, LEXICON)
-    assert bits(found) == bits(made)
-    assert found.architecture == ARCHITECTURE
-    assert found.lexicon.fingerprint == LEXICON.fingerprint
+    path, autoencoder = file
+    loaded, checkpoint = load_autoencoder(path, LEXICON)
+    assert bits(loaded) == bits(autoencoder)
+    assert loaded.architecture == ARCHITECTURE
+    assert loaded.lexicon.fingerprint == LEXICON.fingerprint
     assert checkpoint.facts == {"seed": 1}
     larger = part_of(LEXICON, LEXICON.words[::-1])
-    assert bits(load_autoencoder(path, larger)[0]) == bits(made)
+    assert bits(load_autoencoder(path, larger)[0]) == bits(autoencoder)
 
 
 def test_damage_other_shapes_and_other_vectors_are_refused(file: tuple[Path, Autoencoder]) -> None:
@@ -146,16 +146,16 @@ def test_damage_other_shapes_and_other_vectors_are_refused(file: tuple[Path, Aut
         load_autoencoder(path, part_of(LEXICON, LEXICON.words[:20]))
     with pytest.raises(ParameterError, match="another vocabulary"):
         load_autoencoder(path, lexicons.cloud(30, 8, seed=1))
-    found = load(path)
-    for settings, said in (
-        (dict(found.settings) | {"hidden": 7}, "shape"),
-        (dict(found.settings) | {"depth": 2}, "does not say"),
+    loaded = load(path)
+    for settings, message in (
+        (dict(loaded.settings) | {"hidden": 7}, "shape"),
+        (dict(loaded.settings) | {"depth": 2}, "does not say"),
         ({"hidden": 6}, "does not say"),
     ):
-        save(path, dataclasses.replace(found, settings=settings))
-        with pytest.raises(ParameterError, match=said):
+        save(path, dataclasses.replace(loaded, settings=settings))
+        with pytest.raises(ParameterError, match=message):
             load_autoencoder(path, LEXICON)
-    save(path, dataclasses.replace(found, architecture="adept"))
+    save(path, dataclasses.replace(loaded, architecture="adept"))
     with pytest.raises(ParameterError, match="'word-autoencoder' is needed"):
         load_autoencoder(path, LEXICON)
     path.write_bytes(path.read_bytes()[:-1])

@@ -45,20 +45,20 @@ def texts_of(bags: Bags) -> list[list[int]]:
 def allowed(text: list[int], table: Substitutions, budget: int) -> Iterator[list[int]]:
     """Every text that the substitutions reach with so many changes."""
     options = [[w, *table.of(w).tolist()] if w >= 0 else [-1] for w in text]
-    for found in itertools.product(*options):
-        if sum(a != b for a, b in zip(found, text, strict=True)) <= budget:
-            yield list(found)
+    for words in itertools.product(*options):
+        if sum(a != b for a, b in zip(words, text, strict=True)) <= budget:
+            yield list(words)
 
 
 def margins(linear: LinearModel, texts: list[list[int]], label: int) -> NDArray[np.float64]:
     """Score of the label less the largest other one, word by word from the definition."""
-    found = []
+    leads = []
     for text in texts:
         known = [linear.vectors[w].astype(np.float64) for w in text if w >= 0]
         mean = np.mean(known, axis=0) if known else np.zeros(4)
         scores = linear.weights @ mean + linear.bias
-        found.append(scores[label] - np.delete(scores, label).max())
-    return np.array(found)
+        leads.append(scores[label] - np.delete(scores, label).max())
+    return np.array(leads)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
@@ -69,18 +69,18 @@ def test_the_worst_case_is_that_of_all_allowed_texts(
     generator = rng()
     linear, table, bags = model(generator, classes), substitutions(generator), documents(generator)
     labels = generator.integers(classes, size=len(bags))
-    found = certify_linear(linear, bags, labels, table, share)
+    certificates = certify_linear(linear, bags, labels, table, share)
     lengths = [sum(w >= 0 for w in text) for text in texts_of(bags)]
     budgets = changes_allowed(lengths, share)
-    after = texts_of(found.texts)
+    after = texts_of(certificates.texts)
     for i, text in enumerate(texts_of(bags)):
         reachable = list(allowed(text, table, budgets[i]))
         least = margins(linear, reachable, labels[i]).min()
-        assert found.margins[i] == pytest.approx(least, abs=1e-12)
+        assert certificates.margins[i] == pytest.approx(least, abs=1e-12)
         assert after[i] in reachable
         assert margins(linear, [after[i]], labels[i])[0] == pytest.approx(least, abs=1e-12)
-        assert found.certified[i] == (least > 0)
-    assert 0 < found.accuracy < 1
+        assert certificates.certified[i] == (least > 0)
+    assert 0 < certificates.accuracy < 1
 
 
 def test_no_attack_gets_below_the_certificate(rng: MakeRng) -> None:
@@ -88,9 +88,9 @@ def test_no_attack_gets_below_the_certificate(rng: MakeRng) -> None:
     generator = rng()
     linear, table, bags = model(generator), substitutions(generator), documents(generator, 10)
     predicted = linear.predict(bags)
-    found = certify_linear(linear, bags, predicted, table)
-    changed = linear.predict(found.texts) != predicted
-    assert np.array_equal(changed, ~found.certified)
+    certificates = certify_linear(linear, bags, predicted, table)
+    changed = linear.predict(certificates.texts) != predicted
+    assert np.array_equal(changed, ~certificates.certified)
     rows = table.table(np.arange(WORDS))
     for _ in range(1_000):
         words = np.array(bags.words)
@@ -98,7 +98,7 @@ def test_no_attack_gets_below_the_certificate(rng: MakeRng) -> None:
         picks = generator.integers(rows.shape[1], size=known.sum())
         words[known] = rows[words[known], picks]
         kept = linear.predict(bags.with_words(words)) == predicted
-        assert kept[found.certified].all()
+        assert kept[certificates.certified].all()
 
 
 def test_a_smoothed_minimum_is_a_little_lower(rng: MakeRng) -> None:
@@ -124,10 +124,14 @@ def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(
     constant = LinearModel(np.ones((3, 4)), np.array(bias), vectors)
     bags = documents(generator)
     labels = generator.integers(3, size=len(bags))
-    found = certify_linear(constant, bags, labels, substitutions(generator))
-    assert found.accuracy == constant.accuracy(bags, labels) == (labels == np.argmax(bias)).mean()
-    assert 0 < found.accuracy < 1
-    np.testing.assert_array_equal(found.certified, constant.predict(bags) == labels)
+    certificates = certify_linear(constant, bags, labels, substitutions(generator))
+    assert (
+        certificates.accuracy
+        == constant.accuracy(bags, labels)
+        == (labels == np.argmax(bias)).mean()
+    )
+    assert 0 < certificates.accuracy < 1
+    np.testing.assert_array_equal(certificates.certified, constant.predict(bags) == labels)
 
 
 def test_how_many_words_may_change() -> None:

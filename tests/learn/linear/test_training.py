@@ -26,8 +26,8 @@ def problem(
     texts = []
     for label in labels:
         size = int(generator.integers(1, longest + 1))
-        own = generator.integers(WORDS // classes, size=size) * classes + label
-        texts.append(np.where(generator.random(size) < 0.1, -1, own))
+        topical = generator.integers(WORDS // classes, size=size) * classes + label
+        texts.append(np.where(generator.random(size) < 0.1, -1, topical))
     texts[0] = np.array([-1])  # no known word
     offsets = np.concatenate(([0], np.cumsum([t.size for t in texts])))
     gaps = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
@@ -46,12 +46,13 @@ def test_the_gradient_is_that_of_finite_differences(
     """At a random point, where no two substitutes tie."""
     bags, labels, vectors, table = problem(rng(), classes)
     program = Program(LinearTraining(0.7, robust, share), bags, labels, vectors, table)
-    at = rng(1).standard_normal(program.size)
-    value, slope = program.value(at, temperature)
+    point = rng(1).standard_normal(program.size)
+    value, slope = program.value(point, temperature)
     step = 1e-6
     for i in range(program.size):
         ends = [
-            program.value(at + s * step * np.eye(program.size)[i], temperature)[0] for s in (1, -1)
+            program.value(point + s * step * np.eye(program.size)[i], temperature)[0]
+            for s in (1, -1)
         ]
         assert slope[i] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-5)
     assert value > 0
@@ -63,14 +64,14 @@ def test_the_objective_is_its_definition(rng: MakeRng, robust: float) -> None:
     bags, labels, vectors, table = problem(rng(), 2)
     settings = LinearTraining(0.7, robust, 0.4)
     program = Program(settings, bags, labels, vectors, table)
-    at = rng(1).standard_normal(program.size)
-    model = program.model(at)
+    point = rng(1).standard_normal(program.size)
+    model = program.model(point)
     weights = model.weights * program.spread
     total = 0.5 * np.square(weights).sum()
     for weight, share in ((1 - robust, 0.0), (robust, 0.4)):
         worst = certify_linear(model, bags, labels, table, share).margins
         total += 0.7 * weight * np.log1p(np.exp(-worst)).sum()
-    assert program.value(at)[0] == pytest.approx(total)
+    assert program.value(point)[0] == pytest.approx(total)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -89,9 +90,9 @@ def test_the_minimum_is_that_of_another_solver(rng: MakeRng, robust: float) -> N
     """The same program with the minima written as constraints, solved by sequential quadratics."""
     bags, labels, vectors, table = problem(rng(), 2, documents=12, longest=3)
     settings = LinearTraining(0.7, robust)
-    found = train_linear(settings, bags, labels, vectors, table)
+    trained = train_linear(settings, bags, labels, vectors, table)
     program = Program(settings, bags, labels, vectors, table)
-    assert program.value(np.zeros(program.size))[0] > found.objective
+    assert program.value(np.zeros(program.size))[0] > trained.objective
     places, points = program.places, program.points
     sign = 1.0 - 2.0 * labels  # class 0 against class 1
     kinds = len(places.choices)
@@ -128,17 +129,19 @@ def test_the_minimum_is_that_of_another_solver(rng: MakeRng, robust: float) -> N
         options={"maxiter": 500, "ftol": 1e-10},
     )
     assert twin.success
-    assert found.objective == pytest.approx(twin.fun, rel=1e-3)
-    assert found.objective >= twin.fun * (1 - 1e-6)
+    assert trained.objective == pytest.approx(twin.fun, rel=1e-3)
+    assert trained.objective >= twin.fun * (1 - 1e-6)
 
 
 def test_without_the_worst_case_it_is_logistic_regression(rng: MakeRng) -> None:
     """scikit-learn's with twice the strength, on the same standardised coordinates."""
     bags, labels, vectors, table = problem(rng())
-    found = train_linear(LinearTraining(0.5, robust=0.0, rounds=1000), bags, labels, vectors, table)
+    trained = train_linear(
+        LinearTraining(0.5, robust=0.0, rounds=1000), bags, labels, vectors, table
+    )
     twin = train(Learner(strength=1.0), bags, labels, vectors, rng(1))
-    assert not found.stopped
-    assert np.allclose(found.model.probabilities(bags), twin.probabilities(bags), atol=2e-3)
+    assert not trained.stopped
+    assert np.allclose(trained.model.probabilities(bags), twin.probabilities(bags), atol=2e-3)
 
 
 def test_certified_training_certifies_more(rng: MakeRng) -> None:
@@ -165,7 +168,7 @@ def test_training_is_deterministic_and_reports(rng: MakeRng) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"strength": 0.0}, "strength"),
         ({"strength": np.nan}, "strength"),
@@ -174,8 +177,8 @@ def test_training_is_deterministic_and_reports(rng: MakeRng) -> None:
         ({"rounds": 0}, "rounds"),
     ],
 )
-def test_bad_settings_are_refused(changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_bad_settings_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         LinearTraining(**changed)
 
 

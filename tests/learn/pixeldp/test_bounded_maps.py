@@ -22,13 +22,13 @@ def tensor(array: Any) -> Any:
 def plainly(kernel: NDArray[np.float64], picture: NDArray[np.float64]) -> NDArray[np.float64]:
     """A convolution by its definition, one output after the other."""
     outputs, _, rows, columns = kernel.shape
-    found = np.zeros((outputs, *picture.shape))
-    for o, y, x in np.ndindex(found.shape):
+    result = np.zeros((outputs, *picture.shape))
+    for o, y, x in np.ndindex(result.shape):
         for i, j in np.ndindex(rows, columns):
             v, u = y + i - rows // 2, x + j - columns // 2
             if 0 <= v < len(picture) and 0 <= u < len(picture):
-                found[o, y, x] += kernel[o, 0, i, j] * picture[v, u]
-    return found
+                result[o, y, x] += kernel[o, 0, i, j] * picture[v, u]
+    return result
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_a_convolution_is_never_more_sensitive_than_its_bound(
 ) -> None:
     """Against the exact sensitivity of the unrolled matrix, for twenty kernels."""
     generator = rng()
-    one = BoundedMap(attack, noise, side)
+    bounded = BoundedMap(attack, noise, side)
     for _ in range(20):
         weight = generator.standard_normal((3, 1, kernel, kernel))
-        exact = sensitivity(one.matrix(tensor(weight)), attack, noise)
-        bound = float(one.reach(tensor(weight)).detach())
+        exact = sensitivity(bounded.matrix(tensor(weight)), attack, noise)
+        bound = float(bounded.reach(tensor(weight)).detach())
         assert exact <= bound * (1 + 1e-9)
         if attack == 1 or kernel == 1:
             assert exact == pytest.approx(bound, rel=1e-9)
@@ -69,8 +69,8 @@ def test_a_convolution_is_never_more_sensitive_than_its_bound(
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
 def test_a_dense_layer_has_exactly_its_bound(rng: MakeRng, attack: int, noise: float) -> None:
     weight = rng().standard_normal((6, 9))
-    found = float(BoundedMap(attack, noise).reach(tensor(weight)).detach())
-    assert found == pytest.approx(sensitivity(weight, attack, noise), rel=1e-9)
+    result = float(BoundedMap(attack, noise).reach(tensor(weight)).detach())
+    assert result == pytest.approx(sensitivity(weight, attack, noise), rel=1e-9)
 
 
 @pytest.mark.parametrize("side", [0, 4])
@@ -80,15 +80,15 @@ def test_no_attack_moves_a_bounded_map_by_more_than_its_length(
 ) -> None:
     generator = rng()
     weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
-    one = BoundedMap(attack, noise, side)
-    bounded = one.bounded(tensor(weight))
+    layer = BoundedMap(attack, noise, side)
+    bounded = layer.bounded(tensor(weight))
     attacks = generator.standard_normal((2_000, 16))
     attacks[:16] = np.eye(16)
-    attacks[16:32] = np.linalg.svd(one.matrix(bounded))[2]  # the worst directions for p = 2
+    attacks[16:32] = np.linalg.svd(layer.matrix(bounded))[2]  # the worst directions for p = 2
     lengths = np.linalg.norm(attacks, ord=attack, axis=1)
-    moved = one.apply(bounded, tensor(attacks)).detach().numpy()
+    moved = layer.apply(bounded, tensor(attacks)).detach().numpy()
     assert (np.linalg.norm(moved, ord=noise, axis=1) <= lengths * (1 + 1e-9)).all()
-    assert np.allclose(moved, attacks @ one.matrix(bounded).T)
+    assert np.allclose(moved, attacks @ layer.matrix(bounded).T)
 
 
 @pytest.mark.parametrize("side", [0, 4])
@@ -100,13 +100,13 @@ def test_the_gradient_goes_through_the_division(
     generator = rng()
     weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
     direction = generator.standard_normal(weight.shape)
-    one = BoundedMap(attack, noise, side)
+    bounded = BoundedMap(attack, noise, side)
 
     def value(array: Any) -> float:
-        return float((one.bounded(tensor(array)) * tensor(direction)).sum().detach())
+        return float((bounded.bounded(tensor(array)) * tensor(direction)).sum().detach())
 
     leaf = tensor(weight)
-    (one.bounded(leaf) * tensor(direction)).sum().backward()
+    (bounded.bounded(leaf) * tensor(direction)).sum().backward()
     step = 1e-6
     for _ in range(10):
         change = generator.standard_normal(weight.shape)

@@ -79,12 +79,12 @@ def test_predictions_are_right_but_for_the_stated_error(rng: MakeRng) -> None:
     """From draws to certificates: a wrong class is predicted in at most a share `ERROR`."""
     law = (0.52, 0.48)
     layer = NoiseLayer(Accounting.ANALYTIC, 1.0, 2, 3)
-    found = certify(layer, score_bounds(drawn(rng(), law), ERROR, Bound.CLOPPER_PEARSON))
+    certificates = certify(layer, score_bounds(drawn(rng(), law), ERROR, Bound.CLOPPER_PEARSON))
     true = stats.norm.ppf(0.52)  # the tight size of the true scores
-    wrong = int(((found.classes == 1) | (found.tight > true)).sum())
+    wrong = int(((certificates.classes == 1) | (certificates.tight > true)).sum())
     assert wrong <= stats.binom.isf(FALSE_ALARM, TRIALS, ERROR)
-    assert (found.classes == ABSTAINED).any()
-    assert (found.sizes[found.classes == ABSTAINED] == 0).all()
+    assert (certificates.classes == ABSTAINED).any()
+    assert (certificates.sizes[certificates.classes == ABSTAINED] == 0).all()
 
 
 def test_bounds_that_leave_no_room_are_used() -> None:
@@ -105,28 +105,31 @@ def test_means_and_votes_of_the_draws(
     inputs = np.array([[0.1, 0.3], [-0.4, 0.0]])
     draws, plain = 2_000, 400_000
     seen = []
-    found = draw_scores(softmax, layer, inputs, draws, rng(), lambda *step: seen.append(step))
+    result = draw_scores(softmax, layer, inputs, draws, rng(), lambda *step: seen.append(step))
     width = sum(hoeffding_width(n, FALSE_ALARM, 24) for n in (draws, plain))
     for i, x in enumerate(inputs):
         scores = softmax(layer.noisy(np.tile(x, (plain, 1)), rng(1)))
         votes = np.bincount(scores.argmax(axis=1), minlength=3) / plain
-        assert np.abs(found.means[i] - scores.mean(axis=0)).max() <= width
-        assert np.abs(found.votes[i] / draws - votes).max() <= width
-    assert (found.votes.sum(axis=1) == draws).all()
-    assert np.allclose(found.means.sum(axis=1), 1.0)
+        assert np.abs(result.means[i] - scores.mean(axis=0)).max() <= width
+        assert np.abs(result.votes[i] / draws - votes).max() <= width
+    assert (result.votes.sum(axis=1) == draws).all()
+    assert np.allclose(result.means.sum(axis=1), 1.0)
     assert seen[-1] == ("noise", 2, 2)
 
 
 def test_certified_accuracy_falls_with_the_size() -> None:
     layer = NoiseLayer(Accounting.ANALYTIC, 1.0, 2, 3)
     low = np.array([[0.9, 0.0], [0.0, 0.8], [0.4, 0.3], [0.7, 0.1]])
-    found = certify(layer, ScoreBounds(low, low + 0.1))
-    assert found.classes.tolist() == [0, 1, ABSTAINED, 0]
+    certificates = certify(layer, ScoreBounds(low, low + 0.1))
+    assert certificates.classes.tolist() == [0, 1, ABSTAINED, 0]
     labels = [0, 1, 0, 1]
-    sizes = [0.0, *sorted(found.sizes[:2]), 9.0]
-    assert certified_accuracy(found, labels, sizes).tolist() == [0.5, 0.5, 0.25, 0.0]
-    assert certified_accuracy(found, labels, sizes[1:3], found.tight).tolist() == [0.5, 0.5]
-    assert (found.slides >= found.sizes).all()
+    sizes = [0.0, *sorted(certificates.sizes[:2]), 9.0]
+    assert certified_accuracy(certificates, labels, sizes).tolist() == [0.5, 0.5, 0.25, 0.0]
+    assert certified_accuracy(certificates, labels, sizes[1:3], certificates.tight).tolist() == [
+        0.5,
+        0.5,
+    ]
+    assert (certificates.slides >= certificates.sizes).all()
 
 
 @pytest.mark.parametrize("draws", [0, -1, 10**9])
@@ -143,7 +146,7 @@ def test_nothing_to_predict_is_refused(rng: MakeRng) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scorer", "said"),
+    ("scorer", "message"),
     [
         (lambda x: np.ones((len(x), 1)), "at least two classes"),
         (lambda x: np.ones(len(x)), "at least two classes"),
@@ -152,10 +155,10 @@ def test_nothing_to_predict_is_refused(rng: MakeRng) -> None:
     ],
 )
 def test_what_gives_no_probabilities_is_refused(
-    rng: MakeRng, scorer: Callable[..., Any], said: str
+    rng: MakeRng, scorer: Callable[..., Any], message: str
 ) -> None:
     layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 2)
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=message):
         draw_scores(scorer, layer, np.zeros((2, 2)), 5, rng())
 
 
@@ -165,9 +168,9 @@ def test_bad_questions_are_refused(rng: MakeRng) -> None:
         with pytest.raises(ParameterError, match="error probability"):
             score_bounds(scores, error, Bound.HOEFFDING)
     layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 2)
-    found = certify(layer, ScoreBounds(np.array([[0.9, 0.0]]), np.array([[1.0, 0.1]])))
+    certificates = certify(layer, ScoreBounds(np.array([[0.9, 0.0]]), np.array([[1.0, 0.1]])))
     with pytest.raises(ParameterError, match="needs a label"):
-        certified_accuracy(found, [0, 1], [0.0])
+        certified_accuracy(certificates, [0, 1], [0.0])
     for size in (-1.0, math.nan):
         with pytest.raises(ParameterError, match="size of an attack"):
-            certified_accuracy(found, [0], [size])
+            certified_accuracy(certificates, [0], [size])

@@ -31,10 +31,10 @@ def pairs(
 
 def test_reference_values() -> None:
     """Of 0.7 against 0.2, in units of σ."""
-    found = [float(certified_size(layer(a), 0.7, 0.2)) for a in Accounting]
-    assert found[0] == pytest.approx(0.5 * math.log(3.5), rel=1e-9)
-    assert found[1] == pytest.approx(0.207, abs=5e-4)
-    assert found[2] == pytest.approx(0.644, abs=5e-4)
+    result = [float(certified_size(layer(a), 0.7, 0.2)) for a in Accounting]
+    assert result[0] == pytest.approx(0.5 * math.log(3.5), rel=1e-9)
+    assert result[1] == pytest.approx(0.207, abs=5e-4)
+    assert result[2] == pytest.approx(0.644, abs=5e-4)
     assert float(tight_size(layer(Accounting.ANALYTIC), 0.7, 0.2)) == pytest.approx(0.683, abs=5e-4)
 
 
@@ -45,7 +45,7 @@ def test_the_size_is_the_root_of_the_best_margin(
 ) -> None:
     """A plain twin: the best e by a search at each L, and the L at which its margin vanishes."""
     low, high = pairs(rng(), 4)
-    found = certified_size(layer(accounting), low, high, condition)
+    sizes = certified_size(layer(accounting), low, high, condition)
 
     def delta(e: float, size: float) -> float:
         if accounting is Accounting.ANALYTIC:
@@ -69,7 +69,7 @@ def test_the_size_is_the_root_of_the_best_margin(
         return max(-polished.fun, -minus(best))
 
     assert classical_sigma(0.5, 1.25 * math.exp(-0.5 * 0.25 / 0.09), 0.3) == pytest.approx(1.0)
-    for a, b, size in zip(low, high, found, strict=True):
+    for a, b, size in zip(low, high, sizes, strict=True):
         root = optimize.brentq(margin, 0.2 * size, 5 * size, args=(a, b), rtol=1e-10)
         assert size == pytest.approx(root, rel=1e-6)
 

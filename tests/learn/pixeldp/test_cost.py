@@ -14,10 +14,10 @@ from tests.fixtures import MakeRng
 
 @pytest.mark.parametrize("place", Place)
 def test_both_kinds_of_steps_are_timed_side_by_side(rng: MakeRng, place: Place) -> None:
-    found = step_cost(place, Accounting.ANALYTIC, 2, 12, rng())
-    assert found.without.count == found.with_layer.count == found.ratio.count == 12
-    assert 0 < found.without.low <= found.without.median <= found.without.high < 10
-    assert found.ratio.low <= found.ratio.median <= found.ratio.high
+    result = step_cost(place, Accounting.ANALYTIC, 2, 12, rng())
+    assert result.without.count == result.with_layer.count == result.ratio.count == 12
+    assert 0 < result.without.low <= result.without.median <= result.without.high < 10
+    assert result.ratio.low <= result.ratio.median <= result.ratio.high
 
 
 def test_a_step_that_takes_longer_is_seen(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:

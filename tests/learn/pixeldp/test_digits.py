@@ -38,9 +38,9 @@ def test_noise_is_measured_in_shifts_of_the_picture(
     model = train_digits(Accounting.ANALYTIC, 0.25, 2, rng(), place=place, data=few)
     assert model.layer.scale == pytest.approx(0.25 * model.layer.sensitivity)
     scores = draw_scores(model.scores, model.layer, few.test, 100, rng(1))
-    found = certify(model.layer, score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
+    certificates = certify(model.layer, score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
     labels = model.places(few.test_labels)
-    shares = certified_accuracy(found, labels, [0.0, 0.05, 0.1, 5.0])
+    shares = certified_accuracy(certificates, labels, [0.0, 0.05, 0.1, 5.0])
     assert shares[0] > 0.5  # guessing gives 0.1
     assert (np.diff(shares) <= 0).all()
     assert shares[-1] == 0.0
@@ -70,8 +70,8 @@ def test_attacks_within_the_certificate_never_change_the_prediction(
     data = only(digits(), 3, 8)
     model = train_digits(Accounting.ANALYTIC, 0.5, 2, rng(), data=data)
     scores = draw_scores(model.scores, model.layer, data.test, 400, rng(1))
-    found = certify(model.layer, score_bounds(scores, 1e-9, Bound.CLOPPER_PEARSON))
-    kept = found.classes != ABSTAINED
+    certificates = certify(model.layer, score_bounds(scores, 1e-9, Bound.CLOPPER_PEARSON))
+    kept = certificates.classes != ABSTAINED
     assert kept.sum() > 20
     # ln of the odds is linear in the picture: w·x + c.
     base = np.zeros((1, 64))
@@ -80,13 +80,15 @@ def test_attacks_within_the_certificate_never_change_the_prediction(
     w, c = odds[1:] - odds[0], odds[0]
     generator = rng(2)
     each = ATTACKS // int(kept.sum()) + 1
-    for x, label, size in zip(data.test[kept], found.classes[kept], found.tight[kept], strict=True):
+    for x, label, size in zip(
+        data.test[kept], certificates.classes[kept], certificates.tight[kept], strict=True
+    ):
         attacks = generator.standard_normal((each, 64))
         attacks[0] = w * (1 - 2 * label)
         attacks *= size / np.linalg.norm(attacks, axis=1, keepdims=True)
         share = stats.norm.cdf(((x + attacks) @ w + c) / (0.5 * np.linalg.norm(w)))
         assert ((share > 0.5) == bool(label)).all()
-    assert (found.sizes <= found.tight).all()
+    assert (certificates.sizes <= certificates.tight).all()
 
 
 def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:

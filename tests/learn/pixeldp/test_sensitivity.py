@@ -36,11 +36,11 @@ def test_it_is_the_maximum_over_the_corners(
     rng: MakeRng, shape: tuple[int, int], p: float, q: float
 ) -> None:
     matrix = rng().standard_normal(shape)
-    found = sensitivity(matrix, p, q)
-    assert found == pytest.approx(by_corners(matrix, p, q), rel=1e-12)
+    result = sensitivity(matrix, p, q)
+    assert result == pytest.approx(by_corners(matrix, p, q), rel=1e-12)
     attacks = rng(1).standard_normal((5000, shape[1]))
     attacks /= np.linalg.norm(attacks, ord=p, axis=1, keepdims=True)
-    assert np.linalg.norm(attacks @ matrix.T, ord=q, axis=1).max() <= found
+    assert np.linalg.norm(attacks @ matrix.T, ord=q, axis=1).max() <= result
 
 
 @pytest.mark.parametrize("p", NORMS)

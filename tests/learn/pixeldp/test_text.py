@@ -51,8 +51,8 @@ def test_it_learns_under_noise_on_every_word(rng: MakeRng, accounting: Accountin
     model, bags, labels = trained(rng, 0.4, accounting)
     scores = model.scores(bags, 200, rng(2))
     assert (scores.means.argmax(axis=1) == labels).mean() > 0.85
-    found = certify(model.layer(), score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
-    assert (found.tight[found.classes != ABSTAINED] > 0).all()
+    certificates = certify(model.layer(), score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
+    assert (certificates.tight[certificates.classes != ABSTAINED] > 0).all()
     assert model.layer().sensitivity == model.layer(7).sensitivity == 1.0
 
 
@@ -71,14 +71,14 @@ def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> N
     another class are drawn anew. The means of both are within Hoeffding's width."""
     model, bags, _ = trained(rng, 1.0)
     generator = rng(4)
-    found = certify(
+    certificates = certify(
         model.layer(), score_bounds(model.scores(bags, 600, rng(2)), 1e-9, Bound.CLOPPER_PEARSON)
     )
     vectors = model.vectors.astype(float)
     gaps = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
     distance = 0.8
     lengths = np.array([(words >= 0).sum() for words in np.split(bags.words, bags.offsets[1:-1])])
-    words = replaced_words(found.tight, lengths, distance, 2)
+    words = replaced_words(certificates.tight, lengths, distance, 2)
     texts = np.flatnonzero(words > 0)
     assert texts.size >= 10
     attacked, whose = [], []
@@ -95,10 +95,12 @@ def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> N
     tried = Bags(np.concatenate(attacked), sizes, WORDS)
     owners = np.array(whose)
     assert len(tried) >= 10_000
-    lead = margin(model.scores(tried, 20, rng(5)), found.classes[owners])
+    lead = margin(model.scores(tried, 20, rng(5)), certificates.classes[owners])
     worst = np.argsort(lead)[:50]
     draws = 3_000
-    again = margin(model.scores(tried.part(worst), draws, rng(6)), found.classes[owners[worst]])
+    again = margin(
+        model.scores(tried.part(worst), draws, rng(6)), certificates.classes[owners[worst]]
+    )
     error = 2 * np.sqrt(np.log(2 * 50 * 1e6) / (2 * draws))
     assert (again > -error).all()
     assert again.min() < 0.9  # attacks that do something
@@ -107,9 +109,9 @@ def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> N
 def margin(scores: Scores, classes: NDArray[np.int64]) -> NDArray[np.float64]:
     shares = scores.votes / scores.draws
     rows = np.arange(len(shares))
-    own = shares[rows, classes]
+    predicted = shares[rows, classes]
     shares[rows, classes] = -1
-    return own - shares.max(axis=1)
+    return predicted - shares.max(axis=1)
 
 
 def test_training_is_fixed_by_its_generator(rng: MakeRng) -> None:
@@ -137,8 +139,8 @@ def test_words_are_counted_down() -> None:
     assert replaced_words(sizes, lengths, 1.0, 2).tolist() == [0, 0, 0, 3, 3, 9, 4]
     assert replaced_words([3.1], [4], 1.0, 2).tolist() == [4]
     for norm in (1, 2):  # never more than what the norm allows
-        found = replaced_words(np.linspace(0, 5, 300), np.full(300, 99), 0.7, norm)
-        moved = 0.7 * found if norm == 1 else 0.7 * np.sqrt(found)
+        result = replaced_words(np.linspace(0, 5, 300), np.full(300, 99), 0.7, norm)
+        moved = 0.7 * result if norm == 1 else 0.7 * np.sqrt(result)
         assert (moved <= np.linspace(0, 5, 300)).all()
 
 
@@ -159,18 +161,18 @@ def test_words_replaced_within_the_certificate_of_the_mean_change_nothing(rng: M
     bags, labels, vectors = long_texts(generator)
     model = train_text(Accounting.ANALYTIC, SIGMA, bags, labels, vectors, rng(1))
     scores = draw_scores(model.scores, model.layer, averaged(bags.counts(), vectors), 500, rng(2))
-    found = certify(model.layer, score_bounds(scores, 1e-9, Bound.CLOPPER_PEARSON))
+    certificates = certify(model.layer, score_bounds(scores, 1e-9, Bound.CLOPPER_PEARSON))
     diameter = max(np.linalg.norm(vectors - v, axis=1).max() for v in vectors.astype(float))
-    words = words_within(found.tight, bags.lengths, diameter)
+    words = words_within(certificates.tight, bags.lengths, diameter)
     assert words.max() >= 3
     # ln of the odds is linear in the mean vector, so that the share of votes is known exactly.
     odds = np.log(model.scores(np.concatenate((np.zeros((1, 3)), np.eye(3)))))
     line = (odds[:, 1] - odds[:, 0])[1:] - (odds[0, 1] - odds[0, 0])
     constant = odds[0, 1] - odds[0, 0]
-    texts = np.flatnonzero((found.classes != ABSTAINED) & (words > 0))
+    texts = np.flatnonzero((certificates.classes != ABSTAINED) & (words > 0))
     each = 10_000 // texts.size + 1
     for i in texts:
-        label, text = found.classes[i], bags.words[bags.offsets[i] : bags.offsets[i + 1]]
+        label, text = certificates.classes[i], bags.words[bags.offsets[i] : bags.offsets[i + 1]]
         changed = np.repeat(text[None], each, axis=0)
         for row in changed:
             row[generator.permutation(text.size)[: words[i]]] = generator.integers(WORDS)
@@ -184,8 +186,8 @@ def test_words_replaced_within_the_certificate_of_the_mean_change_nothing(rng: M
 
 
 def test_words_of_a_mean_are_counted_down() -> None:
-    found = words_within([0.0, 0.1, 0.25, 0.35, 9.0, np.inf, 0.1], [10, 10, 10, 10, 4, 7, 0], 1.0)
-    assert found.tolist() == [0, 0, 2, 3, 4, 7, 0]
+    result = words_within([0.0, 0.1, 0.25, 0.35, 9.0, np.inf, 0.1], [10, 10, 10, 10, 4, 7, 0], 1.0)
+    assert result.tolist() == [0, 0, 2, 3, 4, 7, 0]
     assert words_within([0.3, 0.05], [10, 10], 0.1).tolist() == [10, 4]
 
 

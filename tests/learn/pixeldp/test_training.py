@@ -42,8 +42,8 @@ def test_its_first_map_stays_within_the_sensitivity(
 
 def test_it_learns_and_its_certificates_are_counted_as_others(few: Digits, rng: MakeRng) -> None:
     model = train_pixeldp(Accounting.ANALYTIC, 0.25, 2, rng(), data=few, epochs=30)
-    found = certified(model, few, rng(1))
-    shares = certified_accuracy(found, model.places(few.test_labels), [0.0, 0.05, 0.1, 5.0])
+    certificates = certified(model, few, rng(1))
+    shares = certified_accuracy(certificates, model.places(few.test_labels), [0.0, 0.05, 0.1, 5.0])
     assert shares[0] > 0.5  # guessing gives 0.1
     assert (np.diff(shares) <= 0).all()
     assert shares[-1] == 0.0
@@ -111,9 +111,9 @@ def test_gradients_pass_through_the_noise_unchanged(rng: MakeRng, accounting: Ac
 
 
 def test_the_layer_free_network_is_the_same_without_noise(few: Digits, rng: MakeRng) -> None:
-    found = train_layer_free(rng(), data=few, epochs=30).predict_proba(few.test)
-    assert found.shape == (40, 10)
-    assert (found.argmax(axis=1) == few.test_labels).mean() > 0.7
+    result = train_layer_free(rng(), data=few, epochs=30).predict_proba(few.test)
+    assert result.shape == (40, 10)
+    assert (result.argmax(axis=1) == few.test_labels).mean() > 0.7
 
 
 def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:
@@ -132,18 +132,18 @@ def test_one_picture_alone_is_predicted(few: Digits, rng: MakeRng, place: Place)
     pair = [int(np.flatnonzero(few.train_labels == label)[0]) for label in (0, 1)]
     tiny = Digits(few.train[pair], few.train_labels[pair], few.train[pair[:1]], np.array([0]))
     model = train_pixeldp(Accounting.ANALYTIC, 0.05, 2, rng(), place=place, data=tiny, epochs=100)
-    found = certified(model, tiny, rng(1), 300)
-    assert found.classes.tolist() == [0]
-    assert found.sizes[0] > 0
+    certificates = certified(model, tiny, rng(1), 300)
+    assert certificates.classes.tolist() == [0]
+    assert certificates.sizes[0] > 0
 
 
 def test_noise_that_drowns_everything_certifies_nothing(few: Digits, rng: MakeRng) -> None:
     model = train_pixeldp(Accounting.ANALYTIC, 50.0, 2, rng(), data=few, **QUICK)
-    found = certified(model, few, rng(1))
-    assert (found.classes == ABSTAINED).all()
-    for limits in (found.sizes, found.tight, found.slides):
+    certificates = certified(model, few, rng(1))
+    assert (certificates.classes == ABSTAINED).all()
+    for limits in (certificates.sizes, certificates.tight, certificates.slides):
         assert not limits.any()
-    assert not certified_accuracy(found, few.test_labels, [0.0]).any()
+    assert not certified_accuracy(certificates, few.test_labels, [0.0]).any()
 
 
 def test_bad_arguments_are_refused(few: Digits, rng: MakeRng) -> None:

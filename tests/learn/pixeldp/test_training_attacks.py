@@ -113,10 +113,10 @@ def of_length(directions: NDArray[np.float64], sizes: Any, norm: float) -> NDArr
 def steepest(gradient: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
     if norm == 2:
         return gradient
-    one = np.zeros_like(gradient)
+    step = np.zeros_like(gradient)
     place = np.abs(gradient).argmax(axis=-1)[..., None]
-    np.put_along_axis(one, place, np.sign(np.take_along_axis(gradient, place, -1)), -1)
-    return one
+    np.put_along_axis(step, place, np.sign(np.take_along_axis(gradient, place, -1)), -1)
+    return step
 
 
 def fixed_attacks(
@@ -162,8 +162,8 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(
     low, high = ordered[:, -1] - error, ordered[:, -2] + error
     classes = clean.argmax(axis=1)
     assert (classes == data.test_labels).mean() > 0.8
-    found = {"pixeldp": certified_size(layer, low, high), "tight": tight_size(layer, low, high)}
-    assert (found["pixeldp"] > 0.05).sum() > PICTURES // 2
+    result = {"pixeldp": certified_size(layer, low, high), "tight": tight_size(layer, low, high)}
+    assert (result["pixeldp"] > 0.05).sum() > PICTURES // 2
 
     def least(sizes: NDArray[np.float64], fixed: int, guided: Any) -> Any:
         """The smallest margin of each picture under attacks of its size, and how many there are."""
@@ -179,11 +179,11 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(
         for step in range(guided // starts):
             x = torch.from_numpy(middle + attack).requires_grad_()
             values = network.expected(x, 20)
-            own = values[torch.arange(len(x)), torch.from_numpy(owners)]
+            predicted = values[torch.arange(len(x)), torch.from_numpy(owners)]
             others = values.masked_fill(
                 torch.nn.functional.one_hot(torch.from_numpy(owners), CLASSES).bool(), -1.0
             )
-            lead = own - others.max(dim=1).values
+            lead = predicted - others.max(dim=1).values
             lead.sum().backward()
             worst = np.minimum(worst, array(lead).reshape(PICTURES, starts).min(axis=1))
             count += len(x)
@@ -192,14 +192,14 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(
         return worst, count
 
     total = 0
-    for sizes in found.values():
+    for sizes in result.values():
         worst, count = least(sizes, 200, 50)
         total += count
         assert (worst[sizes > 0] > -error).all()
     assert total >= ATTACKS
     # What it would see: attacks of four times the tight size succeed.
-    beyond, _ = least(4 * found["tight"], 10, 50)
-    assert (beyond[found["tight"] > 0] < -error).mean() > 0.3
+    beyond, _ = least(4 * result["tight"], 10, 50)
+    assert (beyond[result["tight"] > 0] < -error).mean() > 0.3
 
 
 @pytest.mark.parametrize("place", Place)
@@ -216,11 +216,11 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, pla
     layer = model.layer
     matrix = np.eye(64) if layer.matrix is None else layer.matrix
     drawn = draw_scores(model.scores, layer, data.test, 800, rng(1))
-    found = certify(layer, score_bounds(drawn, 1e-9 / 30, Bound.CLOPPER_PEARSON))
-    kept = np.flatnonzero(found.classes != ABSTAINED)
+    certificates = certify(layer, score_bounds(drawn, 1e-9 / 30, Bound.CLOPPER_PEARSON))
+    kept = np.flatnonzero(certificates.classes != ABSTAINED)
     assert kept.size >= 15
-    assert (found.tight[kept] > 0.05).any()
-    classes, sizes = found.classes[kept], found.tight[kept]
+    assert (certificates.tight[kept] > 0.05).any()
+    classes, sizes = certificates.classes[kept], certificates.tight[kept]
 
     def guided(starts: int, steps: int, factor: float) -> NDArray[np.float64]:
         """Gradient steps through a few fixed draws of the noise; all points on the way."""
@@ -228,16 +228,16 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, pla
         long = factor * np.repeat(sizes, starts)[:, None]
         middle = np.repeat(data.test[kept], starts, axis=0)
         first = torch.from_numpy(matrix.copy())
-        held = torch.from_numpy(layer.noisy(np.zeros((8, len(matrix))), generator))
+        noise = torch.from_numpy(layer.noisy(np.zeros((8, len(matrix))), generator))
         attack = of_length(generator.standard_normal(middle.shape), long, 2)
         points = []
         for _ in range(steps):
             points.append(middle + attack)
             x = torch.from_numpy(middle + attack).requires_grad_()
-            outputs = (x @ first.T)[:, None] + held
+            outputs = (x @ first.T)[:, None] + noise
             logits = model._model.logits(outputs.flatten(0, 1).float())
             entropy: Any = torch.nn.functional.cross_entropy
-            entropy(logits, owners.repeat_interleave(len(held))).backward()
+            entropy(logits, owners.repeat_interleave(len(noise))).backward()
             attack = of_length(attack + of_length(array(x.grad), long, 2), long, 2)
         return np.stack(points, axis=1).reshape(kept.size, starts * steps, 64)
 

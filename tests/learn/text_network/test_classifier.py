@@ -55,9 +55,9 @@ def test_a_batch_gives_what_one_text_gives_layer_by_layer(kind: Kind) -> None:
     texts, premises = random_texts(rng, 9), random_texts(rng, 9)
     model = small_network(kind)
     pair = kind is Kind.ENTAILMENT
-    own = model.given(bag(*premises)) if pair else model
-    found = own.probabilities(bag(*texts))
-    for text, premise, probabilities in zip(texts, premises, found, strict=True):
+    network = model.given(bag(*premises)) if pair else model
+    result = network.probabilities(bag(*texts))
+    for text, premise, probabilities in zip(texts, premises, result, strict=True):
         scores = plain_scores(model, text, premise if pair else None)
         expected = np.exp(scores - scores.max())
         assert probabilities == pytest.approx(expected / expected.sum(), abs=1e-9)
@@ -77,14 +77,14 @@ def test_unknown_words_and_padding_change_nothing() -> None:
 def test_the_box_of_a_word_is_the_smallest_one_around_its_substitutes() -> None:
     model, substitutions = small_network(Kind.CNN), small_substitutions()
     words = np.array([[0, 5, 11, -1], [8, 8, 3, 9]])
-    found = places(words, model.tensors, model.vectors, substitutions)
+    result = places(words, model.tensors, model.vectors, substitutions)
     weight, bias = (model.tensors[f"words.{part}"].numpy() for part in ("weight", "bias"))
     for i, j in np.argwhere(words >= 0):
         allowed = [words[i, j], *substitutions.of(words[i, j])]
         points = model.vectors[allowed].astype(np.float64) @ weight.T + bias
-        assert np.allclose(found.words.low[i, j], points.min(axis=0))
-        assert np.allclose(found.words.high[i, j], points.max(axis=0))
-        assert np.allclose(found.words.value[i, j], points[0])
+        assert np.allclose(result.words.low[i, j], points.min(axis=0))
+        assert np.allclose(result.words.high[i, j], points.max(axis=0))
+        assert np.allclose(result.words.value[i, j], points[0])
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -96,14 +96,16 @@ def test_a_certified_text_is_never_broken_by_the_attack(kind: Kind) -> None:
     for seed in range(6):
         model = small_network(kind, seed, double=False)
         for text in random_texts(rng, 12, most=8):
-            own = model.given(bag([2, 10])) if kind is Kind.ENTAILMENT else model
+            network = model.given(bag([2, 10])) if kind is Kind.ENTAILMENT else model
             document = bag(text)
-            label = int(own.predict(document)[0])
-            told = own.certify(document, [label], substitutions)
-            found = attack(own, from_substitutions(document, substitutions), label, settings, rng)
+            label = int(network.predict(document)[0])
+            told = network.certify(document, [label], substitutions)
+            result = attack(
+                network, from_substitutions(document, substitutions), label, settings, rng
+            )
             certified += bool(told.certified[0])
-            broken += found.success
-            assert not (told.certified[0] and found.success)
+            broken += result.success
+            assert not (told.certified[0] and result.success)
     assert certified >= 5  # so that the test can fail,
     assert broken >= 5  # and the attack is one
 
@@ -113,12 +115,12 @@ def test_a_checkpoint_gives_the_same_network(tmp_path: Path) -> None:
     for kind in Kind:
         model = small_network(kind, double=False)
         keep(path, model, lexicon, {"classes": ["a", "b", "c"]}, {"accuracy": 0.5})
-        found, held = recall(path, lexicon)
-        assert held.architecture == str(kind)
-        assert held.settings["classes"] == ["a", "b", "c"]
+        result, checkpoint = recall(path, lexicon)
+        assert checkpoint.architecture == str(kind)
+        assert checkpoint.settings["classes"] == ["a", "b", "c"]
         premises = bag([1, 2]) if kind is Kind.ENTAILMENT else None
         texts = bag([3, 4], [5])
-        same = found.given(premises).probabilities(texts)
+        same = result.given(premises).probabilities(texts)
         assert np.array_equal(same, model.given(premises).probabilities(texts))
     with pytest.raises(ParameterError, match="another vocabulary"):
         recall(path, small_lexicon(1))

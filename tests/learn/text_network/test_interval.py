@@ -60,23 +60,23 @@ def test_each_layer_holds_every_outcome(name: str) -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 2, 5, 4)
     change = OPERATIONS[name](x, rng)
-    found = change(x)
-    assert torch.equal(found.value, change(Bounded(x.value)).value)
+    result = change(x)
+    assert torch.equal(result.value, change(Bounded(x.value)).value)
     for point in corners(x):
         value = change(Bounded(point)).value
-        assert (value >= found.low - SLACK).all()
-        assert (value <= found.high + SLACK).all()
+        assert (value >= result.low - SLACK).all()
+        assert (value <= result.high + SLACK).all()
 
 
 def test_the_bounds_of_an_affine_map_are_reached() -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 1, 4)
     weight, bias = torch.from_numpy(rng.normal(size=(3, 4))), torch.zeros(3).double()
-    found = affine(x, weight, bias)
+    result = affine(x, weight, bias)
     for i in range(3):
         worst = torch.where(weight[i] > 0, x.low, x.high)
         assert float(affine(Bounded(worst), weight, bias).value[0, i]) == pytest.approx(
-            float(found.low[0, i]), abs=1e-12
+            float(result.low[0, i]), abs=1e-12
         )
 
 
@@ -85,25 +85,25 @@ def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds(
     x = box(rng, 3, 4)
     weight, bias = torch.from_numpy(rng.normal(size=(5, 4))), torch.from_numpy(rng.normal(size=5))
     labels = torch.tensor([0, 3, 4])
-    found = least_margins(x, weight, bias, labels)
+    result = least_margins(x, weight, bias, labels)
     scores = affine(x, weight, bias)
     for i, label in enumerate(labels.tolist()):
-        assert found[i, label] == 0
+        assert result[i, label] == 0
         for other in set(range(5)) - {label}:
             apart = weight[label] - weight[other]
             worst = torch.where(apart > 0, x.low[i], x.high[i])
             exact = float(worst @ apart + bias[label] - bias[other])
-            assert float(found[i, other]) == pytest.approx(exact, abs=1e-12)
+            assert float(result[i, other]) == pytest.approx(exact, abs=1e-12)
             assert exact >= float(scores.low[i, label] - scores.high[i, other]) - SLACK
 
 
 def test_a_narrowed_box_lies_between_the_value_and_the_box() -> None:
     x = box(np.random.default_rng(0), 2, 3)
     for share in (0.0, 0.4, 1.0):
-        found = x.narrowed(share)
-        assert torch.equal(found.value, x.value)
-        assert torch.allclose(found.value - found.low, share * (x.value - x.low))
-        assert torch.allclose(found.high - found.value, share * (x.high - x.value))
+        result = x.narrowed(share)
+        assert torch.equal(result.value, x.value)
+        assert torch.allclose(result.value - result.low, share * (x.value - x.low))
+        assert torch.allclose(result.high - result.value, share * (x.high - x.value))
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -145,8 +145,8 @@ def test_gradients_of_the_bounds_are_those_of_finite_differences(kind: Kind) -> 
     tensors = {name: x.clone().requires_grad_() for name, x in model.tensors.items()}
 
     def objective(values: dict[str, Any]) -> Any:
-        own = type(model)(model.shape, values, model.vectors, model.premises)
-        box = own.last(texts, substitutions, 0.7)
+        network = type(model)(model.shape, values, model.vectors, model.premises)
+        box = network.last(texts, substitutions, 0.7)
         margins = least_margins(box, values["scores.weight"], values["scores.bias"], labels)
         loss = torch.nn.functional.cross_entropy(-margins, labels)
         return loss + (box.high - box.low).sum() / 50 + box.value.sum() / 50

@@ -84,11 +84,11 @@ def test_the_schedule_grows_and_stays() -> None:
 
 def test_copies_stand_behind_their_texts_with_their_labels() -> None:
     some = Examples(bag([1, 2], [3]), np.array([1, 0]), bag([4], [5, 6]))
-    found = some.with_copies([bag([7, 7], [8]), bag([9, 9], [10])])
-    assert found.bags.words.tolist() == [1, 2, 3, 7, 7, 8, 9, 9, 10]
-    assert found.bags.offsets.tolist() == [0, 2, 3, 5, 6, 8, 9]
-    assert found.labels.tolist() == [1, 0] * 3
-    assert found.premises.words.tolist() == [4, 5, 6] * 3
+    result = some.with_copies([bag([7, 7], [8]), bag([9, 9], [10])])
+    assert result.bags.words.tolist() == [1, 2, 3, 7, 7, 8, 9, 9, 10]
+    assert result.bags.offsets.tolist() == [0, 2, 3, 5, 6, 8, 9]
+    assert result.labels.tolist() == [1, 0] * 3
+    assert result.premises.words.tolist() == [4, 5, 6] * 3
 
 
 @pytest.mark.parametrize(("name", "large"), [("madlib", 1e6), ("tem", 1e6)])

@@ -20,7 +20,7 @@ WORDS = lexicons.cloud(300, 8)
 LARGEST = WORDS.largest_norm
 
 
-def made(*arguments: Any) -> NoisyMechanism:
+def cached(*arguments: Any) -> NoisyMechanism:
     """A mechanism of a kind that has points of its own."""
     mechanism = create(*arguments)
     assert isinstance(mechanism, NoisyMechanism)
@@ -32,37 +32,39 @@ def below(share: float) -> dict[str, float]:
 
 
 def test_mechanisms_with_one_clipping_norm_share_one_copy() -> None:
-    laplace, gaussian = (made(key, WORDS, below(0.5)) for key in ("laplace.v1", "gaussian.v1"))
+    laplace, gaussian = (cached(key, WORDS, below(0.5)) for key in ("laplace.v1", "gaussian.v1"))
     assert laplace.targets is gaussian.origins
     assert laplace.points.search is gaussian.points.search
-    assert made("laplace.v1", WORDS, below(0.4)).targets is not laplace.targets
-    other = made("adept-l1.v1", WORDS, below(0.5))  # another norm that clips
+    assert cached("laplace.v1", WORDS, below(0.4)).targets is not laplace.targets
+    other = cached("adept-l1.v1", WORDS, below(0.5))  # another norm that clips
     assert other.targets is not laplace.targets
 
 
 def test_a_mechanism_without_a_copy_uses_the_vectors_themselves() -> None:
     for key, settings in (("madlib.v1", {}), ("laplace.v1", {}), ("gaussian.v1", below(2.0))):
-        assert made(key, WORDS, settings).targets is WORDS.vectors
-    wide = made("laplace.v1", WORDS, below(0.5) | {"compare_with": "unclipped"})
+        assert cached(key, WORDS, settings).targets is WORDS.vectors
+    wide = cached("laplace.v1", WORDS, below(0.5) | {"compare_with": "unclipped"})
     assert wide.targets is WORDS.vectors
     assert wide.origins is not WORDS.vectors
 
 
 @pytest.mark.parametrize("key", ["laplace.v1", "trlaplace.v1", "adept-l1.v1"])
 def test_who_tries_many_norms_takes_the_memory_of_a_few(key: str) -> None:
-    mechanisms = [made(key, WORDS, below(0.3 + 0.02 * i)) for i in range(20)]
+    mechanisms = [cached(key, WORDS, below(0.3 + 0.02 * i)) for i in range(20)]
     copies = [weakref.ref(mechanism.points) for mechanism in mechanisms]
     for mechanism in mechanisms:
         mechanism.sample(np.random.default_rng(1), np.arange(4), 1.0)
     gc.collect()
     assert sum(copy() is not None for copy in copies) <= points._COPIES
     again = mechanisms[0].targets  # it is made again, the same
-    assert np.array_equal(again, made(key, WORDS, below(0.3)).targets)
+    assert np.array_equal(again, cached(key, WORDS, below(0.3)).targets)
     assert np.abs(again).max() > 0
 
 
 def test_projections_are_held_like_copies() -> None:
-    mechanisms = [made("random-projection.v1", WORDS, {"matrix_seed": seed}) for seed in range(20)]
+    mechanisms = [
+        cached("random-projection.v1", WORDS, {"matrix_seed": seed}) for seed in range(20)
+    ]
     copies = [weakref.ref(mechanism.points) for mechanism in mechanisms]
     gc.collect()
     assert 1 <= sum(copy() is not None for copy in copies) <= points._COPIES
@@ -78,7 +80,7 @@ def test_what_takes_no_memory_is_kept_in_a_number_that_has_an_end() -> None:
 
 def test_points_go_with_their_lexicon() -> None:
     words = lexicons.cloud(40, 3)
-    copy = weakref.ref(made("laplace.v1", words, {"clip_norm": 0.5 * words.largest_norm}).points)
+    copy = weakref.ref(cached("laplace.v1", words, {"clip_norm": 0.5 * words.largest_norm}).points)
     assert copy() is not None
     del words
     gc.collect()

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.attacker.board import GAME
 from pages.attacker.listing import ANY, LISTS, NEAR, OWN
-from tests.pages.app import said, table
+from tests.pages.app import shown_text, table
 from tests.pages.attacker.reading import FEW, metrics
 
 
@@ -22,7 +22,7 @@ def test_a_round_of_the_game_is_played_and_scored(opened: Callable[..., AppTest]
     )
     assert metrics(test)["You"] == "0"
     play(test, 0)
-    shown = said(test)
+    shown = shown_text(test)
     assert "It was “" in shown
     assert "You said “asthma”" in shown
     assert "Bayes said “" in shown
@@ -31,7 +31,7 @@ def test_a_round_of_the_game_is_played_and_scored(opened: Callable[..., AppTest]
     first = table(test, "rounds", "you", "attacker", "chance").iloc[0]
     assert first["rounds"] == 1
     test.button(key="game_next").click().run()
-    assert "Round 2." in said(test)
+    assert "Round 2." in shown_text(test)
     play(test, 1)
     assert table(test, "rounds")["rounds"].tolist() == [2]
     test.button(key="game_forget").click().run()
@@ -46,11 +46,11 @@ def test_a_guess_is_right_exactly_when_the_secret_is_named(
     for _ in range(3):
         dealt = test.session_state["attack_dealt"]
         play(test, dealt.dealt.secret)
-        assert f"You said “{dealt.names[dealt.dealt.secret]}”: ✔ right" in said(test)
+        assert f"You said “{dealt.names[dealt.dealt.secret]}”: ✔ right" in shown_text(test)
         test.button(key="game_next").click().run()
     dealt = test.session_state["attack_dealt"]
     play(test, (dealt.dealt.secret + 1) % len(dealt.names))
-    assert "✘ wrong" in said(test)
+    assert "✘ wrong" in shown_text(test)
     assert metrics(test)["You"] == "3"
 
 
@@ -70,7 +70,7 @@ def test_a_played_round_cannot_be_played_again(opened: Callable[..., AppTest]) -
 def test_every_list_can_be_played(opened: Callable[..., AppTest], title: str) -> None:
     test = opened(view=GAME, game_list=title, game_outputs="3")
     play(test, 1)
-    assert "You said" in said(test)
+    assert "You said" in shown_text(test)
     assert {"output 1", "output 2", "output 3"} <= set(metrics(test))
 
 
@@ -88,7 +88,7 @@ def test_a_list_without_a_game_is_refused(
 ) -> None:
     test = opened(view=GAME, game_list=OWN)
     test.text_input(key="game_words").set_value(typed).run()
-    shown = said(test)
+    shown = shown_text(test)
     assert "There is nothing to guess from." in shown
     assert message in shown
     assert typed not in str(test.query_params) or not typed
@@ -99,7 +99,7 @@ def test_the_nearest_word_attacker_plays_where_there_is_no_law(
 ) -> None:
     test = opened(view=GAME, attacked="madlib")
     play(test, 2)
-    shown = said(test)
+    shown = shown_text(test)
     assert "The nearest-word attacker said" in shown
     assert "A better one may exist" in shown
     assert "Nearest" in metrics(test)

@@ -20,14 +20,14 @@ from pages.attacker import channels, recorded_view
 from pages.attacker.believing import AROUND, LIST
 from pages.attacker.board import GAME, OUTPUT, SENTENCE
 from pages.attacker.listing import OWN
-from tests.pages.app import said, table
+from tests.pages.app import shown_text, table
 
 
 def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> None:
     test = opened()
     for kind in MECHANISMS.values():
         test.selectbox(key="attacked").set_value(kind.short).run()
-        shown = said(test)
+        shown = shown_text(test)
         if "defined at no ε" in shown:  # there are too few words for it
             assert not test.tabs
             continue
@@ -86,7 +86,7 @@ def test_the_command_of_a_mechanism_without_a_law_is_its_attacker(
 def test_a_link_of_nonsense_shows_the_usual_view(
     opened: Callable[..., AppTest], link: dict[str, str]
 ) -> None:
-    shown = said(opened(**link))
+    shown = shown_text(opened(**link))
     assert "garage" in shown or "Which word was it?" in shown
 
 
@@ -98,7 +98,7 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
 
     monkeypatch.setattr(recorded_view, "recorded", missing)
     recorded_view._recorded.clear()
-    assert "make it with a command" in said(opened(view=SENTENCE))
+    assert "make it with a command" in shown_text(opened(view=SENTENCE))
 
     def refusing(*_: object, **__: object) -> None:
         raise DpcoreError("take another lexicon")
@@ -106,7 +106,7 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
     monkeypatch.setattr(channels, "open_channel", refusing)
     st.cache_resource.clear()
     try:
-        assert "take another lexicon" in said(opened(beta="x"))
+        assert "take another lexicon" in shown_text(opened(beta="x"))
     finally:
         st.cache_resource.clear()
 

@@ -6,13 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacker.believing import AROUND, LIST
-from tests.pages.app import said, table, type_word
+from tests.pages.app import shown_text, table, type_word
 from tests.pages.attacker.reading import FEW
 
 
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    shown = said(test)
+    shown = shown_text(test)
     assert "“garage” came out of tem at ε = 2.5" in shown
     assert "Seen “garage”:" in shown
     assert "Before it was seen: 4 in 100" in shown
@@ -37,7 +37,7 @@ def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]
 def test_another_output_is_chosen_by_typing(opened: Callable[..., AppTest]) -> None:
     test = opened()
     type_word(test, "find_seen", "DOCTOR")
-    assert "“doctor” came out of tem" in said(test)
+    assert "“doctor” came out of tem" in shown_text(test)
     assert test.query_params["seen"] in ("doctor", ["doctor"])
 
 
@@ -49,25 +49,25 @@ def test_an_unknown_word_is_refused_and_changes_nothing(
     marked = [m.value for m in test.markdown]
     for key in ("find_seen", "find_word", "find_other_word"):
         type_word(test, key, nonsense)
-        shown = said(test)
+        shown = shown_text(test)
         assert "This word could not be chosen" in shown
         assert f"{nonsense!r} is not among the {len(FEW)} words" in shown
         assert "“garage” came out" in shown
         assert [m.value for m in test.markdown] == marked
-        assert "could not be chosen" not in said(test.run())
+        assert "could not be chosen" not in shown_text(test.run())
 
 
 def test_a_typed_list_is_the_prior(opened: Callable[..., AppTest]) -> None:
     test = opened()
     test.segmented_control(key="prior").set_value(LIST).run()
     assert set(table(test, "now", "before")["word"]) == {"garage", "kitchen", "monday"}
-    assert "summed over all" in said(test)
+    assert "summed over all" in shown_text(test)
     test.text_area(key="prior_list").set_value("doctor=0.75, nurse=0.25").run()
     rows = table(test, "now", "before")
     assert set(rows["before"]) == {"75 in 100", "25 in 100"}
     assert "nurse" not in str(test.query_params)
     test.text_area(key="prior_list").set_value("doctor nurse").run()
-    assert "is not of the form" in said(test)
+    assert "is not of the form" in shown_text(test)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_list_that_is_no_prior_is_refused(
 ) -> None:
     test = opened(prior=LIST)
     test.text_area(key="prior_list").set_value(text).run()
-    shown = said(test)
+    shown = shown_text(test)
     assert "The attacker cannot work with this." in shown
     assert message in shown
     assert not test.get("plotly_chart")
@@ -96,13 +96,13 @@ def test_success_over_all_outputs_is_computed_when_asked_for(
     opened: Callable[..., AppTest],
 ) -> None:
     test = opened()
-    assert "The best guess is right in" not in said(test)
+    assert "The best guess is right in" not in shown_text(test)
     test.button(key="attack_overall").click().run()
-    shown = said(test)
+    shown = shown_text(test)
     assert f"summed over all {len(FEW)} outputs" in shown
     assert "is right in 4 in 100" in shown  # blind: one of 26 words
     test.select_slider(key="eps_metric").set_value(3.0).run()
-    assert "The best guess is right in" not in said(test)
+    assert "The best guess is right in" not in shown_text(test)
 
 
 def test_the_words_around_are_a_prior(opened: Callable[..., AppTest]) -> None:
@@ -118,11 +118,11 @@ def test_the_slider_mixes_in_how_common_words_are(opened: Callable[..., AppTest]
     test.slider(key="prior_common").set_value(100).run()
     assert table(test, "now", "before")["word"].iloc[0] == "the"
     test.slider(key="prior_common").set_value(50).run()
-    assert "50%" in said(test)
+    assert "50%" in shown_text(test)
 
 
 def test_the_same_word_twice_has_no_odds(opened: Callable[..., AppTest]) -> None:
     test = opened(word="garage", other="monday")
-    assert "multiplies the odds of" in said(test)
+    assert "multiplies the odds of" in shown_text(test)
     test.selectbox(key="find_other_word").set_value("garage").run()
-    assert "multiplies the odds of" not in said(test)
+    assert "multiplies the odds of" not in shown_text(test)

@@ -6,13 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacker.board import BUDGET, EXPOSED, GAME, SENTENCE
-from tests.pages.app import said, table
+from tests.pages.app import shown_text, table
 from tests.pages.attacker.reading import FEW, metrics
 
 
 def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None:
     test = opened(view=SENTENCE, eps_metric="20")
-    shown = said(test)
+    shown = shown_text(test)
     assert "Released by tem at ε = 20" in shown
     rows = table(test, "written", "released", "reads the sentence")
     assert len(rows) == 15
@@ -28,9 +28,9 @@ def test_options_of_another_page_are_said_not_to_hold_here(
 ) -> None:
     ignored = "whatever was chosen on the page Rewrite"
     test = opened(view=view)
-    assert ignored not in said(test)
+    assert ignored not in shown_text(test)
     test.session_state["stop"] = True
-    assert ignored in said(test.run())
+    assert ignored in shown_text(test.run())
 
 
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])
@@ -40,7 +40,7 @@ def test_a_sentence_without_known_words_is_refused(
 ) -> None:
     test = opened(view=view)
     test.text_area(key="text").set_value(text).run()
-    shown = said(test)
+    shown = shown_text(test)
     assert "cannot be attacked" in shown or "nothing to add up" in shown
     assert "<b>" not in " ".join(str(m.value) for m in test.markdown)
 
@@ -53,7 +53,7 @@ def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTes
     test.number_input(key="releases").set_value(3).run()
     thrice = table(test, "word", "places", "loss")
     assert thrice["loss"].to_numpy() == pytest.approx(3 * once["loss"].to_numpy())
-    assert "For two texts that differ in nothing but their 45 protected words" in said(test)
+    assert "For two texts that differ in nothing but their 45 protected words" in shown_text(test)
 
 
 def test_the_least_protected_have_names(
@@ -61,7 +61,7 @@ def test_the_least_protected_have_names(
 ) -> None:
     test = opened(view=EXPOSED)
     test.button(key="find_extremes").click().run()
-    shown = said(test)
+    shown = shown_text(test)
     assert f"Of {len(FEW)} words “" in shown
     rows = table(test, "stays", "believed then")
     assert len(rows) == 10
@@ -74,4 +74,4 @@ def test_every_view_opens_for_every_kind_of_mechanism(
     test = opened(view=view)
     for short in ("truncated-gumbel", "madlib", "trlaplace", "tem-calibrated"):
         test.selectbox(key="attacked").set_value(short).run()
-        assert said(test)
+        assert shown_text(test)

@@ -15,7 +15,7 @@ from dpcore.papers.verdicts import read_recorded
 from pages.audit import pictures, store
 from pages.shared import progress, resources
 from tests.mechanisms import lexicons
-from tests.pages.app import open_link, said, table
+from tests.pages.app import open_link, shown_text, table
 
 opened = functools.partial(open_link, "audit")
 
@@ -32,7 +32,7 @@ def test_it_opens_with_the_recorded_table_and_computes_nothing(
     rows = table(test, "source")
     assert rows["key"].tolist() == list(CLAIMS)
     assert rows["verdict"].str.match(r"[✘✔◉○?] \w").all()
-    assert "✘ refuted: 5" in said(test)
+    assert "✘ refuted: 5" in shown_text(test)
     assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
 
 
@@ -42,7 +42,7 @@ def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in reversed(CLAIMS):
         test.selectbox(key="claim").set_value(key).run()
         recorded = read_recorded().of(key)
-        shown = said(test)
+        shown = shown_text(test)
         for part in (
             recorded.title,
             recorded.claim,
@@ -67,25 +67,25 @@ def test_the_profile_is_drawn_claimed_against_true() -> None:
     assert [trace["name"] for trace in profile["data"]] == [
         "the claim allows at most", "true δ of the noise",
     ]  # fmt: skip
-    assert "At none of the ε drawn is the true curve above" in said(test)
+    assert "At none of the ε drawn is the true curve above" in shown_text(test)
 
 
 def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_PAIRS", 500)
     test = opened(claim="adept-published")
     assert len(figures(test)) == 2
-    assert "above what the claim allows from ε =" in said(test)
-    assert "2.828·C in the L1 norm" in said(test)
+    assert "above what the claim allows from ε =" in shown_text(test)
+    assert "2.828·C in the L1 norm" in shown_text(test)
     test.button(key="draw_pairs").click().run()
     assert len(figures(test)) == 3
-    assert "Share of 500 pairs" in said(test)
-    assert "Clipped by the L1 norm: at most 0.0%" in said(test)
+    assert "Share of 500 pairs" in shown_text(test)
+    assert "Clipped by the L1 norm: at most 0.0%" in shown_text(test)
 
 
 def test_the_repairs_stand_with_their_cost() -> None:
     test = opened()
     test.selectbox(key="claim").set_value("adept-published").run()
-    assert "ADePT, as published: ✘ refuted" in said(test)
+    assert "ADePT, as published: ✘ refuted" in shown_text(test)
     instead = table(test, "cost")
     assert instead["mechanism"].tolist() == [
         "ADePT, as published",
@@ -106,27 +106,27 @@ def test_a_claim_is_computed_at_other_settings() -> None:
     test.number_input(key="audit_epsilon").set_value(2.0)
     test.number_input(key="audit_latent").set_value(16)
     test = compute(test)
-    shown = said(test)
+    shown = shown_text(test)
     assert "ε = 2 between any two texts." in shown
     figures = next(d.value for d in test.dataframe if list(d.value.columns) == ["figure", "value"])
     assert dict(figures.to_numpy().tolist())["true epsilon"] == "8"
     assert "--at epsilon=2.0 --at latent=16" in shown
     # One coordinate: there the published proof is right.
     test.number_input(key="audit_latent").set_value(1)
-    assert "ADePT, as published: ✔ proved" in said(compute(test))
+    assert "ADePT, as published: ✔ proved" in shown_text(compute(test))
 
 
 def test_settings_of_a_link_wait_for_the_button() -> None:
     test = opened(claim="gaussian-classical", audit_epsilon="40")
-    assert "Not computed yet" in said(test)
-    assert "Clipped Gaussian, classical σ: ✘ refuted" in said(compute(test))
+    assert "Not computed yet" in shown_text(test)
+    assert "Clipped Gaussian, classical σ: ✘ refuted" in shown_text(compute(test))
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "1000"])
 @pytest.mark.parametrize("claim", ["truncated-gumbel-repaired", "tem-calibrated"])
 def test_certified_claims_hold_at_the_ends_of_their_settings(claim: str, epsilon: str) -> None:
     """Probabilities of 25,000 words that underflow at ε = 1000 refute nothing."""
-    shown = said(compute(opened(claim=claim, audit_epsilon=epsilon, audit_words="2")))
+    shown = shown_text(compute(opened(claim=claim, audit_epsilon=epsilon, audit_words="2")))
     proved = (claim, epsilon) == ("tem-calibrated", "1000")
     expected = "✔ proved" if proved else "◉ checked exactly on this vocabulary"
     assert f": {expected}" in shown
@@ -172,7 +172,7 @@ def test_a_long_computation_shows_progress_and_a_stop(monkeypatch: pytest.Monkey
     monkeypatch.setattr(store, "verdict", slow)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.0)
     monkeypatch.setattr(progress, "_PULSE_SECONDS", 0.0)
-    assert "buttons: ['audit_stop']" in said(compute(test))
+    assert "buttons: ['audit_stop']" in shown_text(compute(test))
     assert not [b for b in test.button if b.key == "audit_stop"]
 
 
@@ -182,7 +182,7 @@ def test_what_the_engine_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 
     test = opened(claim="gaussian")
     monkeypatch.setattr(store, "verdict", refusing)
-    assert "choose another one" in said(compute(test))
+    assert "choose another one" in shown_text(compute(test))
 
 
 def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,11 +192,11 @@ def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -
     resources.lexicon.clear()
     try:
         test = opened(claim="gaussian")
-        assert "0 of 23 claims are computed on this lexicon" in said(test)
-        assert "Until then the table shows the verdicts on the bundled lexicon" in said(test)
-        assert "Not computed yet" in said(test)
+        assert "0 of 23 claims are computed on this lexicon" in shown_text(test)
+        assert "Until then the table shows the verdicts on the bundled lexicon" in shown_text(test)
+        assert "Not computed yet" in shown_text(test)
         test.button(key="audit_all").click().run()
         assert set(table(test, "source")["key"]) == set(few)
-        assert "--claim gaussian --lexicon PATH-OF-THE-LEXICON" in said(test)
+        assert "--claim gaussian --lexicon PATH-OF-THE-LEXICON" in shown_text(test)
     finally:
         resources.lexicon.clear()

@@ -33,7 +33,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     return make
 
 
-def said(test: AppTest) -> str:
+def shown_text(test: AppTest) -> str:
     return " ".join(str(element.value) for element in test.text)
 
 
@@ -45,7 +45,7 @@ def test_it_opens_with_two_figures_of_a_dense_and_a_sparse_word(
     assert len(charts) == 2
     assert all(len(chart["data"]) == 9 for chart in charts)
     assert [box.value for box in test.text_input] == ["monday", "garage"]
-    text = said(test)
+    text = shown_text(test)
     assert "it contradicts the formula" in text
     assert "vector of 300 coordinates" in text
     assert "for 25,000 words" in text
@@ -61,7 +61,7 @@ def test_a_slider_changes_what_is_said_and_computes_nothing(
     rows = test.session_state["appendix_held"]
     test.select_slider(key="appendix_eps_metric").set_value(100.0).run()
     assert test.session_state["appendix_held"] is rows
-    assert "At ε = 100, “monday”" in said(test)
+    assert "At ε = 100, “monday”" in shown_text(test)
 
 
 def test_the_words_of_all_pages_are_followed_and_a_typed_one_is_taken_along(
@@ -71,7 +71,7 @@ def test_the_words_of_all_pages_are_followed_and_a_typed_one_is_taken_along(
     assert [box.value for box in test.text_input] == ["river", "garage"]
     test.text_input(key="appendix_sparse").set_value("Hospital").run()
     assert test.session_state[OTHER] == "hospital"
-    assert "“hospital”" in said(test)
+    assert "“hospital”" in shown_text(test)
     assert "hospital" not in str(test.query_params)
 
 

@@ -10,7 +10,7 @@ from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS, PAGE_WORDS
 from pages.deniability.choosing import LIST, TEXT, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
-from tests.pages.app import said, strings_of
+from tests.pages.app import shown_text, strings_of
 from tests.pages.deniability.reading import CORPUS
 
 
@@ -41,7 +41,7 @@ def test_bad_words_get_one_clear_sentence(
     test = opened(of=LIST, words=typed)
     assert not test.exception
     assert len(test.error) == 1
-    assert message in said(test)
+    assert message in shown_text(test)
     assert not test.get("plotly_chart")
 
 
@@ -92,7 +92,7 @@ def test_a_bad_text_gets_one_clear_sentence(
     test = opened(of=TEXT, corpus=text)
     assert not test.exception
     assert len(test.error) == 1
-    assert message in said(test)
+    assert message in shown_text(test)
     assert not test.get("plotly_chart")
 
 

@@ -9,7 +9,7 @@ from pages.deniability import measuring
 from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
-from tests.pages.app import figures, said
+from tests.pages.app import figures, shown_text
 from tests.pages.deniability.reading import watch_sessions
 
 
@@ -22,10 +22,10 @@ def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> N
     assert names == set(CURVE_MECHANISMS)
     measured = test.session_state["denying_held"]
     assert len(measured.parts) == len(CURVE_MECHANISMS)
-    assert "tem: mean" in said(test)
-    assert "(exact)" in said(test)
-    assert "interval of 95 %" in said(test)
-    assert "two standard errors)" in said(test)
+    assert "tem: mean" in shown_text(test)
+    assert "(exact)" in shown_text(test)
+    assert "interval of 95 %" in shown_text(test)
+    assert "two standard errors)" in shown_text(test)
 
 
 def test_the_first_view_measures_a_few_ordinary_words() -> None:

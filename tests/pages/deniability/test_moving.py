@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.deniability import curves as computing
 from pages.deniability.board import EQUAL
-from tests.pages.app import figures, said, step, watched
+from tests.pages.app import figures, shown_text, step, watched
 from tests.pages.deniability.reading import assert_no_cell_says_none, marks, row, watch_sessions
 
 FRAGMENT = "curves_metric"
@@ -28,7 +28,7 @@ def test_a_step_of_the_slider_measures_nothing_and_draws_no_figure_again(
     assert (after["Nw"] < before["Nw"]).all()
     assert row(test, "median")["Nw at most"].isna().all()
     assert_no_cell_says_none(test)
-    assert "at ε = 3." in said(test)
+    assert "at ε = 3." in shown_text(test)
     # A step runs the fragment of its group alone, which holds no figure.
     assert figures(test) == []
     assert len(test.dataframe) == 1

@@ -61,7 +61,7 @@ def test_every_row_of_the_comparison_is_read_in_full(
         (numbers,) = (
             text
             for text in texts
-            if text.startswith(f"The paper: {row.said}\nMeasured here: {row.ours}")
+            if text.startswith(f"The paper: {row.in_paper}\nMeasured here: {row.ours}")
         )
         assert numbers.endswith(f"Difference: {row.difference}") == bool(row.difference)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.deniability.choosing import LIST
-from tests.pages.app import figures, said, type_word
+from tests.pages.app import figures, shown_text, type_word
 from tests.pages.deniability.reading import row
 
 
@@ -21,7 +21,7 @@ def test_a_pinned_word_has_its_curve_and_its_row_and_is_measured_if_need_be(
     assert row(test, "pinned")["which word"].tolist() == ["city"]
     assert row(test, "compared")["which word"].tolist() == ["hospital"]
     assert row(test, "mean of 2")["Nw"].notna().all()
-    assert "Drawn bold: city solid, hospital dotted." in said(test)
+    assert "Drawn bold: city solid, hospital dotted." in shown_text(test)
     alone = opened(curve_metric=["tem"], curve_log=[], of=LIST, words="hospital")
     for column in ("Nw", "Sw", "effective number"):
         value = row(test, "compared").loc["tem", column]
@@ -47,6 +47,6 @@ def test_a_pinned_word_that_there_is_not_is_one_sentence(opened: Callable[..., A
     test = opened(curve_metric=["tem"], curve_log=[])
     type_word(test, "pin_word", "**qqzzyyxx**")
     assert not test.exception
-    assert "'**qqzzyyxx**' is not among the 25,000 words" in said(test)
+    assert "'**qqzzyyxx**' is not among the 25,000 words" in shown_text(test)
     assert not any("qqzzyyxx" in str(e.value) for e in (*test.markdown, *test.warning))
     assert len(figures(test)) == 2

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.cli.main import main
 from pages.deniability.board import EQUAL
 from pages.deniability.choosing import LIST, TEXT
-from tests.pages.app import figures, said
+from tests.pages.app import figures, shown_text
 from tests.pages.deniability.reading import CORPUS, assert_no_cell_says_none, row
 
 
@@ -70,9 +70,9 @@ def test_solving_reads_the_curve(opened: Callable[..., AppTest]) -> None:
     table = next(iter(test.session_state["denying_held"].parts.values()))[0]
     mean = table.selection.weights @ table.figures.nw / table.selection.weights.sum()
     largest = table.epsilons[np.flatnonzero(mean <= 0.5)[-1]]
-    assert f"to {largest:g}, no longer (or not for certain) at" in said(test)
+    assert f"to {largest:g}, no longer (or not for certain) at" in shown_text(test)
     test.number_input(key="bound_nw").set_value(1.0).run()
-    assert "which is the largest that was measured" in said(test)
+    assert "which is the largest that was measured" in shown_text(test)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_answer_can_be_taken_over_by_one_click(
     assert not test.exception
     epsilon = test.select_slider(key="eps_metric").value
     assert isinstance(epsilon, float)
-    assert f"at ε = {epsilon:g}." in said(test)
+    assert f"at ε = {epsilon:g}." in shown_text(test)
     label = {"nw": "Nw", "sw": "Sw", "effective": "effective number"}[quantity]
     value = row(test, over).loc["tem", label]
     assert value <= bound if quantity == "nw" else value >= bound
@@ -109,7 +109,7 @@ def test_equal_nw_reads_the_epsilon_of_the_others(opened: Callable[..., AppTest]
     assert shown.loc["tem", "ε at this Nw"] == pytest.approx(3.0)
     goal: Any = shown.loc["madlib"]
     assert goal["more than"] < goal["ε at this Nw"] < goal["less than"]
-    assert "The mean Sw where the mean Nw is" in said(test)
+    assert "The mean Sw where the mean Nw is" in shown_text(test)
     assert any("Equal Nw is not equal privacy" in e.value for e in test.markdown)
 
 
@@ -119,7 +119,7 @@ def test_equal_nw_never_reached_is_an_empty_row(opened: Callable[..., AppTest]) 
     shown = test.dataframe[0].value.set_index("mechanism")
     assert shown.loc["truncated-gumbel"].isna().all()
     assert_no_cell_says_none(test)
-    assert "truncated-gumbel has it at no measured ε." in said(test)
+    assert "truncated-gumbel has it at no measured ε." in shown_text(test)
 
 
 @pytest.mark.parametrize("view", ["The papers' figures", "Appendix C"])

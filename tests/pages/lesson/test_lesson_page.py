@@ -16,7 +16,7 @@ from pages.lesson.guessing import GUESS, computed
 from pages.lesson.steps import BY_PAGE, STEPS, step
 from pages.lesson.worksheet import answers, worksheet
 from tests.needs import ROOT
-from tests.pages.app import open_link, said, unopened
+from tests.pages.app import open_link, shown_text, unopened
 
 opened = functools.partial(open_link, "lesson")
 
@@ -44,46 +44,46 @@ def test_the_steps_are_those_of_the_exercises() -> None:
 def test_the_whole_lesson_can_be_walked() -> None:
     test = opened()
     for place, each in enumerate(STEPS):
-        shown = said(test)
+        shown = shown_text(test)
         assert f"{place + 1}. {each.title}" in shown
         assert computed(each.key).question in shown
-        assert computed(each.key).found not in shown
+        assert computed(each.key).truth not in shown
         test = guess(test, each.key, right=place % 2 == 0)
-        shown = said(test)
-        assert computed(each.key).found in shown
+        shown = shown_text(test)
+        assert computed(each.key).truth in shown
         assert ("Right." in shown) == (place % 2 == 0)
         assert f"{place + 1} of 8 guesses made, {place // 2 + 1} right." in shown
         if place < len(STEPS) - 1:
             test = test.button(key="lesson_forward").click().run()
     assert test.button(key="lesson_forward").disabled
     test = test.button(key="lesson_anew").click().run()
-    assert "guesses made" not in said(test)
+    assert "guesses made" not in shown_text(test)
 
 
 def test_the_first_guess_counts() -> None:
     test = guess(opened(step="odds"), "odds", right=False)
-    assert "Not so." in said(test)
+    assert "Not so." in shown_text(test)
     assert test.radio(key=f"{GUESS}odds").disabled
     assert not [button for button in test.button if button.key == "lesson_check_odds"]
     test = test.button(key="lesson_forward").click().run()
     test = test.button(key="lesson_back").click().run()
-    assert "Not so." in said(test)
+    assert "Not so." in shown_text(test)
 
 
 @pytest.mark.parametrize(("step", "asked"), [("price", "type a number"), ("crowd", "choose an")])
 def test_checking_without_a_guess_asks_for_one(step: str, asked: str) -> None:
     test = opened(step=step).button(key=f"lesson_check_{step}").click().run()
-    assert computed(step).found not in said(test)
-    assert f"Guess first: {asked}" in said(test)
+    assert computed(step).truth not in shown_text(test)
+    assert f"Guess first: {asked}" in shown_text(test)
 
 
 @pytest.mark.parametrize("linked", ["", "fun", "<b>", "names; drop"])
 def test_a_link_of_nonsense_opens_the_first_step(linked: str) -> None:
-    assert f"1. {STEPS[0].title}" in said(opened(step=linked))
+    assert f"1. {STEPS[0].title}" in shown_text(opened(step=linked))
 
 
 def test_a_link_opens_its_step() -> None:
-    assert f"6. {STEPS[5].title}" in said(opened(step="claim"))
+    assert f"6. {STEPS[5].title}" in shown_text(opened(step="claim"))
 
 
 class Balanced(HTMLParser):
@@ -115,17 +115,17 @@ def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None
     assert not re.search(r"src=|href=|url\(|@import|<script", sheet)
     for task in tasks:
         assert task.question in read.words
-        assert (task.found in read.words) == (make is answers)
+        assert (task.truth in read.words) == (make is answers)
 
 
 @pytest.mark.parametrize("page", ["rewrite", "neighbourhoods", "audit", "attacker"])
 def test_other_pages_explain_themselves_when_asked(page: str) -> None:
     test = unopened(page)
     test.query_params["explain"] = "true"
-    shown = said(test.run())
+    shown = shown_text(test.run())
     for key in BY_PAGE[page]:
         assert next(each for each in STEPS if each.key == key).story in shown
-    silent = said(test.toggle(key="explain").set_value(False).run())
+    silent = shown_text(test.toggle(key="explain").set_value(False).run())
     assert STEPS[1].story not in silent
 
 

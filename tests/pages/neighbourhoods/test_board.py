@@ -12,7 +12,7 @@ from dpcore.measure.maps.maps import DEFAULT_PAIR
 from pages.neighbourhoods import measuring, session
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
-from tests.pages.app import figures, said
+from tests.pages.app import figures, shown_text
 from tests.pages.neighbourhoods.reading import FEW, shown, table, watch_sessions
 
 
@@ -30,7 +30,7 @@ def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest])
     assert rows["word"].tolist() == list(DEFAULT_PAIR) * len(CURVE_MECHANISMS)
     refuted = rows["mechanism"].str.contains("truncated-gumbel")
     assert ((rows["bound"] == "refuted") == refuted).all()
-    assert "The same ε treats “monday” and “garage” most differently under" in said(test)
+    assert "The same ε treats “monday” and “garage” most differently under" in shown_text(test)
     assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
 
 

@@ -12,7 +12,7 @@ from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
 from pages.shared import resources
-from tests.pages.app import figures, said
+from tests.pages.app import figures, shown_text
 from tests.pages.neighbourhoods.reading import FEW, shown, table
 
 
@@ -37,7 +37,7 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
 
     monkeypatch.setattr(map_jobs, "start", start)
     test = opened(word="doctor", other_word="violin", **FEW)
-    assert "PCA of" in said(test)
+    assert "PCA of" in shown_text(test)
     test.button(key="build_map").click().run()
     assert not test.exception
     assert [(str(a[1]), a[2]) for a in asked] == [
@@ -80,7 +80,7 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
         assert shown(test) == ("w0", "w1")
         assert table(test)["word"].tolist() == ["w0", "w1"]
         assert [e.value for e in test.error] == ["There is no such map."]
-        assert "too few" in said(test) or "at least" in said(test)
+        assert "too few" in shown_text(test) or "at least" in shown_text(test)
         assert len(figures(test)) == (2 if count == 2 else 3)  # PCA of three words or more
     finally:
         resources.lexicon.clear()

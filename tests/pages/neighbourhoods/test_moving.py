@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import figures, said, step, watched
+from tests.pages.app import figures, shown_text, step, watched
 from tests.pages.neighbourhoods.reading import FEW, table, watch_sessions
 
 FRAGMENT = "pair_moving"
@@ -33,7 +33,7 @@ def test_a_step_of_the_slider_measures_nothing_and_draws_the_map_alone(
     after = table(test)
     assert (after["nw"].astype(float) < before["nw"].astype(float)).all()
     assert set(after["epsilon"]) == {"2"}
-    assert "at ε = 2: " in said(test)
+    assert "at ε = 2: " in shown_text(test)
     now_points, now_mass = _map(drawn)
     assert now_points == points
     assert now_mass != mass

@@ -13,7 +13,7 @@ from dpcore.measure.maps.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
 from pages.neighbourhoods import session
 from pages.shared import resources
-from tests.pages.app import said
+from tests.pages.app import shown_text
 from tests.pages.neighbourhoods.reading import FEW, shown
 
 
@@ -31,7 +31,7 @@ def test_a_typed_word_is_found_and_chosen(opened: Callable[..., AppTest]) -> Non
     box.set_value("hospital").run()
     assert shown(test) == ("doctor", "hospital")
     assert test.query_params["other"] == "hospital"
-    assert "“doctor”: the nearest word is" in said(test)
+    assert "“doctor”: the nearest word is" in shown_text(test)
 
 
 def test_a_word_that_is_not_there_gets_the_nearest_spellings(
@@ -41,7 +41,7 @@ def test_a_word_that_is_not_there_gets_the_nearest_spellings(
     test.text_input(key="find_word").set_value("hospitel").run()
     assert not test.exception
     assert shown(test) == DEFAULT_PAIR
-    assert "did you mean 'hospital'" in said(test)
+    assert "did you mean 'hospital'" in shown_text(test)
     assert "hospitel" not in str(test.query_params)
 
 
@@ -49,7 +49,7 @@ def test_the_same_word_twice_is_refused_with_a_sentence(opened: Callable[..., Ap
     test = opened(word="city", other_word="city", **FEW)
     assert not test.exception
     assert len(test.error) == 1
-    assert "two different words are needed" in said(test)
+    assert "two different words are needed" in shown_text(test)
     assert not test.get("plotly_chart")
     assert len(test.text_input) == 2
 

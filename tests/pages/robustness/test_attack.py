@@ -13,7 +13,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.substitutions import nearest_words
 from pages.robustness import attack_work
 from pages.robustness.words_work import NORMAL, Rules, model, read
-from tests.pages.app import figures, said, table
+from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.conftest import small
 
 Opened = Callable[..., AppTest]
@@ -23,7 +23,7 @@ SAMPLE = {**ATTACK, "attack_part": "A sample of texts", "sample_size": "10"}
 
 def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
     test = opened(**ATTACK)
-    shown = said(test)
+    shown = shown_text(test)
     assert "computed now" in shown
     steps = table(test, "change", "becomes", "probability")
     (figure,) = figures(test)
@@ -48,40 +48,40 @@ def test_a_typed_text_is_attacked_and_stays_out_of_the_link(opened: Opened) -> N
     test = opened(**ATTACK, attack_text_source="my own")
     typed = "I hate this terrible rude waiter"
     test.text_area(key="text").set_value(typed).run()
-    assert re.search(r"Read as negative with probability", said(test))
+    assert re.search(r"Read as negative with probability", shown_text(test))
     assert all("waiter" not in value for value in test.query_params.values())
-    assert "What you typed is not in the link" in said(test)
+    assert "What you typed is not in the link" in shown_text(test)
     test.text_area(key="text").set_value("").run()
-    assert "This text cannot be used." in said(test)
+    assert "This text cannot be used." in shown_text(test)
 
 
 def test_no_budget_changes_nothing(opened: Opened) -> None:
-    shown = said(opened(**ATTACK, attack_share="0"))
+    shown = shown_text(opened(**ATTACK, attack_share="0"))
     assert "after 0 changed words" in shown
     assert "Nothing was changed" in shown
 
 
 def test_the_nearest_words_are_tried_without_a_mechanism(opened: Opened) -> None:
-    shown = said(opened(**ATTACK, attack_words="the nearest words", attack_neighbours="4"))
+    shown = shown_text(opened(**ATTACK, attack_words="the nearest words", attack_neighbours="4"))
     assert "substitutes, equally likely" in shown
 
 
 def test_a_sample_has_an_interval_and_stays_above_its_certificate(opened: Opened) -> None:
     test = opened(**SAMPLE, attack_words="the nearest words", attack_neighbours="2")
-    assert "Nothing has been attacked yet." in said(test)
+    assert "Nothing has been attacked yet." in shown_text(test)
     test.button(key="sample_start").click().run()
     row = table(test, "before", "after", "certified").iloc[-1]
     assert row["texts"] == 10
     assert row["certified"] <= row["after"] <= row["before"]
     assert row["from"] < row["after"] + 1e-12
     assert row["after"] < row["to"] + 1e-12
-    assert "no attack with these words gets below" in said(test)
+    assert "no attack with these words gets below" in shown_text(test)
 
 
 def test_runs_at_two_epsilons_are_drawn_as_a_curve(opened: Opened) -> None:
     test = opened(**SAMPLE)
     test.button(key="sample_start").click().run()
-    assert "Attack the sample at another ε" in said(test)
+    assert "Attack the sample at another ε" in shown_text(test)
     test.select_slider(key="eps_metric").set_value(20.0).run()
     test.button(key="sample_start").click().run()
     (figure,) = figures(test)
@@ -106,7 +106,7 @@ def test_a_stop_ends_the_attack_and_keeps_earlier_runs(
     assert not asked  # nothing is attacked before the button is pressed
     test.button(key="sample_start").click().run()
     assert len(asked) == 1
-    assert "change it" in said(test)
+    assert "change it" in shown_text(test)
     assert len(table(test, "before", "after")) == 1
     test.run()
     assert len(asked) == 1  # nor again by itself

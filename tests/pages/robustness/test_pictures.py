@@ -14,7 +14,7 @@ from dpcore.learn.pixeldp.digits import digits
 from pages.robustness import pictures_work
 from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT
-from tests.pages.app import figures, said, table
+from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.reading import curve
 
 Opened = Callable[..., AppTest]
@@ -28,7 +28,7 @@ def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> No
     assert all(lines[PROVED][size] <= lines[TIGHT][size] for size in sizes)
     assert any(lines[SLIDES][size] > lines[TIGHT][size] for size in sizes)
     assert lines[PROVED][0.0] > 0.8
-    shown = said(test)
+    shown = shown_text(test)
     assert "computed now" in shown
     assert "The slides' line is no certificate" in shown
     assert f"{PROVED}: {lines[PROVED][0.0]:.1%}" in shown
@@ -55,7 +55,7 @@ def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
 
 
 def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:
-    shown = said(opened(digits_error="0.0001", digits_scale="0.7"))
+    shown = shown_text(opened(digits_error="0.0001", digits_scale="0.7"))
     count = int(re.search(r"It abstains on (\d+) of 450", shown)[1])
     certificates = pictures_work.certified(
         pictures_work.Noise(scale=0.7), pictures_work.Bounded(error=0.0001)
@@ -67,7 +67,7 @@ def test_laplace_noise_has_no_delta_and_the_slides_no_line(opened: Opened) -> No
     test = opened(digits_noise="Laplace")
     (figure,) = figures(test)
     assert SLIDES not in {trace.get("name") for trace in figure["data"]}
-    assert "δ = 0" in said(test)
+    assert "δ = 0" in shown_text(test)
 
 
 @pytest.mark.parametrize("place", ["in the picture", "after the first layer", "in an auto-encoder"])
@@ -78,7 +78,7 @@ def test_one_picture_has_votes_bounds_and_a_certificate(opened: Opened, place: s
     shares = votes["data"][0]["y"]
     assert sum(shares) == pytest.approx(1.0)
     label = int(digits().test_labels[7])
-    shown = said(test)
+    shown = shown_text(test)
     assert f"Picture 7, a {label}" in shown
     assert "Clopper–Pearson: it " in shown
     assert "Hoeffding: it " in shown
@@ -93,7 +93,7 @@ def test_the_picture_is_that_of_the_data(opened: Opened) -> None:
 
 def test_the_counterexample_keeps_the_promise_and_breaks_the_condition(opened: Opened) -> None:
     test = opened(digits_part="The slides' condition", slides_epsilon="0.5", slides_delta="0.02")
-    shown = said(test)
+    shown = shown_text(test)
     assert "refuted" in shown
     assert "no counterexample exists" in shown
     laws = table(test, "at x", "at x′, an attack away")
@@ -108,9 +108,9 @@ def test_the_counterexample_keeps_the_promise_and_breaks_the_condition(opened: O
 
 def test_robust_is_private_where_every_input_occurs(opened: Opened) -> None:
     test = opened(digits_part="Robust is private")
-    assert "pairs of inputs that never occur" in said(test)
+    assert "pairs of inputs that never occur" in shown_text(test)
     test.segmented_control(key="renyi_prior").set_value("all four occur").run()
-    assert "robust is private." in said(test)
+    assert "robust is private." in shown_text(test)
     rows = table(test, "ε, robust", "ε, private")
     assert (rows["ε, robust"] == rows["ε, private"]).all()
 
@@ -138,6 +138,6 @@ def test_without_scikit_learn_it_says_what_to_install(
 
     digits.cache_clear()
     monkeypatch.setattr("dpcore.learn.packages.importlib.import_module", missing)
-    shown = said(opened(seed="77"))
+    shown = shown_text(opened(seed="77"))
     assert "pip install -r requirements.txt" in shown
     digits.cache_clear()

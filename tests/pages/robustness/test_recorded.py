@@ -12,7 +12,7 @@ from dpcore.papers.huang2024.autoencoder_examples import read_examples
 from dpcore.study.recorded import read_bundled, read_recorded
 from dpcore.study.robust_curves import training_curves
 from pages.robustness import recorded_frame
-from tests.pages.app import figures, said, table
+from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.reading import curve
 
 Opened = Callable[..., AppTest]
@@ -42,7 +42,7 @@ def test_every_part_of_every_record_is_drawn(opened: Opened, name: str) -> None:
     link, field = link_of(name)
     test = opened(**link)
     entry = THERE[name]
-    shown = said(test)
+    shown = shown_text(test)
     assert f"recorded {entry.date}" in shown
     assert entry.sizes in shown
     parts = [tab.label for tab in test.tabs]
@@ -53,7 +53,7 @@ def test_every_part_of_every_record_is_drawn(opened: Opened, name: str) -> None:
         test.run()
         assert not test.exception, (part, test.exception)
         assert not test.error, (part, [error.value for error in test.error])
-    shown = said(test)
+    shown = shown_text(test)
     assert entry.command in shown
     assert "pip install -r requirements-learn.txt" in shown
 
@@ -73,7 +73,7 @@ def test_examples_are_those_that_were_recorded(opened: Opened) -> None:
     test = opened(**link, auto_part="Examples", auto_sentence="3", auto_noise="laplace")
     examples = read_examples()
     text = list(dict.fromkeys(row.text for row in examples.rows))[3]
-    assert f"Written: {text}" in said(test)
+    assert f"Written: {text}" in shown_text(test)
     rows = table(test, "the network writes")
     wanted = [row.network for row in examples.rows if (row.text, row.label) == (text, "laplace")]
     assert rows["the network writes"].tolist() == wanted
@@ -82,7 +82,7 @@ def test_examples_are_those_that_were_recorded(opened: Opened) -> None:
 def test_the_attack_on_a_latent_vector_is_computed_now(opened: Opened) -> None:
     link = FIELDS["adept2021-"][0] | {"adept_part": "Find the utterance"}
     test = opened(**link, latent_text="7", latent_epsilon="64", latent_noise="adept", seed="11")
-    shown = said(test)
+    shown = shown_text(test)
     assert "computed now" in shown
     belief = guess(examples(), 7, "adept", 64.0, 11)
     rank = re.search(r"true utterance has rank ([\d.]+) of (\d+)", shown)
@@ -102,7 +102,7 @@ def test_the_record_refutes_the_claim_of_the_published_noise(opened: Opened) -> 
     test = opened(**link)
     (figure,) = figures(test)
     adept, allowed = curve(figure, "adept"), curve(figure, "the claimed ε allows")
-    epsilons = re.search(r"at ε = ([\d., ]+): a refutation on real text", said(test))[1]
+    epsilons = re.search(r"at ε = ([\d., ]+): a refutation on real text", shown_text(test))[1]
     beyond = [float(number) for number in epsilons.split(", ")]
     assert beyond
     assert all(adept[epsilon] > allowed[epsilon] for epsilon in beyond)
@@ -116,10 +116,12 @@ def test_damage_is_said_and_live_views_still_work(
         raise StudyError("the manifest is damaged: record it again")
 
     monkeypatch.setattr(recorded_frame, "read_bundled", damaged)
-    assert "record it again" in said(opened(robust_view="Training"))
-    assert "stay right" in said(opened())
+    assert "record it again" in shown_text(opened(robust_view="Training"))
+    assert "stay right" in shown_text(opened())
     monkeypatch.setattr(recorded_frame, "read_bundled", tuple)
-    assert "restore the folder data/results/experiments" in said(opened(robust_view="Training"))
+    assert "restore the folder data/results/experiments" in shown_text(
+        opened(robust_view="Training")
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dpcore.lexicon.catalogue import load
 from pages.robustness import attack_work, victims
 from pages.robustness.words_work import Rules
 from tests import needs
-from tests.pages.app import open_link, said, table
+from tests.pages.app import open_link, shown_text, table
 from tests.shell import result
 
 ATTACK = {"robust_view": "Attack", "attack_victim": "network"}
@@ -59,11 +59,11 @@ def test_a_network_reads_its_own_words_and_labels(
     for button in test.button:
         if button.key == "sample_start":
             test = button.click().run()
-    assert why in said(test)
+    assert why in shown_text(test)
 
 
 def test_without_torch_the_way_to_install_it_is_said(
     opened: Callable[..., AppTest], uninstalled: Callable[[str], None]
 ) -> None:
     uninstalled("torch")
-    assert "pip install -r requirements-learn.txt" in said(opened(**ATTACK))
+    assert "pip install -r requirements-learn.txt" in shown_text(opened(**ATTACK))

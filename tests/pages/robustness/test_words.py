@@ -11,7 +11,7 @@ from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.linear.training import LinearTraining, train_linear
 from dpcore.learn.substitutions import nearest_words
 from pages.robustness.words_work import CERTIFIED, NORMAL, STRENGTH, Rules, model, read
-from tests.pages.app import figures, said, table
+from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.conftest import small
 from tests.pages.robustness.reading import curve
 
@@ -35,18 +35,18 @@ def test_certified_accuracy_falls_with_the_share_and_is_computed_exactly(opened:
         exact = certify_linear(trained, corpus.test, corpus.test_labels, substitutes, 0.2).accuracy
         assert line[0.2] == exact
     assert curve(figure, CERTIFIED)[0.2] > curve(figure, NORMAL)[0.2]
-    assert "robust certify --labels sentiment --neighbours 1 --share 0.2" in said(test)
+    assert "robust certify --labels sentiment --neighbours 1 --share 0.2" in shown_text(test)
 
 
 def test_the_zero_classifier_is_said(opened: Opened) -> None:
     test = opened(**WORDS, words_neighbours="8", words_share="100%")
-    assert "ends at the zero classifier" in said(test)
+    assert "ends at the zero classifier" in shown_text(test)
     (figure,) = figures(test)
     line = curve(figure, CERTIFIED)
     truth = read(small(), "sentiment").test_labels
     # It always gives one answer, which nothing that is substituted can change.
     assert set(line.values()) == {max((truth == 0).mean(), (truth == 1).mean())}
-    assert "ends at the zero classifier" not in said(opened(**WORDS))
+    assert "ends at the zero classifier" not in shown_text(opened(**WORDS))
 
 
 def margins(shown: str) -> list[tuple[float, float]]:
@@ -57,7 +57,7 @@ def margins(shown: str) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("labels", ["sentiment", "topic"])
 def test_the_worst_text_attains_the_margin(opened: Opened, labels: str) -> None:
     test = opened(**WORDS, words_part="One text", words_text_number="60", words_labels=labels)
-    pairs = margins(said(test))
+    pairs = margins(shown_text(test))
     assert len(pairs) == 2
     assert all(margin == attained for margin, attained in pairs)
     marked = [text.value for text in test.text if " → " in text.value]
@@ -65,7 +65,7 @@ def test_the_worst_text_attains_the_margin(opened: Opened, labels: str) -> None:
     changes = table(test, "word", "becomes")
     first = changes.iloc[0]
     assert f"[{first['word']} → {first['becomes']}]" in marked[0]
-    verdicts = re.findall(r"(Certified|Not certified|Wrong without)", said(test))
+    verdicts = re.findall(r"(Certified|Not certified|Wrong without)", shown_text(test))
     assert len(verdicts) == 2
     assert all((v == "Certified") == (m > 0) for v, (m, _) in zip(verdicts, pairs, strict=True))
 
@@ -73,16 +73,16 @@ def test_the_worst_text_attains_the_margin(opened: Opened, labels: str) -> None:
 def test_a_text_of_ones_own_keeps_its_class_and_stays_out_of_the_link(opened: Opened) -> None:
     test = opened(**WORDS, words_part="One text", words_text_source="my own")
     test.text_area(key="text").set_value("The food was <b>awful</b> and I hate it ![x](u)").run()
-    shown = said(test)
+    shown = shown_text(test)
     assert "read as negative" in shown
     assert len(margins(shown)) == 2
     assert all("awful" not in value for value in test.query_params.values())
     test.text_area(key="text").set_value("qqqq zzzz").run()
-    assert "no word of the lexicon" in said(test)
+    assert "no word of the lexicon" in shown_text(test)
     test.text_area(key="text").set_value("x\0y").run()
-    assert "This text cannot be used." in said(test)
+    assert "This text cannot be used." in shown_text(test)
     test.text_area(key="text").set_value("food " * 300).run()
-    assert "This text cannot be used." in said(test)
+    assert "This text cannot be used." in shown_text(test)
 
 
 def test_the_likely_words_of_a_mechanism_are_certified(opened: Opened) -> None:
@@ -90,7 +90,7 @@ def test_the_likely_words_of_a_mechanism_are_certified(opened: Opened) -> None:
         **WORDS, words_part="One text", words_how="what a mechanism is likely to put",
         eps_metric="8", words_least="0.005",
     )  # fmt: skip
-    shown = said(test)
+    shown = shown_text(test)
     inside = float(re.search(r"stay inside their sets with probability ([\d.e-]+)", shown)[1])
     assert 0 < inside <= 1
     assert len(margins(shown)) == 2
@@ -98,11 +98,11 @@ def test_the_likely_words_of_a_mechanism_are_certified(opened: Opened) -> None:
         **WORDS, words_part="One text", words_how="what a mechanism is likely to put",
         attacked="madlib",
     )  # fmt: skip
-    assert "choose tem in the sidebar" in said(other)
+    assert "choose tem in the sidebar" in shown_text(other)
 
 
 def test_noise_on_the_mean_vector_certifies_no_word_and_says_so(opened: Opened) -> None:
-    shown = said(opened(**WORDS, words_part="Noise on the mean vector"))
+    shown = shown_text(opened(**WORDS, words_part="Noise on the mean vector"))
     assert "on 0 of 432 texts the certificate covers the replacement of one word" in shown
     largest = float(re.search(r"largest certified shift is ([\d.]+)", shown)[1])
     needed = float(re.search(r"can move the mean by ([\d.]+)", shown)[1])

@@ -21,11 +21,11 @@ class Slot:
     """Stands in for an empty place of a page."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
 
     def progress(self, share: float, text: str) -> None:
         assert 0 <= share <= 1
-        self.said.append(text)
+        self.texts.append(text)
 
     def container(self) -> "Slot":
         return self
@@ -37,7 +37,7 @@ class Slot:
         pass
 
     def empty(self) -> None:
-        self.said.append("gone")
+        self.texts.append("gone")
 
 
 @pytest.fixture(autouse=True)
@@ -85,13 +85,13 @@ def test_a_loop_waits_for_its_turn_and_says_so(slot: Slot) -> None:
     with others():
         loop = in_a_thread(lambda: done.extend(timed("Drawing", [1, 2, 3])))
         until = time.monotonic() + PATIENCE
-        while not slot.said and time.monotonic() < until:
+        while not slot.texts and time.monotonic() < until:
             time.sleep(0.01)
-        assert slot.said[-1] == "Waiting: 1 before you; long computations take turns."
+        assert slot.texts[-1] == "Waiting: 1 before you; long computations take turns."
         assert done == [1]
     loop.join(PATIENCE)
     assert done == [1, 2, 3]
-    assert slot.said[-1] == "gone"
+    assert slot.texts[-1] == "gone"
 
 
 def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) -> None:
@@ -115,8 +115,8 @@ def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) 
     with Reporter("Attacking") as progress:
         progress("texts", 1, 10)
     # What was interrupted has taken away its progress; what came after it was shown.
-    assert slot.said[0] == "gone"
-    assert slot.said[1].startswith("Attacking: texts, 1 of 10")
+    assert slot.texts[0] == "gone"
+    assert slot.texts[1].startswith("Attacking: texts, 1 of 10")
 
 
 def test_a_run_that_has_its_turn_takes_no_second_one() -> None:

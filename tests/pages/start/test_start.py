@@ -14,7 +14,7 @@ from pages.shared.contents import CONTENTS
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.start.sentence import SHOWN
 from tests.needs import ROOT
-from tests.pages.app import open_page, rows, said, written
+from tests.pages.app import open_page, rows, shown_text, written
 
 
 def prose(test: AppTest) -> str:
@@ -58,7 +58,7 @@ def test_its_rows_are_those_of_the_page_rewrite_after_a_walk() -> None:
         assert row["count"] == elsewhere[key]["count"]
         assert row["promise"] == elsewhere[key]["promise"]
     assert all(reading in prose(test) for reading in readings)
-    assert "seed 7" in said(test)
+    assert "seed 7" in shown_text(test)
 
 
 def test_the_verdicts_are_those_of_the_record_and_lead_to_their_claims(fresh: AppTest) -> None:

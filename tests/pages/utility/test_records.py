@@ -15,7 +15,7 @@ from dpcore.study import live_jobs
 from pages.shared.recorded import recorded as bundled_record
 from pages.utility import recorded
 from tests.needs import ROOT
-from tests.pages.app import figures, said
+from tests.pages.app import figures, shown_text
 from tests.pages.utility.settings import NAMES, OWN, THERE, with_curves
 
 
@@ -26,9 +26,9 @@ def test_it_opens_with_a_record_and_starts_nothing(
     test = opened()
     assert test.selectbox(key="experiment").value == NAMES[0]
     assert len(figures(test)) >= 2
-    assert "95 % intervals of the mean over" in said(test)
-    assert "without privacy: " in said(test)
-    assert "recorded 2" in said(test)
+    assert "95 % intervals of the mean over" in shown_text(test)
+    assert "without privacy: " in shown_text(test)
+    assert "recorded 2" in shown_text(test)
 
 
 def test_no_learner_is_loaded_for_the_first_view() -> None:
@@ -50,19 +50,19 @@ def test_every_record_has_its_views(opened: Callable[..., AppTest], name: str) -
         test.session_state["use_view"] = view
         test.run()
         assert not test.exception, (view, test.exception)
-    assert entry.command in said(test)
-    assert entry.sizes in said(test)
-    assert entry.lexicons[0]["fingerprint"][:16] in said(test)
+    assert entry.command in shown_text(test)
+    assert entry.sizes in shown_text(test)
+    assert entry.lexicons[0]["fingerprint"][:16] in shown_text(test)
 
 
 def test_refuted_claims_are_named_beside_their_curves(opened: Callable[..., AppTest]) -> None:
     name = "huang2024-figure-4-agnews"
     if name not in THERE:
         pytest.skip(f"{name} is not recorded")
-    assert "refuted at some or all of these ε: gaussian-classical, trlaplace." in said(
+    assert "refuted at some or all of these ε: gaussian-classical, trlaplace." in shown_text(
         opened(experiment=name)
     )
-    assert "refuted at some" not in said(opened(experiment="teaching-corpus"))
+    assert "refuted at some" not in shown_text(opened(experiment="teaching-corpus"))
 
 
 @pytest.mark.parametrize("how", ["nw", "auc", "loss"])
@@ -79,20 +79,20 @@ def test_mechanisms_are_compared_at_equal_privacy(opened: Callable[..., AppTest]
 
 def test_the_smallest_epsilon_is_told_by_mechanism(opened: Callable[..., AppTest]) -> None:
     test = opened(experiment=with_curves(), use_view="Solve for ε")
-    before = said(test)
+    before = shown_text(test)
     assert "tem: ε = " in before
     assert "Within 5 points of" in before
     test.number_input(key="use_within").set_value(0.0).run()
-    assert "Within 0 points of" in said(test)
-    assert said(test) != before
+    assert "Within 0 points of" in shown_text(test)
+    assert shown_text(test) != before
 
 
 def test_the_attacker_is_drawn_on_logarithmic_axes(opened: Callable[..., AppTest]) -> None:
     test = opened(experiment=with_curves(), use_view="Membership")
     (figure,) = figures(test)
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
-    assert "in 100 texts that were not used" in said(test)
-    assert "nothing is seen below a false-positive rate" in said(test)
+    assert "in 100 texts that were not used" in shown_text(test)
+    assert "nothing is seen below a false-positive rate" in shown_text(test)
 
 
 def test_examples_of_a_record_are_those_of_the_chosen_classifier(
@@ -110,7 +110,7 @@ def test_examples_of_a_record_are_those_of_the_chosen_classifier(
     test = opened(
         experiment=name, use_view="Examples", use_classifier=learner, use_labels=row["data"].iloc[0]
     )
-    shown = said(test)
+    shown = shown_text(test)
     assert "![x](http://a.b) Its label: good" in shown
     assert "a *b* Read as: bad" in shown
     assert "of another classifier" not in shown
@@ -125,7 +125,7 @@ def test_damage_is_said_and_a_run_of_ones_own_still_works(
 
     monkeypatch.setattr(recorded, "read_bundled", damaged)
     test = opened()
-    assert "record it again" in said(test)
-    assert "a run of your own works" in said(test)
+    assert "record it again" in shown_text(test)
+    assert "a run of your own works" in shown_text(test)
     test.segmented_control(key="use_source").set_value(OWN).run()
     assert not test.exception

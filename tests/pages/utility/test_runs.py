@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.jobs.executors import Serial
 from dpcore.study import live_jobs
-from tests.pages.app import figures, said
+from tests.pages.app import figures, shown_text
 from tests.pages.utility.settings import OWN, SMALL
 
 PATIENCE = 120.0
@@ -29,17 +29,17 @@ def test_a_run_is_started_watched_and_shown(
     test.button(key="use_start").click().run()
     assert runs[0].wait(PATIENCE)
     test.run()
-    shown = said(test)
+    shown = shown_text(test)
     assert "Teaching corpus: sentiment: 100 texts, 2 trials, classifier averaged" in shown
     assert len(figures(test)) == 2
     test.session_state["use_view"] = "Examples"
-    assert "Read as: " in said(test.run())
+    assert "Read as: " in shown_text(test.run())
     test.session_state["use_view"] = "Link and command"
     command = next(code.value for code in test.run().code if "utility" in code.value)
     assert command.startswith("python -m dpcore utility --labels sentiment --mechanism madlib")
     assert "--texts 100 --trials 2" in command
     test.session_state["use_view"] = "Solve for ε"
-    assert "madlib: " in said(test.run())
+    assert "madlib: " in shown_text(test.run())
 
 
 def test_a_stop_keeps_the_parts_that_are_done(
@@ -65,21 +65,21 @@ def test_a_stop_keeps_the_parts_that_are_done(
     assert not test.exception
     test.button(key="use_stop").click().run()
     assert job.stopped
-    assert "Stopped after 0 of 4 parts." in said(test)
+    assert "Stopped after 0 of 4 parts." in shown_text(test)
     test.button(key="use_start").click().run()  # and may be run again
     job.done, job.stopped = True, False
     job.error = "a worker ran out of memory"
-    assert "a worker ran out of memory" in said(test.run())
+    assert "a worker ran out of memory" in shown_text(test.run())
 
 
 def test_without_a_mechanism_it_says_what_to_do(opened: Callable[..., AppTest]) -> None:
     test = opened(use_source=OWN, use_metric=[], use_log=[], use_local=[])
-    assert "Choose at least one mechanism" in said(test)
+    assert "Choose at least one mechanism" in shown_text(test)
 
 
 def test_an_epsilon_that_no_mechanism_has_is_refused(opened: Callable[..., AppTest]) -> None:
     test = opened(**SMALL | {"use_metric": ["truncated-gumbel-repaired"]})
     test.select_slider(key="use_ends_metric").set_value((0.1, 0.2)).run()
-    assert "truncated-gumbel-repaired has no ε between these two ends" in said(test)
+    assert "truncated-gumbel-repaired has no ε between these two ends" in shown_text(test)
     test.button(key="use_start").click().run()
-    assert "at least one mechanism, with an ε that it has" in said(test)
+    assert "at least one mechanism, with an ε that it has" in shown_text(test)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.study import live_jobs
-from tests.pages.app import said
+from tests.pages.app import shown_text
 from tests.pages.utility.settings import SMALL
 
 
@@ -37,8 +37,8 @@ def test_a_table_that_cannot_be_used_is_refused(
     opened: Callable[..., AppTest], data: bytes, reason: str
 ) -> None:
     test = upload(opened(**SMALL), data)
-    assert "This table cannot be used." in said(test)
-    assert reason in said(test)
+    assert "This table cannot be used." in shown_text(test)
+    assert reason in shown_text(test)
     assert test.button(key="use_start").disabled
 
 
@@ -61,11 +61,13 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
 
     monkeypatch.setattr(live_jobs, "start", start)
     test = upload(opened(**SMALL), f"words,kind\n{ROWS}\n,bad\n".encode())
-    assert "41 rows; left out: 1 without text or label, 0 repeated. Used: 40 texts" in said(test)
+    assert "41 rows; left out: 1 without text or label, 0 repeated. Used: 40 texts" in shown_text(
+        test
+    )
     test.button(key="use_start").click().run()
     assert lives[0].texts.classes == ("*good*", "bad")
     test.session_state["use_view"] = "Link and command"
-    shown = said(test.run())
+    shown = shown_text(test.run())
     assert "--file FILE.csv --text-column TEXT --label-column LABEL" in shown
     assert "text number" not in shown
     assert "Your table is not in the link" in shown

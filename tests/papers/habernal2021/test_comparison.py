@@ -29,10 +29,10 @@ def rows(quantity: str, label: str, data: str, **where: Any) -> pd.DataFrame:
 @pytest.mark.parametrize("data", DATA)
 def test_the_attack_refutes_the_published_claim_and_no_repair(data: str) -> None:
     for label in FORMS:
-        found = rows("bayes", label, data)
+        result = rows("bayes", label, data)
         bounds = rows("first_bound", label, data, variant="claimed")
         keys = ["seed", "epsilon"]
-        both = found.merge(bounds, on=keys, suffixes=("", "_bound"))
+        both = result.merge(bounds, on=keys, suffixes=("", "_bound"))
         above = both[both["low"] > both["value_bound"]]
         if label == "adept":
             assert set(above["epsilon"]) == {1.0, 2.0, 4.0}
@@ -40,16 +40,16 @@ def test_the_attack_refutes_the_published_claim_and_no_repair(data: str) -> None
         else:
             assert above.empty
         true = rows("first_bound", label, data, variant="true")
-        held = found.merge(true, on=keys, suffixes=("", "_bound"))
-        assert (held["low"] <= held["value_bound"]).all()
+        merged = result.merge(true, on=keys, suffixes=("", "_bound"))
+        assert (merged["low"] <= merged["value_bound"]).all()
 
 
 @pytest.mark.parametrize("data", DATA)
 def test_the_share_named_agrees_with_the_bayes_optimum(data: str) -> None:
     """Clopper–Pearson at 95 % for each of many rows: most of them hold the optimum."""
     for label in FORMS:
-        found = rows("first", label, data)
-        both = found.merge(rows("bayes", label, data), on=["seed", "epsilon"])
+        result = rows("first", label, data)
+        both = result.merge(rows("bayes", label, data), on=["seed", "epsilon"])
         inside = (both["low_x"] <= both["value_y"]) & (both["value_y"] <= both["high_x"])
         assert inside.mean() >= 0.8
 
@@ -80,6 +80,6 @@ def test_the_true_epsilon_is_that_of_the_audit() -> None:
 
 
 def test_the_rows_name_both_corpora_and_the_paper_they_are_about() -> None:
-    found = adept_rows(Figures(RECORDED))
-    assert {row.paper for row in found} == {"Krishna et al. 2021", "Habernal 2021"}
-    assert sum("ATIS" in row.ours and "SNIPS" in row.ours for row in found) >= 7
+    result = adept_rows(Figures(RECORDED))
+    assert {row.paper for row in result} == {"Krishna et al. 2021", "Habernal 2021"}
+    assert sum("ATIS" in row.ours and "SNIPS" in row.ours for row in result) >= 7

@@ -41,10 +41,12 @@ def share(table: pd.DataFrame, name: str, n: int, clipping: str = "L2") -> Any:
 def test_distances_equal_plain_clipping(order: int, scale: float, rng: MakeRng) -> None:
     x, y = rng().standard_normal((2, 12, 50)) * scale
     dimensions = [1, 2, 5, 12]
-    for found, n in zip(clipped_distances(x, y, dimensions, order), dimensions, strict=True):
+    for clipped_distance, n in zip(
+        clipped_distances(x, y, dimensions, order), dimensions, strict=True
+    ):
         for i in range(50):
             a, b = (v[:n, i] / max(1.0, np.linalg.norm(v[:n, i], ord=order)) for v in (x, y))
-            assert found[i] == pytest.approx(np.abs(a - b).sum(), rel=1e-12)
+            assert clipped_distance[i] == pytest.approx(np.abs(a - b).sum(), rel=1e-12)
 
 
 def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table: pd.DataFrame) -> None:
@@ -66,10 +68,10 @@ def test_normal_vectors_agree_with_the_formula(table: pd.DataFrame, kind: Coordi
         if math.isnan(expected):
             continue
         compared += 1
-        found = share(table, kind.name, n)
-        assert found["expected"] == expected
+        result = share(table, kind.name, n)
+        assert result["expected"] == expected
         limit = stats.norm.isf(1e-6 / 2) * math.sqrt(expected * (1 - expected) / PAIRS)
-        assert abs(found["share"] - expected) <= limit + 0.005
+        assert abs(result["share"] - expected) <= limit + 0.005
     assert compared >= 4
 
 
@@ -86,9 +88,9 @@ def test_uniform_vectors_in_two_dimensions(table: pd.DataFrame) -> None:
     x, y = (v / np.maximum(1.0, np.linalg.norm(v, axis=1))[:, None] for v in (x, y))
     expected = float((np.abs(x - y).sum(axis=1) > 2).mean())
     assert expected == pytest.approx(0.138, abs=0.003)
-    found = share(table, DISTRIBUTIONS[0].name, 2)["share"]
+    result = share(table, DISTRIBUTIONS[0].name, 2)["share"]
     deviation = math.sqrt(expected * (1 - expected) * (1 / PAIRS + 1 / 500_000))
-    assert abs(found - expected) <= stats.norm.isf(1e-6 / 2) * deviation
+    assert abs(result - expected) <= stats.norm.isf(1e-6 / 2) * deviation
 
 
 def test_uniform_vectors_in_one_dimension_are_covered(table: pd.DataFrame) -> None:

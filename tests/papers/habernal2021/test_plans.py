@@ -132,22 +132,22 @@ def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file: Path) -
 
 
 def test_every_noise_is_measured_at_every_epsilon(rows: dict[str, list[Row]]) -> None:
-    for label, found in rows.items():
-        check_trials(tidy(found))
+    for label, row in rows.items():
+        check_trials(tidy(row))
         if label == "baseline":
             continue
         form = FORMS[label]
         for epsilon in EPSILONS:
-            at = {"epsilon": epsilon}
+            keys = {"epsilon": epsilon}
             for quantity in ("rouge1", "rouge1_recall", "bleu", "exact", "rank", "first", "bayes"):
-                assert len(of(found, quantity, **at)) == 1
-            assert of(found, "accuracy", learner="tf-idf", tested_on="clean", **at)[0] <= 1.0
+                assert len(of(row, quantity, **keys)) == 1
+            assert of(row, "accuracy", learner="tf-idf", tested_on="clean", **keys)[0] <= 1.0
             true = true_epsilon(form, epsilon, 4)
-            assert of(found, "true_epsilon", **at) == [pytest.approx(true)]
+            assert of(row, "true_epsilon", **keys) == [pytest.approx(true)]
             for variant, value in (("claimed", epsilon), ("true", true)):
-                size = next(r["count"] for r in found if r["quantity"] == "first_bound")
+                size = next(r["count"] for r in row if r["quantity"] == "first_bound")
                 bound = 1.0 / (1.0 + (size - 1) * math.exp(-value))
-                assert of(found, "first_bound", variant=variant, **at) == [pytest.approx(bound)]
+                assert of(row, "first_bound", variant=variant, **keys) == [pytest.approx(bound)]
 
 
 def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(
@@ -155,11 +155,11 @@ def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(
 ) -> None:
     base, same = rows["baseline"], {"variant": NO_NOISE}
     for label in ("adept", "laplace", "l2-laplace"):  # (a) clips by another norm
-        found = rows[label]
+        result = rows[label]
         for quantity in ("rouge1", "bleu", "exact"):
-            assert of(found, quantity, epsilon=1e6) == pytest.approx(of(base, quantity, **same))
-        assert of(found, "rank", epsilon=1e6)[0] < 1.5
-        assert of(found, "bayes", epsilon=1e6)[0] > 0.9
+            assert of(result, quantity, epsilon=1e6) == pytest.approx(of(base, quantity, **same))
+        assert of(result, "rank", epsilon=1e6)[0] < 1.5
+        assert of(result, "bayes", epsilon=1e6)[0] > 0.9
     assert of(base, "accuracy", variant="")[0] > 0.9  # the words name the intent
     assert len(of(base, "unprotected")) == len(of(base, "widest_pair")) == 1
 
@@ -185,19 +185,19 @@ def test_pairs_that_the_noise_does_not_cover_are_counted(rng: MakeRng) -> None:
 
 
 def test_rewriting_is_compared_with_the_original() -> None:
-    made = compared(["a b c d", "e f"], ["a b c d", "g"])
-    found = {row["quantity"]: row["value"] for row in made}
-    assert found["exact"] == 0.5
-    assert found["rouge1"] == found["rouge1_recall"] == 0.5
-    assert 0 < found["bleu"] < 100
+    rows = compared(["a b c d", "e f"], ["a b c d", "g"])
+    result = {row["quantity"]: row["value"] for row in rows}
+    assert result["exact"] == 0.5
+    assert result["rouge1"] == result["rouge1_recall"] == 0.5
+    assert 0 < result["bleu"] < 100
 
 
 def test_the_plan_names_the_noises_and_the_baseline_first() -> None:
     assert [arm.mechanism for arm in PLAN.arms] == ["", *FORMS]
     assert all(arm.epsilons == PLAN.arms[1].epsilons for arm in PLAN.arms[1:])
     options = dict(PLAN.options)
-    for name, said in (("longest", "at most 15 words"), ("private", "800 are private")):
-        assert str(options[name]) in said
-        assert said in STUDY.sizes
+    for name, message in (("longest", "at most 15 words"), ("private", "800 are private")):
+        assert str(options[name]) in message
+        assert message in STUDY.sizes
     assert f"{options['latent']} latent" in STUDY.sizes
     assert f"at most {options['epochs']} epochs" in STUDY.sizes

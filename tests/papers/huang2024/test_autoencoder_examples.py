@@ -20,16 +20,16 @@ from tests.shell import run
 
 
 def test_every_sentence_is_ours_and_has_every_noise() -> None:
-    found = read_examples()
-    own = set(sentences_of(teaching_corpus().part("test").texts, 1, 100))
-    texts = [row.text for row in found.rows if row.label == ""]
+    result = read_examples()
+    bundled = set(sentences_of(teaching_corpus().part("test").texts, 1, 100))
+    texts = [row.text for row in result.rows if row.label == ""]
     assert len(texts) == len(set(texts)) >= 10
-    assert set(texts) <= own
-    assert set(found.length_alone) == set(texts)
-    noises = {(row.label, row.epsilon) for row in found.rows if row.label}
-    assert len(found.rows) == len(texts) * (len(noises) + 1)
+    assert set(texts) <= bundled
+    assert set(result.length_alone) == set(texts)
+    noises = {(row.label, row.epsilon) for row in result.rows if row.label}
+    assert len(result.rows) == len(texts) * (len(noises) + 1)
     assert {"laplace", "trlaplace", "gaussian-classical"} <= {label for label, _ in noises}
-    assert found.facts["command"] == "python -m dpcore autoencoder examples"
+    assert result.facts["command"] == "python -m dpcore autoencoder examples"
 
 
 def test_what_the_examples_show_is_so() -> None:
@@ -45,7 +45,7 @@ def test_what_the_examples_show_is_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda f: f.pop("rows"), "damaged"),
         (lambda f: f["rows"][0].pop("text"), "damaged"),
@@ -54,15 +54,17 @@ def test_what_the_examples_show_is_so() -> None:
         (lambda f: f.update(length_alone=[]), "damaged"),
     ],
 )
-def test_a_damaged_file_is_refused(tmp_path: Path, change: Callable[..., Any], said: str) -> None:
-    found = json.loads(examples_path().read_text(encoding="utf-8"))
-    change(found)
+def test_a_damaged_file_is_refused(
+    tmp_path: Path, change: Callable[..., Any], message: str
+) -> None:
+    parsed = json.loads(examples_path().read_text(encoding="utf-8"))
+    change(parsed)
     path = tmp_path / "words.json"
-    path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(StudyError, match=said):
+    path.write_text(json.dumps(parsed), encoding="utf-8")
+    with pytest.raises(StudyError, match=message):
         read_examples(path)
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(StudyError, match=message):
         read_examples(path)
     with pytest.raises(StudyError, match="no examples"):
         read_examples(tmp_path / "absent.json")
@@ -81,16 +83,16 @@ def test_they_are_made_by_the_command(
         autoencoder_examples, "teaching_corpus", lambda: SimpleNamespace(part=parts.get)
     )
     monkeypatch.setattr(autoencoder_examples, "NETWORK_ARMS", NETWORK_ARMS[2:5])
-    one = replace(autoencoder_examples._TRAINING, epochs=1)
-    monkeypatch.setattr(autoencoder_examples, "_TRAINING", one)
+    training = replace(autoencoder_examples._TRAINING, epochs=1)
+    monkeypatch.setattr(autoencoder_examples, "_TRAINING", training)
     out = tmp_path / "new" / "words.json"
-    code, said, _ = run(capsys, "autoencoder", "examples", "--out", str(out))
+    code, message, _ = run(capsys, "autoencoder", "examples", "--out", str(out))
     assert code == 0
-    assert "examples of" in said
+    assert "examples of" in message
     first = out.read_bytes()
-    made = make_examples(out)
+    result = make_examples(out)
     assert out.read_bytes() == first
-    assert read_examples(out) == made
+    assert read_examples(out) == result
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StudyError, match="cannot write"):
         make_examples(tmp_path / "file" / "words.json")

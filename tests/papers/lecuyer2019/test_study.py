@@ -17,7 +17,7 @@ SMALL = (("epochs", 1), ("draws", 20), ("error", 0.01), ("sizes", (0.0, 0.1)))
 
 def cell_of(plan: Plan, label: str, *options: Any) -> Cell:
     """A cell of a plan that is done in a moment."""
-    cell = next(one for one in plan.cells() if one.label == label)
+    cell = next(cell for cell in plan.cells() if cell.label == label)
     return dataclasses.replace(cell, options=(*cell.options, *SMALL, *options))
 
 
@@ -35,7 +35,7 @@ def test_a_cell_tells_every_way_to_certify(label: str) -> None:
     noise = label.split(", ")[2]
     certified = values(rows, "certified")
     named = {variant.split(", ")[0] for variant, _ in certified}
-    assert named == {str(one) for one in ACCOUNTINGS[noise]}
+    assert named == {str(accounting) for accounting in ACCOUNTINGS[noise]}
     first = ACCOUNTINGS[noise][0]
     for bound in ("hoeffding", "clopper-pearson"):
         for size in (0.0, 0.1):
@@ -76,7 +76,7 @@ def test_texts_are_certified_in_words(tmp_path: Path) -> None:
     cell = cell_of(TEXTS.plan, "sentiment, gaussian, 0.5", ("most", 5))
     rows = measure_text(cell, sources)
     words = values(rows, "words")
-    distances = {at for _, at in words}
+    distances = {word for _, word in words}
     assert distances == {lexicon.extent.separation, lexicon.extent.diameter}
     assert all(value >= 0 for value in words.values())
     shares = values(rows, "with_words")

@@ -18,19 +18,19 @@ def digits() -> Recorded:
 
 
 def table(recorded: Recorded, quantity: str, *index: Any, **where: Any) -> Any:
-    found = summary(recorded, quantity)
+    rows = summary(recorded, quantity)
     for column, value in where.items():
-        found = found[found[column] == value]
-    return found.set_index(list(index))["mean"]
+        rows = rows[rows[column] == value]
+    return rows.set_index(list(index))["mean"]
 
 
 def test_every_arm_is_summarised(digits: Recorded) -> None:
-    found = summary(digits, "certified")
-    assert set(found["place"]) == {str(place) for place in REGIMES}
-    assert (found["trials"] == len(SEEDS)).all()
-    assert ((found["low"] >= 0) & (found["high"] <= 1)).all()
-    assert (found["low"] <= found["mean"]).all()
-    arms = found[["place", "regime", "noise", "scale"]].drop_duplicates()
+    rows = summary(digits, "certified")
+    assert set(rows["place"]) == {str(place) for place in REGIMES}
+    assert (rows["trials"] == len(SEEDS)).all()
+    assert ((rows["low"] >= 0) & (rows["high"] <= 1)).all()
+    assert (rows["low"] <= rows["mean"]).all()
+    arms = rows[["place", "regime", "noise", "scale"]].drop_duplicates()
     per_place = sum(len(regimes) for regimes in REGIMES.values())
     assert len(arms) == per_place * sum(len(scales) for scales in SCALES.values())
     free = summary(digits, "accuracy").query("place == ''")
@@ -69,20 +69,20 @@ def test_the_slides_claim_more_than_any_proof_allows(digits: Recorded) -> None:
 
 def test_joint_training_certifies_more_than_a_first_map_that_is_kept(digits: Recorded) -> None:
     how = {"condition": "tight", "bound": "clopper-pearson", "at": 0.1}
-    found = table(digits, "certified", "place", "noise", "scale", "regime", **how)
-    joint, separate = (found.xs(name, level="regime") for name in ("joint", "separate"))
+    result = table(digits, "certified", "place", "noise", "scale", "regime", **how)
+    joint, separate = (result.xs(name, level="regime") for name in ("joint", "separate"))
     both = joint.index.intersection(separate.index)
     assert len(both) == 2 * sum(len(scales) for scales in SCALES.values())
     assert (joint[both] > separate[both]).all()
 
 
 def test_the_cost_of_a_step_is_told_for_every_place_and_size(digits: Recorded) -> None:
-    found = costs(digits)
-    assert len(found) == len(REGIMES) * len(SCALES) * len(STEPS)
-    assert (found["low"] <= found["ratio"]).all()
-    assert (found["ratio"] <= found["high"]).all()
-    assert (found["with"] > 0).all()
-    ratio = found.set_index(["place", "noise", "channels"])["ratio"]
+    result = costs(digits)
+    assert len(result) == len(REGIMES) * len(SCALES) * len(STEPS)
+    assert (result["low"] <= result["ratio"]).all()
+    assert (result["ratio"] <= result["high"]).all()
+    assert (result["with"] > 0).all()
+    ratio = result.set_index(["place", "noise", "channels"])["ratio"]
     for noise in SCALES:
         assert ratio["picture", noise, 128] < 1.1
         assert ratio["first-layer", noise, 8] > 1.2

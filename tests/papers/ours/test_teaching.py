@@ -11,19 +11,19 @@ PLAN = STUDY.plan
 
 
 def test_both_labellings_are_of_the_same_texts_divided_alike(rng: MakeRng) -> None:
-    found = divided(rng())
+    result = divided(rng())
     corpus = teaching_corpus()
-    assert set(found) == set(LABELLINGS)
-    (train, test), (other_train, other_test) = found.values()
+    assert set(result) == set(LABELLINGS)
+    (train, test), (other_train, other_test) = result.values()
     assert train.texts == other_train.texts
     assert test.texts == other_test.texts
     assert sorted([*train.texts, *test.texts]) == sorted(corpus.texts)
     assert (len(train), len(test)) == (1_008, 432)
-    for parts in found.values():
+    for parts in result.values():
         for part in parts:
             assert np.ptp(np.bincount(part.labels)) <= 1
     labels = dict(zip(corpus.texts, corpus.topic, strict=True))
-    topics = found["topic"][0]
+    topics = result["topic"][0]
     assert [topics.classes[i] for i in topics.labels.tolist()] == [labels[t] for t in topics.texts]
 
 

@@ -160,8 +160,8 @@ def test_the_upper_bound_is_the_law_of_the_difference_of_two() -> None:
             for low, high in ((-3, -2.2), (-2.2, 3))
         )
         share = 1 - math.log(7) / 7  # P(K >= 2)
-        found = gumbel_ceiling(np.array([b]), 0.8, 7, 3.0)[0]
-        assert found == pytest.approx(1 - share + share * beats, abs=1e-9)
+        result = gumbel_ceiling(np.array([b]), 0.8, 7, 3.0)[0]
+        assert result == pytest.approx(1 - share + share * beats, abs=1e-9)
 
 
 def test_the_formulas_of_gumbel_are_those_of_the_paper() -> None:
@@ -208,15 +208,15 @@ def test_the_sentences_say_the_numbers_of_the_rows(small: Lexicon) -> None:
     chosen = named(small, ["w3", "w9"])
     madlib, gumbel = create("madlib", small), create("truncated-gumbel", small)
     rows = appendix_rows(madlib, chosen, [1.0, 1000.0], runs=200)
-    why, *said = laplace_sentences(rows, 1.0, 4)
+    why, *message = laplace_sentences(rows, 1.0, 4)
     assert "vector of 4 coordinates" in why
-    assert [f"“{name}”" in text for name, text in zip(("w3", "w9"), said, strict=False)] == [
+    assert [f"“{name}”" in text for name, text in zip(("w3", "w9"), message, strict=False)] == [
         True
     ] * 2
-    for row, text in zip((rows[0], rows[2]), said, strict=False):
+    for row, text in zip((rows[0], rows[2]), message, strict=False):
         assert f"the formula gives {row['formula']:.3g}" in text
         assert f"probability {row['truth']:.3g} (" in text
-    assert all("in truth between 1 and 1,000." in text for text in said[2:])
+    assert all("in truth between 1 and 1,000." in text for text in message[2:])
     rare = [row | {"truth": 0.49} for row in rows[:1]]
     assert laplace_sentences(rare, 1.0, 4)[-1].endswith("in truth at no ε measured.")
     assert laplace_sentences(rows[1:2], 1e3, 4)[-1].endswith("in truth already at ε = 1,000.")
@@ -224,8 +224,8 @@ def test_the_sentences_say_the_numbers_of_the_rows(small: Lexicon) -> None:
 
     low = 1.01 * gumbel.admissible.low
     rows = appendix_rows(gumbel, chosen, [low, 1e200])
-    _, *said, floor = gumbel_sentences(rows, low, len(small))
-    for row, text in zip((rows[0], rows[2]), said, strict=True):
+    _, *message, floor = gumbel_sentences(rows, low, len(small))
+    for row, text in zip((rows[0], rows[2]), message, strict=True):
         assert ("it contradicts the formula" in text) == (row["truth"] < row["formula"])
         assert f"in truth {row['truth']:.3g}" in text
     assert f"{certain_share(60):.1%} for 60 words" in floor

@@ -40,8 +40,8 @@ def small(folder: Path, pairs: bool) -> tuple[Plan, Sources]:
     frame = []
     for i in range(120):
         text = " ".join(WORDS[k] for k in (*rng.integers(20, size=4), 28 + i % 2))
-        own = {"premise": "word1 word2", "hypothesis": text} if pairs else {"text": text}
-        frame.append({**own, "label": "ab"[i % 2], "split": ("train", "test")[i >= 80]})
+        fields = {"premise": "word1 word2", "hypothesis": text} if pairs else {"text": text}
+        frame.append({**fields, "label": "ab"[i % 2], "split": ("train", "test")[i >= 80]})
     pd.DataFrame(frame).to_parquet(folder / "texts.parquet")
     lists = {WORDS[i]: [WORDS[i + 1], "unknown"] for i in range(0, 20, 2)}
     (folder / LISTS).write_bytes(gzip.compress(json.dumps(lists).encode()))
@@ -71,7 +71,7 @@ def forget() -> Iterator[None]:
     private_text.cache_clear()
 
 
-def found(rows: list[Row], quantity: str, **where: Any) -> list[Row]:
+def rows_with(rows: list[Row], quantity: str, **where: Any) -> list[Row]:
     return [
         row
         for row in rows
@@ -85,28 +85,28 @@ def test_a_trial_measures_three_networks_before_and_after_attacks(
 ) -> None:
     plan, sources = small(tmp_path, pairs)
     baseline, low, high = (measure(cell, sources) for cell in plan.cells())
-    assert found(baseline, "majority")[0]["value"] == 0.5
+    assert rows_with(baseline, "majority")[0]["value"] == 0.5
     for name in (NORMAL, ROBUST):
-        clean = found(baseline, "accuracy", learner=name, tested_on="clean")[0]["value"]
-        certified = found(baseline, "certified", learner=name)[0]["value"]
+        clean = rows_with(baseline, "accuracy", learner=name, tested_on="clean")[0]["value"]
+        certified = rows_with(baseline, "certified", learner=name)[0]["value"]
         assert certified <= clean
-        assert found(baseline, "certified and broken", learner=name)[0]["value"] == 0
+        assert rows_with(baseline, "certified and broken", learner=name)[0]["value"] == 0
         # At an ε that keeps every word the private text is the text, and no candidate is left.
-        assert found(high, "accuracy", learner=name, tested_on="private")[0]["value"] == clean
+        assert rows_with(high, "accuracy", learner=name, tested_on="private")[0]["value"] == clean
     for rows, epsilon in ((baseline, None), (low, GRID[0]), (high, GRID[1])):
         assert {row["epsilon"] for row in rows} == {epsilon}
     for rows in (low, high):
         for name in (NORMAL, AUGMENTED, ROBUST):
             first, second = (
-                found(rows, "adversarial accuracy", learner=name, variant=how)[0]
+                rows_with(rows, "adversarial accuracy", learner=name, variant=how)[0]
                 for how in (PAPER, STRONGER)
             )
             assert second["value"] <= first["value"]
             assert first["low"] <= first["value"] <= first["high"]
             assert first["count"] == 5
-    assert found(high, "nw")[0]["value"] == 1
-    assert found(low, "nw")[0]["value"] < 0.9
-    assert found(low, "accuracy", learner=AUGMENTED, tested_on="clean")
+    assert rows_with(high, "nw")[0]["value"] == 1
+    assert rows_with(low, "nw")[0]["value"] < 0.9
+    assert rows_with(low, "accuracy", learner=AUGMENTED, tested_on="clean")
 
 
 def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
@@ -126,8 +126,8 @@ def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
         measure(cell, sources)
     assert len(tried) == 2 * 3
     for candidates in tried:
-        assert all("5 draws a word" in one.method for one in candidates)
-        assert all(one.words.shape[1] <= 5 for one in candidates)
+        assert all("5 draws a word" in candidate.method for candidate in candidates)
+        assert all(candidate.words.shape[1] <= 5 for candidate in candidates)
 
 
 def test_the_same_cell_has_the_same_rows_alone(tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def test_private_copies_share_their_noise_over_the_curve(tmp_path: Path) -> None
     plan, sources = small(tmp_path, False)
     trial = Trial.of(plan.cells()[1], sources)
     both = private_text(trial, "madlib", GRID, "{}")
-    one = private_text(trial, "madlib", GRID[:1], "{}")
-    for part, single in zip(both, one, strict=True):
+    lone = private_text(trial, "madlib", GRID[:1], "{}")
+    for part, single in zip(both, lone, strict=True):
         for first, second in zip(part[0], single[0], strict=True):
             assert isinstance(first, Bags)
             assert np.array_equal(first.words, second.words)
@@ -185,10 +185,10 @@ def test_private_copies_share_their_noise_over_the_curve(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("study", TRAININGS)
 def test_the_plans_say_their_sizes(study: Study) -> None:
-    said, plan = study.sizes, study.plan
+    message, plan = study.sizes, study.plan
     given = dict(plan.options)
     for name in ("train", "test", "attacked"):
-        assert f"{given[name]:,}" in said
+        assert f"{given[name]:,}" in message
     for arm in plan.arms[1:]:
         assert set(arm.epsilons) <= set(dict(arm.options)["grid"])
     assert dataclasses.replace(plan) == plan
