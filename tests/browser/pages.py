@@ -14,20 +14,26 @@ LOOPBACK = {"127.0.0.1", "localhost"}
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 # A script run starts a moment after the click that causes it, so one look is not enough: the app
-# must have been at rest for a while. The clock lives in the page and restarts at each rerun.
+# must have been at rest for a while, and in that while the browser must have had nothing to do
+# several times. On a busy machine it may need longer than the while to draw, and what it has still
+# to send waits behind that. Both are counted in the page, and again from the start at each rerun.
 _AT_REST = """rest => {
   const app = document.querySelector('[data-testid=stApp]');
   const resting = app && app.dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
-  if (!resting) { window.__restingSince = undefined; return false; }
-  window.__restingSince ??= performance.now();
-  return performance.now() - window.__restingSince >= rest;
+  if (!resting) { window.__calm = undefined; return false; }
+  if (!window.__calm) {
+    const calm = window.__calm = { since: performance.now(), turns: 0 };
+    const idle = () => requestIdleCallback(() => { if (++calm.turns < 4) setTimeout(idle, 10); });
+    idle();
+  }
+  return window.__calm.turns >= 4 && performance.now() - window.__calm.since >= rest;
 }"""
 
 
 def wait_idle(page: Page, timeout_ms: float = WAIT_MS) -> None:
     """Return once the app has run its script and nothing has moved for a quarter of a second."""
-    page.evaluate("window.__restingSince = undefined")
+    page.evaluate("window.__calm = undefined")
     page.wait_for_function(_AT_REST, arg=REST_MS, timeout=timeout_ms)
 
 
