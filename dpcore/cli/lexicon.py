@@ -11,13 +11,16 @@ from click import argument, option
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
+from dpcore.errors import ParameterError
 from dpcore.lexicon.building import build, write_extent
 from dpcore.lexicon.catalogue import load, load_reporting
 from dpcore.lexicon.fetch import Added, add, fetch
+from dpcore.lexicon.kinds import kinds_of, write_kinds
 from dpcore.lexicon.listing import describe, list_lexicons, similarity
 from dpcore.lexicon.readers import ReadReport
 from dpcore.lexicon.train.plan import TrainingPlan
 from dpcore.lexicon.train.run import train
+from dpcore.lexicon.train.wordnet import kinds
 
 _INDENT = 2  # of the JSON of these actions, which people read as well
 _PLAN = TrainingPlan()
@@ -193,3 +196,24 @@ def _train(options: Options) -> Answer:
     manifest = train(plan, options.data, options.out, options.progress, threads=options.threads)
     size = f"{manifest['words']:,} words x {manifest['dimensions']}"
     return Answer(manifest, [f"{size} in {options.out}"], indent=_INDENT)
+
+
+@command("kinds", lexicon_command)
+@argument("lexicon", required=False)
+@shared.file("--wordnet", "of the bundled words: make the table anew", metavar="PARQUET")
+@shared.file("--out", "and write it, as it is bundled", metavar="NPZ")
+def _kinds(options: Options) -> Answer:
+    """How many words of a lexicon are of which kind, by the classes of WordNet."""
+    anew = (options.lexicon, options.wordnet is None, options.out is None)
+    if anew not in {(None, False, False), (options.lexicon, True, True)}:
+        raise ParameterError("--wordnet and --out go together, and are of the bundled words alone")
+    lexicon = load(options.lexicon)
+    if options.wordnet is None:
+        table = kinds_of(lexicon)
+    else:
+        table = kinds(options.wordnet, lexicon.words)
+        write_kinds(options.out, table)
+    counts = {name: int((table.codes == code).sum()) for code, name in enumerate(table.names)}
+    counts = dict(sorted(counts.items(), key=lambda entry: -entry[1]))
+    lines = [f"{count:>8,} {name}" for name, count in counts.items() if count]
+    return Answer({"name": lexicon.name, "words": len(lexicon), "kinds": counts}, lines)

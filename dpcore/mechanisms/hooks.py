@@ -138,15 +138,18 @@ class NoisyNearestForm:
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """Any law whose columns take no preparation.
+    """Any law whose columns take no preparation but distances.
 
     Attributes:
-        column: from an output y and ε to ln P(y | w) of every word w, shape (n,).
+        column: from an output y, its distances from all words (None without a metric) and ε to
+            ln P(y | w) of every word w, shape (n,).
         error: bound on the relative error of these, where they are not below 1 in size.
+        metric: of the distances; None for a law that goes by none.
     """
 
-    column: Callable[[int, float], FloatArray]
+    column: Callable[[int, FloatArray | None, float], FloatArray]
     error: float
+    metric: Metric | None = None
 
 
 Form = ExponentialForm | NearestForm | NoisyNearestForm | ColumnForm

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Near = tuple[IntArray, IntArray, FloatArray]
 
-_KEPT = 8  # η whose normalisers a channel keeps
+_KEPT = 16  # η whose normalisers a channel keeps
 _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
 
 
@@ -61,10 +61,22 @@ class PlainColumns(Channel):
 
     def seen(self, output: int) -> Seen:
         """Prepare for one output."""
-        return Seen(partial(self._column, int(self.mechanism.check_words([output])[0])))
+        return self.seen_all([output])[0]
 
-    def _column(self, output: int, epsilon: float) -> Likelihood:
-        logs = self.form.column(output, epsilon)
+    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+        """Prepare for several outputs: their distances from all words, if the law goes by any."""
+        words = self.mechanism.check_words(list(outputs))
+        vectors = self.mechanism.lexicon.vectors
+        away: Sequence[FloatArray | None] = [None] * words.size
+        if self.form.metric is not None:
+            away = list(distances(vectors, vectors[words], self.form.metric))
+        return [
+            Seen(partial(self._column, word, row))
+            for word, row in zip(words.tolist(), away, strict=True)
+        ]
+
+    def _column(self, output: int, away: FloatArray | None, epsilon: float) -> Likelihood:
+        logs = self.form.column(output, away, epsilon)
         errors = self.form.error * np.maximum(np.abs(logs), 1.0)
         method = self.mechanism.law_method
         return Likelihood(output, float(epsilon), self.words, logs, errors, method)
@@ -172,11 +184,12 @@ class RepairedColumns(NearColumns):
         self.form = form
         self.weights = candidate_weights(n)[: heads(n)]
         self.whole = whole_vocabulary_weight(n)
+        self._kept = lru_cache(_KEPT)(partial(log_normalisers, self.spectrum, cap=math.inf))
 
     def staying(self, epsilon: float) -> FloatArray:
         """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
         strength = self.form.strength(epsilon)
-        whole = self.whole * np.exp(-log_normalisers(self.spectrum, strength, math.inf)[0])
+        whole = self.whole * np.exp(-self._kept(strength)[0])
         # The table's float32 distances, right to 1e-7, are exact enough for a probability here.
         near = self.table.distances.astype(np.float64)
         partial_sums = np.cumsum(np.exp(-strength * near), axis=1)
@@ -185,7 +198,7 @@ class RepairedColumns(NearColumns):
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
         """The closed form."""
         strength = self.form.strength(epsilon)
-        normalisers, errors = log_normalisers(self.spectrum, strength, math.inf)
+        normalisers, errors = self._kept(strength)
         tails = math.log(self.whole) - normalisers
         words, places, gaps = near
         partial_sums = np.cumsum(np.exp(-strength * gaps), axis=1)

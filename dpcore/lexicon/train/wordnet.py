@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dpcore.lexicon.kinds import UNKNOWN, Kinds
 from dpcore.lexicon.train.packages import need
 
 if TYPE_CHECKING:
@@ -144,3 +147,28 @@ def read(path: Path) -> WordNetWords:
     """Read the WordNet table (columns `members`, `gloss` and `lexfile`)."""
     frame = need("pandas").read_parquet(path, columns=["members", "gloss", "lexfile"])
     return collect(zip(frame["members"], frame["gloss"], frame["lexfile"], strict=True))
+
+
+def kinds(path: Path, words: Iterable[str]) -> Kinds:
+    """The lexicographer file of most senses of each word; of equally many the first by name.
+
+    A word that is not there is looked for under its regular stems.
+
+    Args:
+        path: the WordNet table (columns `members` and `lexfile`).
+        words: in lower case.
+    """
+    frame = need("pandas").read_parquet(path, columns=["members", "lexfile"])
+    senses: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for members, lexfile in zip(frame["members"], frame["lexfile"], strict=True):
+        for member in members.split("|"):
+            senses[member.lower()][lexfile] += 1
+    names = (UNKNOWN, *sorted(set(frame["lexfile"])))
+
+    def of(word: str) -> str:
+        for form in (word, *stems(word)):
+            if form in senses:
+                return min(senses[form], key=lambda kind: (-senses[form][kind], kind))
+        return UNKNOWN
+
+    return Kinds(names, np.array([names.index(of(word)) for word in words], dtype=np.uint8))

@@ -294,19 +294,19 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     @property
     def column_form(self) -> ColumnForm:
         """The closed form with the stored normalisers."""
-        return ColumnForm(self._column, NORMALISER_ERROR)
+        return ColumnForm(self._column, NORMALISER_ERROR, Metric.parse(self.metric))
 
-    def _column(self, output: int, epsilon: float) -> FloatArray:
+    def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
         """ln P(output | w) of every word w, shape (n,)."""
         row, eta = self._row(epsilon), self.strength(epsilon)
         metric, vectors = Metric.parse(self.metric), self.lexicon.vectors
+        distance = distances(vectors, vectors[[output]], metric)[0] if away is None else away
         if row is None or self._table is None:
             log_weight, normalisers = 0.0, _plain_normalisers(self.lexicon, metric, eta)
         else:
             weight = float(self._table.weights[row, output])
             log_weight = math.log(weight) if weight > 0 else -math.inf
             normalisers = self._table.normalisers[row].astype(np.float64)
-        distance = distances(vectors, vectors[[output]], metric)[0]
         return np.asarray(log_weight - eta * distance - normalisers)
 
 

@@ -128,7 +128,7 @@ class KAryResponse(Response):
     @property
     def column_form(self) -> ColumnForm:
         """P(y | w) = P(w | y): a column is a law."""
-        return ColumnForm(self.log_law, _ERROR)
+        return ColumnForm(lambda output, _, epsilon: self.log_law(output, epsilon), _ERROR)
 
     @property
     def loss_search(self) -> LossSearch:

@@ -182,12 +182,12 @@ class NeighbourResponse(Response):
         """Which words have the output among their nearest: a column of the table."""
         return ColumnForm(self._column, _ERROR)
 
-    def _column(self, output: int, epsilon: float) -> FloatArray:
-        k = self.width(epsilon)
+    def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
         (inside,), (outside,) = self._logs(np.array([epsilon]))
-        everyone = np.arange(len(self.lexicon))
-        member = (self._nearest(everyone, k) == output).any(axis=1)
-        return np.asarray(np.where(member, inside, outside))
+        logs = np.full(len(self.lexicon), outside)
+        words, starts = _holders(self, self.width(epsilon))
+        logs[words[starts[output] : starts[output + 1]]] = inside
+        return logs
 
     @property
     def loss_search(self) -> LossSearch:
@@ -201,6 +201,16 @@ class NeighbourResponse(Response):
             return WorstLoss(epsilon, error, other, 0, other, 1.0, there, float(logs[other]))
 
         return LossSearch(self.law_method, find)
+
+
+@lru_cache(maxsize=4)
+def _holders(mechanism: NeighbourResponse, k: int) -> tuple[IntArray, IntArray]:
+    """The words that have an output y among their k nearest: words[starts[y] : starts[y + 1]]."""
+    n = len(mechanism.lexicon)
+    nearest = mechanism._nearest(np.arange(n), k).reshape(-1)
+    order = np.argsort(nearest, kind="stable")
+    starts = np.searchsorted(nearest[order], np.arange(n + 1))
+    return order // k, starts
 
 
 @lru_cache(maxsize=4)

@@ -58,7 +58,7 @@ def test_columns_are_those_of_the_laws() -> None:
     for epsilon in (0.01, 0.3, 2.0, 1e4):
         laws = np.stack([MECHANISM.log_law(word, epsilon) for word in range(N)])
         for output in (0, 31):
-            column = MECHANISM.column_form.column(output, epsilon)
+            column = MECHANISM.column_form.column(output, None, epsilon)
             np.testing.assert_allclose(column, laws[:, output], atol=2e-6, rtol=1e-12)
 
 

@@ -34,7 +34,7 @@ def test_the_law_is_the_formula(k: int, epsilon: float) -> None:
     law = mechanism.law(4, [epsilon]).dense(N)[0]
     np.testing.assert_allclose(law, by_hand(4, k, epsilon), rtol=1e-13)
     np.testing.assert_allclose(
-        [np.exp(mechanism.column_form.column(9, epsilon))[4]], law[[9]], rtol=1e-13
+        [np.exp(mechanism.column_form.column(9, None, epsilon))[4]], law[[9]], rtol=1e-13
     )
     inside, values, counts = mechanism.grouped_law(4, np.array([epsilon]), mechanism.ranked(4))
     assert inside[0] == pytest.approx(law[4])
