@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.measure.figures import Figures
     from dpcore.measure.summary import Summary
     from dpcore.measure.words import Selection

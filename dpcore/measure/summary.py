@@ -12,7 +12,7 @@ from dpcore.measure.deniability import finite
 from dpcore.measure.figures import seal
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray, IntArray
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.measure.deniability import Deniability
 
 STANDARD_ERRORS = 2.0

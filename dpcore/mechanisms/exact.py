@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.noise.gumbel import standard_gumbel

@@ -34,15 +34,12 @@ from dpcore.study.rewriting import likeness
 from dpcore.study.rows import Row, row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dpcore.arrays import IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 NETWORK, LENGTH = "auto-encoder", "length alone"
 NEAREST, LIKELIEST, ANY = "nearest word", "likeliest word", "any decoder"

@@ -15,8 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.arrays import IntArray
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.law import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.noise.inversion import Words
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.mechanisms.gumbel.published import TruncatedGumbel
     from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
-    from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Words
 
 _ROWS_BYTES = 16 * 2**20  # of distances held at a time

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcore.mechanisms.law import IntArray
+    from dpcore.arrays import IntArray
     from dpcore.noise.inversion import Rows, Words
 
 KEPT_BYTES = 256 * 2**20

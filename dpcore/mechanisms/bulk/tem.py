@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Rows, Words
 
 _ROWS_BYTES = 16 * 2**20  # of distances held at a time

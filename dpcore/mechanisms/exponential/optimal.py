@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Rows
 
 _KEPT = 2  # settings without weights whose normalisers are kept

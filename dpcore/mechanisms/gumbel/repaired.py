@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.progress import silent
@@ -42,7 +43,6 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
 from dpcore.mechanisms.hooks import LossSearch, NearestForm, WorstLoss
-from dpcore.mechanisms.law import FloatArray, IntArray
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import repaired_rounding
 from dpcore.mechanisms.settings import EpsilonRange

@@ -38,10 +38,10 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.law import FloatArray, IntArray
 
 _ERROR = 1e-14  # of a formula with a few roundings; of a logarithm relative, if it is above 1
 _PROFILE_ENTRIES = 12_800_000  # distances from which the mean distance by rank is estimated

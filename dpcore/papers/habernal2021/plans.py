@@ -37,15 +37,12 @@ from dpcore.study.rows import CLEAN, Row, row
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.adept.adept import AutoEncoder
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 NO_NOISE = "no noise"
 """Variant of the baseline: decoded from the clipped vector itself."""
