@@ -23,7 +23,7 @@ from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import drawn, frequent_words, train
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.measure.similarity.similarity import words_kept
+from dpcore.measure.similarity.rewriting_quality import words_kept
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import Documents, encode_all

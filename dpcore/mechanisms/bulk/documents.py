@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.arrays import IntArray
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.noise.inversion import Words
+    from dpcore.noise.discrete import Words
 
 BATCH = 512
 """Noisy vectors that share one matrix product; it changes no result."""

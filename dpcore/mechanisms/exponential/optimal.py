@@ -46,7 +46,7 @@ from dpcore.mechanisms.packing.certified import (
 from dpcore.mechanisms.packing.weights import keep_weights, known_weights, write_weights
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.inversion import Weights
+from dpcore.noise.discrete import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.noise.inversion import Rows
+    from dpcore.noise.discrete import Rows
 
 _KEPT = 2  # settings without weights whose normalisers are kept
 

@@ -24,7 +24,7 @@ from dpcore.mechanisms.hooks import ColumnForm, LossSearch, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.response.response import Response
 from dpcore.mechanisms.sampled_law import weights_rounding
-from dpcore.noise.inversion import Weights
+from dpcore.noise.discrete import Weights
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray

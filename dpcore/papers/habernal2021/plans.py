@@ -26,7 +26,7 @@ from dpcore.learn.bags import bags_of
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.limits import MIN_CLASS_TEXTS
-from dpcore.measure.similarity.similarity import bleu, rouge1
+from dpcore.measure.similarity.rewriting_quality import bleu, rouge1
 from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
 from dpcore.noise.streams import generator
 from dpcore.study.definition import Study
