@@ -2,8 +2,8 @@
 
 from streamlit.starlette import App
 
-from pages.shared.gate import guards
 from pages.shared.process import leave_routing_to_app
+from pages.shared.security import guards
 
 if __name__ == "__main__":  # run by Streamlit, for a visitor
     from pages.shared.aids import reading_aids

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 _EXHAUSTED = 2_200  # more halvings than there are between any two float64
 

@@ -13,9 +13,9 @@ from dpcore.rewrite import sentence as sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.deniability import Deniability
-    from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.sentence import Sentence
 

@@ -74,21 +74,23 @@ def imports(source: str, module: str = "", package: bool = False) -> list[str]:
 
 def imports_at_load(source: str) -> list[str]:
     """What is imported when the module is: not inside functions, not for the type checker."""
-    return [name for node in _at_load(ast.parse(source).body) for name in _named(node, "", False)]
+    statements = _run(ast.parse(source).body, functions=False)
+    return [name for node in statements for name in _named(node, "", False)]
 
 
-def _at_load(body: list[ast.stmt]) -> Iterator[ast.AST]:
+def _run(body: list[ast.stmt], *, functions: bool) -> Iterator[ast.stmt]:
+    """Statements at every depth but those for the type checker, and perhaps those of functions."""
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not functions:
             continue
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            yield from _at_load(node.orelse)
+            yield from _run(node.orelse, functions=functions)
             continue
         yield node
         for part in ("body", "orelse", "finalbody"):
-            yield from _at_load(getattr(node, part, []))
-        for handler in getattr(node, "handlers", []):
-            yield from _at_load(handler.body)
+            yield from _run(getattr(node, part, []), functions=functions)
+        for branch in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from _run(branch.body, functions=functions)
 
 
 def _named(node: ast.AST, module: str, package: bool) -> Iterator[str]:
@@ -204,6 +206,22 @@ def room_graph(sources: dict[str, str]) -> dict[str, set[str]]:
     for path, names in _inner_imports(sources).items():
         importer = room(module_name(path))
         graph.setdefault(importer, set()).update({room(name) for name in names} - {importer, ""})
+    return graph
+
+
+def file_graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Which module needs which other when it runs: late imports too, none for the type checker.
+
+    Args:
+        sources: source texts by their path from the root.
+    """
+    modules = {module_name(path): path for path in sources}
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        package = path.endswith("__init__.py")
+        statements = _run(ast.parse(sources[path]).body, functions=True)
+        named = {name for node in statements for name in _named(node, module, package)}
+        graph[module] = (named & modules.keys()) - {module}
     return graph
 
 

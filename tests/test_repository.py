@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
@@ -205,6 +205,27 @@ def test_the_rule_finds_upward_imports_and_unknown_rooms() -> None:
 
 def test_rooms_form_no_circle() -> None:
     list(TopologicalSorter(rules.room_graph(ENGINE)).static_order())  # raises CycleError
+
+
+def test_files_form_no_circle() -> None:
+    """Names for the type checker may: a protocol and what has it, a hook and who answers it."""
+    list(TopologicalSorter(rules.file_graph(ENGINE | APP)).static_order())  # raises CycleError
+
+
+def test_the_rule_finds_circles_of_files() -> None:
+    typed = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dpcore.noise import radial"
+    )
+    below = {"dpcore/noise/radial.py": "from dpcore.noise.towards import step"}
+    TopologicalSorter(rules.file_graph(below | {"dpcore/noise/towards.py": typed})).prepare()
+    for back in (
+        "from dpcore.noise.radial import draw",
+        "from . import radial",
+        "def step():\n    with lock:\n        import dpcore.noise.radial",
+        "class Step:\n    def draw(self):\n        from dpcore.noise import radial",
+    ):
+        with pytest.raises(CycleError):
+            TopologicalSorter(rules.file_graph(below | {"dpcore/noise/towards.py": back})).prepare()
 
 
 def test_pages_use_no_primary_button() -> None:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.law import FloatArray
 
 _OUTWARDS = 1e-12  # relative: more than the roundings of a closed form
 _LOCAL_BY = "k-ary"

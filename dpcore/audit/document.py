@@ -26,14 +26,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.arrays import a_number
+from dpcore.arrays import FloatArray, a_number
 from dpcore.errors import ParameterError
 from dpcore.lexicon.rounding import UNIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 POINTS = 20_000

@@ -15,12 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_DRAWS
-
-IntArray = NDArray[np.int64]
 
 DEFAULT_ERROR = 1e-6
 """The probability with which a bound may be wrong."""

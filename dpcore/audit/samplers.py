@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.audit.profiles.noise import whitening_matrix
 from dpcore.audit.verdict import SamplerTest
 from dpcore.errors import ParameterError
@@ -25,7 +25,6 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from dpcore.mechanisms.additive.additive import RadialMechanism
 
-FloatArray = NDArray[np.float64]
 # SciPy hands a law the whole sample; its stub says one number at a time.
 _Law = Callable[[float], float]
 

@@ -10,11 +10,11 @@ from typing import Any
 from click import option
 
 from dpcore.attack.language.context import context_prior
+from dpcore.attack.output.bayes_success import overall_success
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.compare import Comparison, compare
 from dpcore.attack.output.nearest import nearest_guess, nearest_success
 from dpcore.attack.output.odds import worst_odds
-from dpcore.attack.output.overall import overall_success
 from dpcore.attack.output.posterior import posterior, posterior_bound
 from dpcore.attack.output.prior import Prior, parse_prior
 from dpcore.cli import shared

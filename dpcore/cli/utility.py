@@ -17,8 +17,7 @@ from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.table import read_table
 from dpcore.lexicon.catalogue import DEFAULT_NAME
 from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS, MAX_LABELLED_BYTES
-from dpcore.study.live import Live, shortened, table_texts, teaching_texts
-from dpcore.study.live_jobs import JOB
+from dpcore.study.live import JOB, Live, shortened, table_texts, teaching_texts
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.plan import Arm, canonical
 from dpcore.study.rows import Row

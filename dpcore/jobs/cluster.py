@@ -16,8 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.errors import MissingPackageError, StudyError
-from dpcore.jobs.executors import AHEAD
-from dpcore.jobs.worker import Json, outcome, perform, request, use_one_thread
+from dpcore.jobs.worker import AHEAD, Json, outcome, perform, request, use_one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,7 +20,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from dpcore.errors import ParameterError, StudyError
-from dpcore.jobs.worker import THREADS, TOLD, Json, Tell, outcome, perform, request
+from dpcore.jobs.cluster import Cluster
+from dpcore.jobs.worker import AHEAD, THREADS, TOLD, Json, Tell, outcome, perform, request
 from dpcore.limits import MAX_WORKERS
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """How often a job may lose its worker before the run gives up."""
-AHEAD = 2
-"""Jobs handed out for each worker: the next one is there when it is done with one."""
 _PRIORITY = 10  # of 19, the least
 
 
@@ -260,7 +259,5 @@ def of(workers: int = 1, scheduler: str | None = None) -> Executor:
         MissingPackageError: a scheduler is named and Dask is not installed.
     """
     if scheduler is not None:
-        from dpcore.jobs.cluster import Cluster
-
         return Cluster(scheduler)
     return Serial() if _checked(workers) == 1 else Processes(workers)

@@ -25,6 +25,8 @@ Tell = Callable[[Json], None]
 """What a function calls in the middle of its job, to say how far it is."""
 TOLD = '{"told": '
 """How a line of a worker begins that is no answer yet."""
+AHEAD = 2
+"""Jobs handed out for each worker: the next one is there when it is done with one."""
 
 _PULSE = 0.2  # seconds between two reports of how far a stage is
 

@@ -18,9 +18,9 @@ import numpy as np
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    FloatArray = NDArray[np.float64]
+    from dpcore.arrays import FloatArray
 
 
 def renyi_divergence(first: ArrayLike, second: ArrayLike, order: float) -> FloatArray:

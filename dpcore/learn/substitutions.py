@@ -19,13 +19,12 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_SUBSTITUTES
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _BLOCK = 256  # words whose neighbours are looked up between two reports of progress
 

@@ -12,9 +12,8 @@ from dpcore.errors import ParameterError
 from dpcore.noise.streams import check_seed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dpcore.arrays import IntArray
 
-    IntArray = NDArray[np.int64]
     Tensors = dict[str, Any]
 
 

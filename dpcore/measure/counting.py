@@ -15,10 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from dpcore.arrays import FloatArray, IntArray
 
 
 def expected_distinct(probabilities: FloatArray, runs: int) -> FloatArray:

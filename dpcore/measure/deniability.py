@@ -15,15 +15,15 @@ import numpy as np
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
+from dpcore.measure.figures import seal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.measure.figures import Figures
-    from dpcore.measure.summary import Summary
     from dpcore.measure.words import Selection
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -40,6 +40,44 @@ class Method(StrEnum):
     EXACT = "exact"
     PROTOCOL = "protocol"
     RAO_BLACKWELL = "rao-blackwell"
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One quantity over the words of a selection, at each ε; read-only arrays of shape (E,).
+
+    Words count by their weights (tokens of a corpus). A quantile is the value of a word: the
+    smallest one that at least this share of the weight does not exceed.
+
+    Attributes:
+        quantity: nw, sw or effective.
+        mean: weighted mean over words.
+        deviation: standard deviation over words (weights as frequencies); 0 for one word.
+        mean_error: standard error of the mean from the noise of the measurement, not from the
+            choice of words; 0 if exact, NaN for the effective number.
+        mean_low: lower end of the interval that this noise leaves to the mean, of level 95 %; the
+            mean if exact, NaN for the effective number.
+        mean_high: upper end.
+        median: 50 % quantile.
+        worst: of the least deniable word: the largest Nw, the smallest Sw or effective number.
+        worst_word: position of that word in the selection.
+        bands: quantiles `dpcore.measure.summary.BANDS`, shape (4, E).
+    """
+
+    quantity: str
+    mean: FloatArray
+    deviation: FloatArray
+    mean_error: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
+    median: FloatArray
+    worst: FloatArray
+    worst_word: IntArray
+    bands: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only: all who ask share them."""
+        seal(self)
 
 
 @dataclass(frozen=True, eq=False)

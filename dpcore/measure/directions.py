@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
+from dpcore.measure.counting import Counts, inverse
 from dpcore.measure.figures import Figures, ranked, shared_mean_error
 from dpcore.measure.probability_intervals import MeanTally, Tally
 from dpcore.measure.reaching import weighed_mass

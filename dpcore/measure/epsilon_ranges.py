@@ -14,7 +14,7 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 _LEAST = 1e-3  # ε at which every mechanism has long been at its limit

@@ -18,7 +18,7 @@ from dpcore.errors import ParameterError
 from dpcore.measure.summary import summarise
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.measure.deniability import Deniability
 
 

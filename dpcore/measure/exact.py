@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
-from dpcore.measure.counting import FloatArray, IntArray, effective_number, expected_distinct
+from dpcore.measure.counting import effective_number, expected_distinct
 from dpcore.measure.figures import Figures, ranked
 
 if TYPE_CHECKING:

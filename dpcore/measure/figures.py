@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.measure.counting import FloatArray, IntArray
+from dpcore.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.measure.maps.model import Map
     from dpcore.mechanisms.law import Law
 

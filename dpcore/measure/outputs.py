@@ -18,8 +18,8 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.measure.counting import FloatArray, IntArray
     from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.additive.envelope import Steps
     from dpcore.mechanisms.additive.shared import SharedDirections

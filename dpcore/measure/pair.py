@@ -14,8 +14,8 @@ from dpcore.measure.density.density import neighbourhood
 from dpcore.measure.words import named
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import FloatArray
     from dpcore.measure.maps.model import Map
     from dpcore.measure.outputs import Outputs
     from dpcore.mechanisms.mechanism import Mechanism

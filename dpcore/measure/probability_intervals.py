@@ -26,7 +26,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
+
 
 LEVEL = 0.95
 ENOUGH = 10.0

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
+from dpcore.measure.counting import Counts, inverse
 from dpcore.measure.figures import Figures, independent_mean_error
 from dpcore.measure.probability_intervals import Tally
 from dpcore.noise.streams import generator

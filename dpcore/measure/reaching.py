@@ -17,8 +17,8 @@ from dpcore.noise.radial import radius_cdf
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.measure.counting import FloatArray
     from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.additive.envelope import Steps
     from dpcore.mechanisms.additive.rays import Bundle

@@ -17,7 +17,7 @@ from dpcore.measure.epsilon_ranges import runs_of
 from dpcore.measure.summary import STANDARD_ERRORS, summarise
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.measure.deniability import Deniability
     from dpcore.measure.targets import Target
 

@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.measure.deniability import finite
-from dpcore.measure.figures import seal
+from dpcore.measure.deniability import Deniability, Summary, finite
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray, IntArray
-    from dpcore.measure.deniability import Deniability
+    from dpcore.arrays import FloatArray
 
 STANDARD_ERRORS = 2.0
 """How far an estimate of many runs may reasonably be off."""
 QUANTITIES = ("nw", "sw", "effective")
 BANDS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of the two bands: the middle half and the middle nine tenths of the words."""
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """One quantity over the words of a selection, at each ε; read-only arrays of shape (E,).
-
-    Words count by their weights (tokens of a corpus). A quantile is the value of a word: the
-    smallest one that at least this share of the weight does not exceed.
-
-    Attributes:
-        quantity: nw, sw or effective.
-        mean: weighted mean over words.
-        deviation: standard deviation over words (weights as frequencies); 0 for one word.
-        mean_error: standard error of the mean from the noise of the measurement, not from the
-            choice of words; 0 if exact, NaN for the effective number.
-        mean_low: lower end of the interval that this noise leaves to the mean, of level 95 %; the
-            mean if exact, NaN for the effective number.
-        mean_high: upper end.
-        median: 50 % quantile.
-        worst: of the least deniable word: the largest Nw, the smallest Sw or effective number.
-        worst_word: position of that word in the selection.
-        bands: quantiles `BANDS`, shape (4, E).
-    """
-
-    quantity: str
-    mean: FloatArray
-    deviation: FloatArray
-    mean_error: FloatArray
-    mean_low: FloatArray
-    mean_high: FloatArray
-    median: FloatArray
-    worst: FloatArray
-    worst_word: IntArray
-    bands: FloatArray
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only: all who ask share them."""
-        seal(self)
 
 
 def summarise(measured: Deniability, quantity: str) -> Summary:

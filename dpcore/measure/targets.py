@@ -24,7 +24,7 @@ from dpcore.measure.epsilon_ranges import Interval, holding, runs_of, scan
 from dpcore.measure.summary import QUANTITIES, summarise
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.measure.deniability import Deniability
     from dpcore.measure.words import Selection
     from dpcore.mechanisms.mechanism import Mechanism

@@ -15,8 +15,8 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import FloatArray, IntArray
 
 _NAMED = 5  # unknown words named in a refusal
 

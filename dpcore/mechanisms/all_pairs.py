@@ -9,10 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances, paired_distances
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 TILE = 512
 RELATIVE_ERROR = 1e-11

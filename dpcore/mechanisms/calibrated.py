@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.path import EpsilonPaths
 
 

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, write_text
 from dpcore.lexicon.damage import FIELDS
-
-FloatArray = NDArray[np.float64]
 
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 

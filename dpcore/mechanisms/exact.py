@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.noise.discrete import Digits, Weights, draws
 from dpcore.noise.gumbel import standard_gumbel
-from dpcore.noise.inversion import Digits, Weights, draws
 
 if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.noise.inversion import Rows
+    from dpcore.noise.discrete import Rows
 
 _ERROR = 1e-12  # of ln P: distances to 1e-13, sums of n terms, a few roundings
 _GRID_POINTS = 128
@@ -104,7 +105,7 @@ class ExactMechanism(Mechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
+        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.discrete`).
 
         64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
         An exact index is accepted and not needed: the law is over all words.

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress
 from dpcore.noise.radial import Radial
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

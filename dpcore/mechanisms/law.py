@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _BARS = 10  # words of a picture
 _PICTURES = 4  # values of ε shown in a notebook

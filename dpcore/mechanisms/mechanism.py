@@ -29,6 +29,7 @@ from dpcore.mechanisms.settings import Settings
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.calibrated import CalibratedMechanism
     from dpcore.mechanisms.hooks import Form, LossSearch, VectorNoise
-    from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+    from dpcore.mechanisms.law import Effort, Law
     from dpcore.mechanisms.path import EpsilonPaths
 
 

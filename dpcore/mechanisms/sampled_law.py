@@ -1,6 +1,6 @@
 """How far the law that is sampled may lie from the law that is stated, where it has a closed form.
 
-Draws are exactly proportional to weights (`dpcore.noise.inversion`), so all that is off are the
+Draws are exactly proportional to weights (`dpcore.noise.discrete`), so all that is off are the
 weights, and these by the rounding of distances, exponents and exponentials. If each weight is
 within a factor e^±τ of the true one, their sum is too, and a probability is within e^±2τ.
 

@@ -12,8 +12,8 @@ import numpy as np
 from dpcore.errors import EpsilonError, ParameterError
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
 
 _TINY = 2.0**-1000  # a zero exponential draw would make an infinite Gumbel draw
 _LARGEST_EXPONENT = 705.0  # e^709.8 is the largest float64

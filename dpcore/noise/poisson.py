@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc, gammaln
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _NEGLIGIBLE = 1e-18
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 
 class Radial(StrEnum):

@@ -22,9 +22,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 _LARGEST = 0.9  # of a, and of |θ_i|: at 1 the ratio has no bound
 

@@ -6,9 +6,8 @@ Density α·e^{−α|x|} / (2(1 − e^{−αA})) on [−A, A].
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 
 def uniforms(rng: np.random.Generator, count: int, dimension: int) -> FloatArray:

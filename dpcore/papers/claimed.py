@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.audit.profiles.noise import worst_profile
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.clipped.clipped import (
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.clipped.clipped import ClippedMechanism
 
-FloatArray = NDArray[np.float64]
 
 COLUMNS = ("epsilon", "allowed", "low", "high", "claimed_epsilon", "claimed_delta")
 """One row an ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""

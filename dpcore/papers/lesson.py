@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import FloatArray
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0

@@ -17,9 +17,8 @@ from dpcore.plots.traces import curve, drawn, line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    from dpcore.arrays import FloatArray
 
-    FloatArray = NDArray[np.float64]
 
 COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "nw_low", "nw_high")
 """The columns that are used here: one row a mechanism, ε and word. The rows of a mechanism stand

@@ -179,35 +179,3 @@ def read_through(
     for span in form.spans(path, length):
         form.read(path, span, columns)
         tell(span.stop)
-
-
-def format_of(path: Path) -> Format:
-    """The format of a file, by the end of the name that it was given by (a link's own).
-
-    Raises:
-        StudyError: there is none; the message names those that there are.
-    """
-    for form in _formats():
-        if path.suffix.lower() in form.suffixes:
-            return form
-    names = ", ".join(f"*{suffix}" for form in _formats() for suffix in form.suffixes)
-    raise StudyError(f"{path.name} has a name of no known format; there are: {names}")
-
-
-def format_named(name: str) -> Format:
-    """The format with this `Format.name`, which a run was begun with.
-
-    Raises:
-        StudyError: there is none.
-    """
-    for form in _formats():
-        if form.name == name:
-            return form
-    raise StudyError(f"there is no format {name[:40]!r}")
-
-
-def _formats() -> tuple[Format, ...]:
-    from dpcore.privatize.parquet_files import Parquet
-    from dpcore.privatize.text_files import CommaSeparated, JsonLines, TextLines
-
-    return TextLines(), CommaSeparated(), CommaSeparated("\t"), JsonLines(), Parquet()

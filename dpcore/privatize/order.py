@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import StudyError
-from dpcore.privatize.files import Columns, format_of
+from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
+from dpcore.privatize.formats import format_of
 
 if TYPE_CHECKING:
     from pathlib import Path

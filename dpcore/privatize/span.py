@@ -16,8 +16,9 @@ import numpy as np
 
 from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError
 from dpcore.lexicon.shipping import open_lexicon, shipped
-from dpcore.privatize.files import Columns, Span, format_named
+from dpcore.privatize.files import Columns, Span
 from dpcore.privatize.folder import LAWS, SPANS, Run, resume
+from dpcore.privatize.formats import format_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import drawn, frequent_words, train
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.measure.similarity.similarity import words_kept
+from dpcore.measure.similarity.rewriting_quality import words_kept
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import Documents, encode_all
@@ -34,15 +34,12 @@ from dpcore.study.rewriting import likeness
 from dpcore.study.rows import Row, row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dpcore.arrays import IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 NETWORK, LENGTH = "auto-encoder", "length alone"
 NEAREST, LIKELIEST, ANY = "nearest word", "likeliest word", "any decoder"

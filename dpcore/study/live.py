@@ -21,7 +21,6 @@ from dpcore.lexicon.progress import silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
-from dpcore.study.live_jobs import JOB, VALUES, WORDS
 from dpcore.study.plan import Arm, Cell, Plan, canonical
 from dpcore.study.privacy_rows import claimed_rows
 from dpcore.study.wrong_answers import WrongAnswers
@@ -32,6 +31,11 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.rows import Row
+
+JOB = "dpcore.study.live:perform"
+"""What a worker does."""
+WORDS, VALUES = "words rewritten", "values of ε begun"
+"""Stages of a part: the noise draw of all its texts, then what is measured of them."""
 
 TEST_SHARE = 0.3
 _COMPARED = 30  # test texts whose rewriting is compared
@@ -142,8 +146,8 @@ def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
 
     Args:
         job: one of them.
-        tell: hears a few times a second how far it is: `stage` (of `dpcore.study.live_jobs`),
-            `done` and `total`.
+        tell: hears a few times a second how far it is: `stage` (`WORDS` or `VALUES`), `done` and
+            `total`.
 
     Returns:
         Its `rows`, and of the first trial `examples`: texts that a classifier of the clean texts

@@ -12,19 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.jobs.background import Background, Job
 from dpcore.limits import MAX_LIVE_RUNS
+from dpcore.study.live import JOB, VALUES, WORDS, Live
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpcore.jobs.executors import Executor
     from dpcore.jobs.worker import Tell
-    from dpcore.study.live import Live
     from dpcore.study.rows import Row
-
-JOB = "dpcore.study.live:perform"
-"""What a worker does."""
-WORDS, VALUES = "words rewritten", "values of ε begun"
-"""Stages of a part: the noise draw of all its texts, then what is measured of them."""
 
 _STAGES = {WORDS: (0.05, 0.6), VALUES: (0.6, 0.95)}  # which share of a part each is, roughly
 _EARLY = 0.15  # of a part: before that its own pace says nothing of what it will take

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.errors import TextError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
-from dpcore.measure.similarity.similarity import bleu, greedy_matching, rouge1, words_kept
+from dpcore.measure.similarity.rewriting_quality import bleu, greedy_matching, rouge1, words_kept
 from dpcore.mechanisms.bulk.sweep import outputs_at
 from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import prepare

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import FloatArray, IntArray
 
 GLOVE = "glove840b_33860x300.npy"
 _REPORT = 2_000  # texts between two reports of progress

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_GAME_RELEASES
 from dpcore.plots.attack.icons import icon_caption, icon_figure
-from dpcore.plots.attack.words import chance_text
+from dpcore.plots.attack.words import chance_text, share_text
 from pages.attacker.listing import OWN, choose_list
 from pages.attacker.playing import (
     answer,
@@ -151,9 +151,9 @@ def _after(table: Dealt) -> None:
         long_run = table.game.long_run()
         if long_run is not None:
             st.text(
-                f"In the long run Bayes is right in {chance_text(long_run)} rounds with this list "
-                f"at this ε, blind guessing in {chance_text(1 / len(table.names))}. Nobody who "
-                "sees the same does better than Bayes; in a few rounds you may be lucky."
+                f"In the long run Bayes is right in {share_text(long_run, 'rounds')} with this "
+                f"list at this ε, blind guessing in {chance_text(1 / len(table.names))}. Nobody "
+                "who sees the same does better than Bayes; in a few rounds you may be lucky."
             )
 
 

@@ -125,8 +125,10 @@ def _card(scene: Scene, view: Look, seen: str) -> None:
     st.text(f"“{seen}” came out of {scene.reading}.")
     with st.container(horizontal=True):
         label = plain_label(f"now: it was “{names[best.word]}”")
-        st.metric(label, chance_text(best.posterior), width="content")
-        st.metric("before it was seen", chance_text(best.prior), width="content")
+        now = chance_text(best.posterior, certain=best.prior >= 1)
+        st.metric(label, now, width="content")
+        before = chance_text(best.prior, certain=True)
+        st.metric("before it was seen", before, width="content")
     table = belief_table(scene.words, view)
     st.text(guess_sentence(table, seen, view.bound))
     st.text(others_sentence(table, view.perplexity))

@@ -12,7 +12,7 @@ from pages.shared.session import bench_for
 from pages.shared.sidebar import Choices, carried_choices
 
 if TYPE_CHECKING:
-    from dpcore.mechanisms.law import IntArray
+    from dpcore.arrays import IntArray
     from pages.attacker.scene import Scene
     from pages.shared.bench import Bench
 

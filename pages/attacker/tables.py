@@ -92,8 +92,8 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
         {
             "mark": MARKS[place] if place < _LETTERS else "",
             "word": words.words[candidate.word],
-            "now": chance_text(candidate.posterior),
-            "before": chance_text(candidate.prior),
+            "now": chance_text(candidate.posterior, certain=candidate.prior >= 1),
+            "before": chance_text(candidate.prior, certain=True),
             "change": attack_captions.change_text(candidate.prior, candidate.posterior),
             "probability": candidate.posterior,
         }
@@ -187,7 +187,7 @@ def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
             "word": [words.words[word.word] for word in ends],
             "stays": [_in_hundred(word.stays) for word in ends],
             "believed then": [_in_hundred(word.believed, word.prior) for word in ends],
-            "before": [chance_text(word.prior) for word in ends],
+            "before": [chance_text(word.prior, certain=True) for word in ends],
             "nearest word": [round(word.nearest, 3) for word in ends],
             "lonelier than": [f"{word.lonelier:.0%}" for word in ends],
         }

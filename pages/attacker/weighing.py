@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from dpcore.attack.output.bayes_success import overall_success
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.odds import odds, worst_odds
-from dpcore.attack.output.overall import overall_success
 from dpcore.attack.output.posterior import posterior, posterior_bound, promised_distances
 from dpcore.lexicon.progress import silent
 from pages.attacker.believing import LIST
@@ -19,9 +19,9 @@ from pages.shared.memo import memo, session_memo
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
+    from dpcore.attack.output.bayes_success import Overall
     from dpcore.attack.output.likelihood import Channel, Seen
     from dpcore.attack.output.odds import Odds
-    from dpcore.attack.output.overall import Overall
     from dpcore.attack.output.posterior import Candidate
     from dpcore.attack.output.prior import Prior
     from dpcore.guarantee import Guarantee

@@ -18,10 +18,11 @@ from pages.shared.groups import group_of
 from pages.shared.memo import memo
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.additive.shared import SharedDirections
-    from dpcore.mechanisms.law import FloatArray, Law
+    from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.path import EpsilonPaths
     from dpcore.rewrite.sentence import Sentence, SentenceDraw

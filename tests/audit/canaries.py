@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from dpcore.arrays import FloatArray
 from dpcore.mechanisms.exponential.tem_law import tem_gamma
-
-FloatArray = NDArray[np.float64]
 
 
 def identity(n: int) -> FloatArray:

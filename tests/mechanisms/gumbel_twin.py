@@ -4,10 +4,9 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import integrate
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 
 def survival_and_density(t: FloatArray, b: float, c: float) -> tuple[FloatArray, FloatArray]:

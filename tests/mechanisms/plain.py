@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 
 def lines_of_ray(

@@ -15,8 +15,8 @@ from dpcore.mechanisms.bulk.documents import OneByOne, bulk
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.registry import create
-from dpcore.noise import inversion
-from dpcore.noise.inversion import Weights
+from dpcore.noise import discrete
+from dpcore.noise.discrete import Weights
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.streams import document_generator
 from tests.mechanisms import lexicons
@@ -165,7 +165,7 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
 def test_many_documents_are_as_one_by_one_where_first_words_decide_little(
     monkeypatch: pytest.MonkeyPatch, name: str, k: int
 ) -> None:
-    for module in (inversion, bulk_tem):
+    for module in (discrete, bulk_tem):
         monkeypatch.setattr(module, "shift", lambda n: k)
     mechanism = create(name, lexicons.cloud(300, 8))
     epsilon = max(3.0, 1.5 * mechanism.admissible.low)

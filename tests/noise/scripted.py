@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.noise.inversion import Digits, Weights, draws
+from dpcore.noise.discrete import Digits, Weights, draws
 
 
 class Script:

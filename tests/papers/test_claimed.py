@@ -41,6 +41,7 @@ def test_only_a_refuted_claim_is_exceeded(key: str) -> None:
     assert ("true curve is above what the claim allows" in message) == refuted
     figure = plots.profile_figure(table)
     assert figure.data[0].name == "the claim allows at most"
+    assert figure.layout.dragmode is False  # a finger that scrolls the page must not draw a box
     assert (figure.layout.yaxis.type == "log") == (table["claimed_delta"].iloc[0] > 0)
 
 

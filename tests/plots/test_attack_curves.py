@@ -44,7 +44,7 @@ def test_words_of_a_budget_are_no_markup() -> None:
 def test_the_budget_caption_names_the_sum_and_the_dearest_word() -> None:
     caption = budget_caption(spent(2), 1.0)
     assert "odds of up to 7.2·10¹⁰" in caption
-    assert "100 in 100 cases" in caption
+    assert "a guess may be right in nearly all cases. Most" in caption
     assert "“my” (2 outputs; up to 4.9·10⁸ against “your”)" in caption
 
 

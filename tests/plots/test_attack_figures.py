@@ -17,7 +17,7 @@ from dpcore.plots.attack.captions import (
     worst_sentence,
 )
 from dpcore.plots.attack.icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
-from dpcore.plots.attack.words import chance_text, count_text, meter_text, times_text
+from dpcore.plots.attack.words import chance_text, count_text, meter_text, share_text, times_text
 from tests.plots.test_style import contrast
 
 ICONS = pd.DataFrame(
@@ -47,11 +47,30 @@ ICONS = pd.DataFrame(
         (0.996, "249 in 250"),
         (1 - 1e-5, "99,999 in 100,000"),
         (1 - 1e-9, "almost certain"),
-        (1.0, "100 in 100"),
+        (1.0, "almost certain"),
     ],
 )
 def test_a_chance_is_a_count(probability: float, text: str) -> None:
     assert chance_text(probability) == text
+
+
+def test_a_chance_that_rounds_to_one_is_called_certain_only_if_it_is() -> None:
+    assert chance_text(1.0, certain=True) == "100 in 100"
+    assert chance_text(1 - 1e-9, certain=True) == "almost certain"
+    assert share_text(0.31, "cases") == "31 in 100 cases"
+    assert share_text(1.0, "cases") == share_text(1 - 1e-9, "cases", certain=True)
+    assert share_text(1.0) == "nearly all"
+    assert share_text(1.0, "cases", certain=True) == "100 in 100 cases"
+
+
+def test_a_posterior_that_rounds_to_one_is_certain_only_if_the_prior_was() -> None:
+    for prior, now in ((0.5, "almost certain"), (1.0, "100 in 100")):
+        table = pd.DataFrame([("garage", prior, 1.0)], columns=list(attack_captions.COLUMNS))
+        text = guess_sentence(table, "car", 1.0)
+        assert text.startswith(f"Seen “car”: {now} that")
+        assert text.endswith("At most, by the promise: 100 in 100.")
+    assert "right in nearly all cases" in success_sentence(1.0, 1.0, 1.0, 9, 0.5, exact=True)
+    assert "right in 100 in 100 cases" in success_sentence(1.0, 1.0, 1.0, 9, 1.0, exact=True)
 
 
 def test_a_chance_is_never_far_from_what_it_says() -> None:

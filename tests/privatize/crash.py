@@ -39,7 +39,7 @@ from dpcore.errors import DpcoreError
 from dpcore.jobs import executors, worker
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import run as privatizing
-from dpcore.privatize.files import format_of
+from dpcore.privatize.formats import format_of
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from tests.mechanisms import lexicons

@@ -15,7 +15,8 @@ from dpcore.errors import StudyError
 from dpcore.jobs import executors
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import span as privatize_span
-from dpcore.privatize.files import Columns, format_of
+from dpcore.privatize.files import Columns
+from dpcore.privatize.formats import format_of
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.mechanisms import lexicons

@@ -16,8 +16,15 @@ from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.table import read_table
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS
 from dpcore.study import live
-from dpcore.study.live import Live, perform, shortened, table_texts, teaching_texts
-from dpcore.study.live_jobs import VALUES, WORDS
+from dpcore.study.live import (
+    VALUES,
+    WORDS,
+    Live,
+    perform,
+    shortened,
+    table_texts,
+    teaching_texts,
+)
 from dpcore.study.plan import Arm
 from dpcore.study.rows import COLUMNS
 from tests.study import toy_corpus

@@ -10,7 +10,8 @@ import pytest
 from dpcore.errors import CorpusError, StudyError
 from dpcore.limits import MAX_LIVE_RUNS
 from dpcore.study import live_jobs
-from dpcore.study.live_jobs import VALUES, WORDS, Course
+from dpcore.study.live import VALUES, WORDS
+from dpcore.study.live_jobs import Course
 
 PATIENCE = 60.0
 PARTS = [(name, trial) for trial in range(2) for name in ("baseline", "madlib", "tem")]

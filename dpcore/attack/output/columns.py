@@ -100,7 +100,7 @@ class ExponentialColumns(Channel):
         return np.asarray(np.exp(-self.normalisers(self.form.strength(epsilon))[0]))
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
-        """Under a uniform prior the best guess is the output itself (see `overall`)."""
+        """Under a uniform prior the best guess is the output itself (see `bayes_success`)."""
         if prior.probability.max() != prior.probability.min():
             return None
         logs, errors = self.normalisers(self.form.strength(epsilon))

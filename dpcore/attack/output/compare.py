@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.attack.output.bayes import Success, bound, success
+from dpcore.attack.output.two_words import Success, bound, success
 from dpcore.measure.deniability import Deniability, finite
 from dpcore.measure.outputs import Outputs, outputs_of
 from dpcore.measure.pair import Pair, deniability, output_distance

@@ -107,7 +107,7 @@ class Channel(ABC):
         )
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
-        """S of `dpcore.attack.output.overall` from all outputs, its error, and how many they are.
+        """S of `dpcore.attack.output.bayes_success` from all outputs, its error, and their number.
 
         None where outputs have to be drawn.
 

@@ -18,13 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arrays import largest
+from dpcore.arrays import FloatArray, IntArray, largest
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUDIT_DELTA_PAIRS
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _NEVER = -1e300  # stands for ln 0: its difference from any real logarithm is beyond _INFINITE
 _INFINITE = 1e299

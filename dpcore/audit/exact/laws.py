@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.exact.exact import ExactAudit, IntArray, Triple, audit_laws, hockey_stick
+from dpcore.arrays import IntArray
+from dpcore.audit.exact.exact import ExactAudit, Triple, audit_laws, hockey_stick
 from dpcore.errors import ParameterError
 from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances

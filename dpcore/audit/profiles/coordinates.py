@@ -22,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.noise.truncated_laplace import shifted_out
-
-FloatArray = NDArray[np.float64]
 
 SLACK = 1e-13
 """P(Ξ > t) that the lower bound gives away."""

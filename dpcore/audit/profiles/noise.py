@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcore.arrays import largest
+from dpcore.arrays import FloatArray, largest
 from dpcore.audit.profiles.profile import (
     Curve,
     Profile,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.hooks import VectorNoise
     from dpcore.mechanisms.mechanism import Mechanism
 
-FloatArray = NDArray[np.float64]
 
 _EXAMINED = 64  # pairs whose δ is computed, of those with the largest difference
 

@@ -13,16 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcore.arrays import largest
+from dpcore.arrays import FloatArray, largest
 from dpcore.audit.profiles.coordinates import product_loss
 from dpcore.audit.profiles.spherical import spherical_delta
 from dpcore.errors import ParameterError
 from dpcore.lexicon.rounding import ELEMENTARY
 from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta_bounds
-
-FloatArray = NDArray[np.float64]
 
 _SHARES = 9
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 _PANELS = 48
 _WIDTH = 12.0  # standard deviations of the radius, and

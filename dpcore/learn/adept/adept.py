@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    FloatArray = NDArray[np.float64]
+    from dpcore.arrays import FloatArray
+
 
 ARCHITECTURE = "adept"
 _BATCH = 1_024  # utterances at a time

@@ -16,9 +16,8 @@ from dpcore.rewrite.tokens import Kind, bare, tokenize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from dpcore.arrays import IntArray
 
-    IntArray = NDArray[np.int64]
 
 PAD, END, UNKNOWN = 0, 1, 2
 """Numbers that are no words: an empty place, the end, a word outside the vocabulary."""

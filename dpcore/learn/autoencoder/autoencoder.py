@@ -27,13 +27,12 @@ from dpcore.rewrite.vocabulary import stand_in
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.autoencoder.network import BiLstmNetwork
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.documents import Documents
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _SENTENCES, _PLACES = 256, 2_048  # read at a time, scored at a time: neither changes a result
 

@@ -27,7 +27,7 @@ from dpcore.rewrite.vocabulary import stand_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpcore.learn.autoencoder.autoencoder import FloatArray, IntArray
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.training_settings import Fitted, Step, Training
     from dpcore.mechanisms.mechanism import Mechanism
 

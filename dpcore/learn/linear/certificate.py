@@ -21,11 +21,10 @@ from dpcore.learn.bags import Bags
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.linear.linear import LinearModel
     from dpcore.learn.substitutions import Substitutions
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _ROUNDING = 1e-9  # of the largest score: a margin must be beyond this to count as positive
 

@@ -13,10 +13,8 @@ from dpcore.learn.classifiers import averaged
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.bags import Bags
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,11 @@ from dpcore.learn.packages import one_thread, quiet, sklearn
 from dpcore.learn.pixeldp.sensitivity import norm_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dpcore.arrays import FloatArray
     from dpcore.learn.pixeldp.digits import Digits
 
-    FloatArray = NDArray[np.float64]
 
 _DUAL = {1.0: math.inf, 2.0: 2.0, math.inf: 1.0}
 

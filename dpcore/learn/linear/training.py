@@ -26,11 +26,9 @@ from dpcore.lexicon.progress import Progress, silent
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from dpcore.arrays import FloatArray
     from dpcore.learn.bags import Bags
     from dpcore.learn.substitutions import Substitutions
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 
 _TEMPERATURES = (0.3, 0.1, 0.03, 0.01)

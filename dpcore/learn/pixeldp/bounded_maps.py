@@ -34,7 +34,7 @@ from dpcore.learn.tensors import array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    FloatArray = NDArray[np.float64]
+    from dpcore.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,11 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_NOISE_DRAWS
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.pixeldp.noise_layer import NoiseLayer
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 Scorer = Callable[["FloatArray"], "FloatArray"]
 """Outputs of a noise layer, shape (k, m), to probabilities of K classes, shape (k, K)."""

@@ -35,7 +35,8 @@ from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta_bounds
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    FloatArray = NDArray[np.float64]
+    from dpcore.arrays import FloatArray
+
 
 _POINTS = 16  # of a grid over e
 _ROUNDS = 8  # each narrows it eightfold: the best e to 4e-8 of its range

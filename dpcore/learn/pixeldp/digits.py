@@ -19,12 +19,9 @@ from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier, layer_of, train_noisy
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.pixeldp.noise_layer import NoiseLayer
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 WIDTH = 8
 """Numbers in a line of what is looked at: a picture has as many lines, a first layer fewer."""

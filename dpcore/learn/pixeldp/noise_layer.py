@@ -19,9 +19,9 @@ from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.sensitivity import identity_sensitivity, norm_of, sensitivity
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    FloatArray = NDArray[np.float64]
+    from dpcore.arrays import FloatArray
 
 
 class Accounting(StrEnum):

@@ -12,10 +12,10 @@ from dpcore.learn.packages import one_thread, quiet, sklearn
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
+    from dpcore.arrays import FloatArray, IntArray
+
 
 _COPIES = 4  # noisy copies of an input that are trained on
 

@@ -23,9 +23,8 @@ from dpcore.errors import ParameterError
 from dpcore.limits import MAX_SIGNS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dpcore.arrays import FloatArray
 
-    FloatArray = NDArray[np.float64]
 
 NORMS = (1.0, 2.0, math.inf)
 

@@ -35,10 +35,9 @@ from dpcore.learn.training_settings import Training
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.bags import Bags
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _HIDDEN = 32
 

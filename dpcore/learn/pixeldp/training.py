@@ -26,14 +26,13 @@ from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Training
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.pixeldp.network import Weights
     from dpcore.learn.pixeldp.noise_layer import NoiseLayer
     from dpcore.learn.training_settings import Step
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 Loss = Callable[["IntArray", np.random.Generator], Any]
 """Mean loss of some examples, with a generator for the noise."""

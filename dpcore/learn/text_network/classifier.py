@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.substitutions import Substitutions
     from dpcore.learn.text_network.interval import Bounded
     from dpcore.lexicon.lexicon import Lexicon
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _TOGETHER = 64  # texts that are looked at together where nothing says otherwise
 _ROUNDING = 1e-4  # of the largest score: a margin must be beyond this to count as positive

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import IntArray
     from dpcore.learn.bags import Bags
     from dpcore.learn.substitutions import Substitutions
 
-    IntArray = NDArray[np.int64]
     Tensors = Mapping[str, Any]
 
 WIDTH = 3

@@ -34,12 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import IntArray
     from dpcore.learn.substitutions import Substitutions
     from dpcore.learn.text_network.network import Shape
     from dpcore.learn.training_settings import Fitted, Step, Training
     from dpcore.mechanisms.mechanism import Mechanism
-
-    IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.measure.counting import FloatArray, IntArray
 
 NEIGHBOURS = 10
 ORDINARY_ROWS = 10_000

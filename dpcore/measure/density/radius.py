@@ -13,7 +13,7 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 _DIRECTIONS = 2_000

@@ -20,8 +20,8 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.progress import Progress
-    from dpcore.measure.counting import FloatArray, IntArray
 
 
 def pca_plane(vectors: NDArray[np.float32]) -> tuple[FloatArray, float]:

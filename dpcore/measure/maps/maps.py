@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.progress import Progress
-    from dpcore.measure.counting import FloatArray, IntArray
 
 DEFAULT_PAIR = ("monday", "garage")
 """An everyday word of a dense region of the bundled lexicon (nearest word at 2.42) and one of a

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import IntArray
 
 
 class Projection(StrEnum):

@@ -13,7 +13,8 @@ from dpcore.lexicon.neighbours import ExactIndex, refine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcore.measure.counting import FloatArray, IntArray
+    from dpcore.arrays import FloatArray, IntArray
+
 
 COMPARED = 10
 """Neighbours of each word that are compared, fewer only if there are fewer words."""

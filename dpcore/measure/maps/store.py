@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcore.measure.counting import IntArray
+    from dpcore.arrays import IntArray
     from dpcore.measure.maps.model import MapPlan
 
 MANIFEST = "manifest.json"

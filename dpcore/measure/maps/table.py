@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from dpcore.arrays import IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import IntArray
     from dpcore.measure.maps.model import Map
     from dpcore.measure.mass import MapMass
 

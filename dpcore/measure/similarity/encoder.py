@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import MissingPackageError
-from dpcore.measure.similarity.similarity import greedy
+from dpcore.measure.similarity.rewriting_quality import greedy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

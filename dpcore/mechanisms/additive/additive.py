@@ -13,17 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.progress import Progress
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.additive import rays
 from dpcore.mechanisms.additive.decoding import Noise, radial_noise
-from dpcore.mechanisms.additive.envelope import (
-    FloatArray,
-    IntArray,
-    Lines,
-    Steps,
-    lower_envelope,
-)
+from dpcore.mechanisms.additive.envelope import Lines, Steps, lower_envelope
 from dpcore.mechanisms.additive.noisy import NoisyMechanism
 from dpcore.mechanisms.bulk.documents import BATCH
 from dpcore.mechanisms.bulk.sweep import by_paths

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Float32Array = NDArray[np.float32]
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 
 _BLOCK = 32  # targets a block: large enough to skip work, small enough to look into few
 _GATHER = 1024  # vectors gathered at a time: they stay in cache

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.rounding import gamma
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.decoding import Noise, radial_noise
-from dpcore.mechanisms.additive.envelope import FloatArray
 from dpcore.mechanisms.hooks import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial

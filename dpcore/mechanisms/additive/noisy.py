@@ -17,9 +17,9 @@ from dpcore.mechanisms.mechanism import Mechanism
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dpcore.arrays import Float32Array, FloatArray, IntArray
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.additive.envelope import Float32Array, FloatArray, IntArray
 
 _POOLED = 4_096  # noisy vectors that share a search: 10 MB at 300 dimensions
 

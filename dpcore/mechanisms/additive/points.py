@@ -13,9 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpcore.arrays import Float32Array
 from dpcore.lexicon.extent.exact import exact_extent
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.nearest_word import NearestSearch
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.lexicon import Lexicon
 
-Float32Array = NDArray[np.float32]
 
 _COPIES = 4  # of the size of the vectors
 _KEPT = 64  # of whatever size

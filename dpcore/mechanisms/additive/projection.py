@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray
 from dpcore.guarantee import Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.extent.stretch import image_separation, largest_stretch
 from dpcore.lexicon.rounding import gamma
-from dpcore.mechanisms.additive.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
 from dpcore.mechanisms.additive.points import Points, derived
 from dpcore.mechanisms.settings import parameter

@@ -17,17 +17,10 @@ from functools import cached_property
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.lexicon.nearest_word import product_error
 from dpcore.lexicon.ranking import Ranking
-from dpcore.mechanisms.additive.envelope import (
-    Candidates,
-    Float32Array,
-    FloatArray,
-    IntArray,
-    Lines,
-    lines,
-    running_maxima,
-)
+from dpcore.mechanisms.additive.envelope import Candidates, Lines, lines, running_maxima
 
 _FARTHEST = 256  # targets a ray that a bundle remembers: more make a word look less far
 _ENTRIES = 2_000_000  # of one matrix product: 8 MB, so that it is scanned while it is in cache

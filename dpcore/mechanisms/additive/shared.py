@@ -12,10 +12,10 @@ from dpcore.mechanisms.law import Effort, Law
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.additive.rays import Bundle
-    from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 _KEPT = 3  # sets of directions: those of a page with every mechanism at its first settings

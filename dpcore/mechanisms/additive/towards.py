@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.envelope import FloatArray, Steps
+from dpcore.mechanisms.additive.envelope import Steps
 from dpcore.noise.radial import Radial
 from dpcore.noise.towards import (
     exponential_directions,

@@ -13,17 +13,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import Guarantee, Rounding
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
-from dpcore.mechanisms.additive.envelope import (
-    FloatArray,
-    IntArray,
-    Lines,
-    Steps,
-    crossings,
-    farthest,
-)
+from dpcore.mechanisms.additive.envelope import Lines, Steps, crossings, farthest
 from dpcore.mechanisms.additive.multivariate import Mahalanobis
 from dpcore.mechanisms.settings import parameter
 

@@ -15,10 +15,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.arrays import IntArray
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.law import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.noise.inversion import Words
+    from dpcore.noise.discrete import Words
 
 BATCH = 512
 """Noisy vectors that share one matrix product; it changes no result."""

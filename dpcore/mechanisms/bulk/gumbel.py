@@ -14,7 +14,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
 from dpcore.mechanisms.distance_blocks import by_word
 from dpcore.mechanisms.gumbel.algorithm import smallest_sums
-from dpcore.noise.inversion import decided, scaled
+from dpcore.noise.discrete import decided, scaled
 from dpcore.noise.poisson import truncated_poisson
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.mechanisms.gumbel.published import TruncatedGumbel
     from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
-    from dpcore.mechanisms.law import FloatArray, IntArray
-    from dpcore.noise.inversion import Words
+    from dpcore.noise.discrete import Words
 
 _ROWS_BYTES = 16 * 2**20  # of distances held at a time
 _NEAR = 64  # nearest words that are kept; a Poisson count of ln n hardly ever asks for more

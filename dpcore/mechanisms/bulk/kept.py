@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from dpcore.noise.inversion import Digits, draws, random_words
+from dpcore.noise.discrete import Digits, draws, random_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from dpcore.mechanisms.law import IntArray
-    from dpcore.noise.inversion import Rows, Words
+    from dpcore.arrays import IntArray
+    from dpcore.noise.discrete import Rows, Words
 
 KEPT_BYTES = 256 * 2**20
 """Memory for what is kept of words, in one process."""

@@ -20,7 +20,7 @@ from dpcore.mechanisms.bulk.documents import BATCH
 from dpcore.mechanisms.distance_blocks import by_word
 
 if TYPE_CHECKING:
-    from dpcore.mechanisms.law import FloatArray, IntArray
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 _TOGETHER = 64  # distinct words whose distances are computed at a time

@@ -15,9 +15,8 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.distance_blocks import by_word
 
 if TYPE_CHECKING:
-    from dpcore.mechanisms.additive.envelope import Float32Array
+    from dpcore.arrays import Float32Array, FloatArray, IntArray
     from dpcore.mechanisms.exponential.tem import TruncatedExponential
-    from dpcore.mechanisms.law import FloatArray, IntArray
 
 _TOGETHER = 64  # distinct words whose distances are one product
 _BLOCK = 128  # words whose weights are added up before a draw is placed among them

@@ -1,6 +1,6 @@
 """Weights of distances, such as those of TEM, for many documents at once: inversion in two steps.
 
-Of a word's cumulated units (`dpcore.noise.inversion`) only every 64th or so is kept, so that the
+Of a word's cumulated units (`dpcore.noise.discrete`) only every 64th or so is kept, so that the
 laws of a whole vocabulary fit into a bounded memory. A draw falls between two of them; the units
 between are computed again, by the same operations, and whole numbers add up alike in any order: so
 outputs are those of `sample` to the bit.
@@ -17,16 +17,16 @@ import numpy as np
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
 from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.noise.inversion import decided, scaled, shift, units
+from dpcore.noise.discrete import decided, scaled, shift, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import FloatArray, IntArray
-    from dpcore.noise.inversion import Rows, Words
+    from dpcore.noise.discrete import Rows, Words
 
 _ROWS_BYTES = 16 * 2**20  # of distances held at a time
 

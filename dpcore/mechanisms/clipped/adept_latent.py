@@ -26,9 +26,9 @@ from dpcore.errors import EpsilonError, ParameterError
 from dpcore.noise.radial import Radial, draws
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    FloatArray = NDArray[np.float64]
+    from dpcore.arrays import FloatArray
 
 
 class LatentForm(StrEnum):

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray
 from dpcore.guarantee import (
     ApproximateLocalPrivacy,
     EpsilonMeaning,
@@ -21,7 +22,6 @@ from dpcore.guarantee import (
     delta_at_most,
 )
 from dpcore.mechanisms.additive.additive import RadialMechanism
-from dpcore.mechanisms.additive.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.additive.noisy import NoisyMechanism
 from dpcore.mechanisms.additive.points import Points, derived, own
 from dpcore.mechanisms.clipped.gaussian import (

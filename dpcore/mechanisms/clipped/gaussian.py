@@ -11,10 +11,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.bisection import safe_end
 from dpcore.lexicon.rounding import UNIT
-
-FloatArray = NDArray[np.float64]
 
 _NARROW = 0.01  # a below which the two terms are not subtracted
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Rounding, Status
 from dpcore.lexicon.progress import Progress
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.additive.decoding import Noise, truncated_noise
-from dpcore.mechanisms.additive.envelope import FloatArray, IntArray
 from dpcore.mechanisms.bulk.documents import BATCH
 from dpcore.mechanisms.clipped.clipped import ClippedMechanism
 from dpcore.mechanisms.clipped.truncation import (

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.lexicon.rounding import ELEMENTARY
@@ -22,7 +22,6 @@ from dpcore.noise.truncated_laplace import shifted_out
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FloatArray = NDArray[np.float64]
 
 _NEAR = 2e-11  # relative: where the bound on −ln(1 − δ) may stop
 _ROUNDS = 12

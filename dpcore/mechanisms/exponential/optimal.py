@@ -46,19 +46,19 @@ from dpcore.mechanisms.packing.certified import (
 from dpcore.mechanisms.packing.weights import keep_weights, known_weights, write_weights
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.inversion import Weights
+from dpcore.noise.discrete import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.law import FloatArray, IntArray
-    from dpcore.noise.inversion import Rows
+    from dpcore.noise.discrete import Rows
 
 _KEPT = 2  # settings without weights whose normalisers are kept
 

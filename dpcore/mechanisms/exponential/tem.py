@@ -41,17 +41,17 @@ from dpcore.mechanisms.hooks import ExponentialForm, LossSearch
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
+from dpcore.noise.discrete import Weights
 from dpcore.noise.gumbel import standard_gumbel
-from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.hooks import WorstLoss
-    from dpcore.mechanisms.law import FloatArray, IntArray
-    from dpcore.noise.inversion import Rows
+    from dpcore.noise.discrete import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 

@@ -25,10 +25,10 @@ from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.mechanisms.path import EpsilonPaths
 
 _START = 32  # exponents that the search begins with

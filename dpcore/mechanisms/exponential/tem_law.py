@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from dpcore.arrays import FloatArray
 
 
 def tem_gamma(epsilon: float, n: int, beta: float) -> float:

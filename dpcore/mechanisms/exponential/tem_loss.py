@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.arrays import largest
+from dpcore.arrays import FloatArray, IntArray, largest
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs, FloatArray, IntArray, Tile
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs, Tile
 from dpcore.mechanisms.hooks import WorstLoss
 
 if TYPE_CHECKING:

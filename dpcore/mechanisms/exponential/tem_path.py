@@ -12,10 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from dpcore.arrays import FloatArray, IntArray
 
 
 def _candidates(

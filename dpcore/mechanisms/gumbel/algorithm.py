@@ -16,14 +16,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import wrightomega
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError
 from dpcore.noise.gumbel import truncated_from_uniform
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _BLOCK_ENTRIES = 30_000  # noise of one block stays in the processor's cache
 

@@ -20,7 +20,7 @@ from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import poisson_weights
 
 if TYPE_CHECKING:
-    from dpcore.mechanisms.law import FloatArray
+    from dpcore.arrays import FloatArray
 
 _GAP, _PANELS = 1.0, 500  # coarse bounds do: a pair is beyond ε·d by hundreds of nats
 _ROUNDS = 14

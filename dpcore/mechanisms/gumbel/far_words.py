@@ -18,7 +18,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dpcore.mechanisms.gumbel.noise import FloatArray, IntArray, Noise, columns, parts
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.mechanisms.gumbel.noise import Noise, columns, parts
 
 _WHOLE_DEPTH = 16.0  # e^−16 is 1e-7, for integrals of weight P(K = n)
 _UNSEEN = 1e-9  # P(u_i | K = n) that counts as 0

@@ -28,9 +28,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.mechanisms.gumbel.far_words import Grid, far_integrals, whole_ends
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
-from dpcore.mechanisms.gumbel.noise import FloatArray, Noise, columns, nodes, noise_of, parts
+from dpcore.mechanisms.gumbel.noise import Noise, columns, nodes, noise_of, parts
 from dpcore.noise.gumbel import check_truncated
 
 ABSOLUTE_ERROR = 1e-9

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.mechanisms.gumbel.noise import FloatArray, IntArray, divided, gauss
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.mechanisms.gumbel.noise import divided, gauss
 from dpcore.noise.gumbel import check_truncated, log1mexp
 
 _SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: an integrand that small does nothing

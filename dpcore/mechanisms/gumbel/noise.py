@@ -17,10 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from dpcore.arrays import FloatArray, IntArray
 
 # Where X passes 32 the survival function differs from 1 by e^−32 = 1e-14: integrals begin there,
 # and a kink that lies still lower cannot be seen.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.bulk.gumbel import TruncatedGumbelBulk
@@ -24,7 +25,6 @@ from dpcore.mechanisms.gumbel.bounds import Certified, certify, log_probability_
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.hooks import NoisyNearestForm
-from dpcore.mechanisms.law import FloatArray, IntArray
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import truncated_gumbel

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.progress import silent
@@ -42,12 +43,11 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
 from dpcore.mechanisms.hooks import LossSearch, NearestForm, WorstLoss
-from dpcore.mechanisms.law import FloatArray, IntArray
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import repaired_rounding
 from dpcore.mechanisms.settings import EpsilonRange
+from dpcore.noise.discrete import Weights
 from dpcore.noise.gumbel import standard_gumbel
-from dpcore.noise.inversion import Weights
 from dpcore.noise.poisson import candidate_weights, poisson_quantile, whole_vocabulary_weight
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.extent.extent import Extent
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.certificate import Certificate
-    from dpcore.noise.inversion import Rows
+    from dpcore.noise.discrete import Rows
 
 _RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
 _FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n

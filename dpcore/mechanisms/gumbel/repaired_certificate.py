@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.arrays import largest
+from dpcore.arrays import FloatArray, IntArray, largest
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.all_pairs import FloatArray, IntArray
 
 _LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
 _DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750

@@ -35,13 +35,13 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.response.response import Response
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.inversion import Weights
+from dpcore.noise.discrete import Weights
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.law import FloatArray, IntArray
 
 _ERROR = 1e-14  # of a formula with a few roundings; of a logarithm relative, if it is above 1
 _PROFILE_ENTRIES = 12_800_000  # distances from which the mean distance by rank is estimated

@@ -14,12 +14,12 @@ import numpy as np
 
 from dpcore.mechanisms.bulk.kept import first_words, settle
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.noise.inversion import Digits, draws
+from dpcore.noise.discrete import Digits, draws
 
 if TYPE_CHECKING:
     from dpcore.arrays import IntArray
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.noise.inversion import Rows, Weights
+    from dpcore.noise.discrete import Rows, Weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

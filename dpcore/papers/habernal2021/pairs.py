@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_DRAWS
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.progress import Progress
 
-FloatArray = NDArray[np.float64]
 
 COLUMNS = (
     "distribution",

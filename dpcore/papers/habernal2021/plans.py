@@ -26,7 +26,7 @@ from dpcore.learn.bags import bags_of
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.limits import MIN_CLASS_TEXTS
-from dpcore.measure.similarity.similarity import bleu, rouge1
+from dpcore.measure.similarity.rewriting_quality import bleu, rouge1
 from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
 from dpcore.noise.streams import generator
 from dpcore.study.definition import Study
@@ -37,15 +37,12 @@ from dpcore.study.rows import CLEAN, Row, row
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.learn.adept.adept import AutoEncoder
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 NO_NOISE = "no noise"
 """Variant of the baseline: decoded from the clipped vector itself."""

@@ -19,10 +19,10 @@ from dpcore.errors import ParameterError
 from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
     from dpcore.audit.settings import AuditSettings
     from dpcore.audit.verdict import Verdict
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import FloatArray
 
 _EPSILON, _DELTA = 1.0, 0.05
 

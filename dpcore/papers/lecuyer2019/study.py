@@ -36,11 +36,11 @@ from dpcore.study.rows import Row, row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcore.arrays import FloatArray
     from dpcore.learn.pixeldp.certified_prediction import Certified, Scores
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
-    FloatArray = NDArray[np.float64]
 
 LAPLACE, GAUSSIAN = "laplace", "gaussian"
 ACCOUNTINGS = {

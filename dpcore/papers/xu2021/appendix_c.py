@@ -44,8 +44,8 @@ from dpcore.noise.radial import Radial, radius_cdf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.arrays import FloatArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.counting import FloatArray
     from dpcore.measure.words import Selection
     from dpcore.mechanisms.mechanism import Mechanism
 

@@ -23,10 +23,10 @@ from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
     from dpcore.audit.settings import AuditSettings
     from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import FloatArray
 
 CRAFTED_WORDS = 1000
 

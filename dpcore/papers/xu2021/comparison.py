@@ -18,7 +18,7 @@ from dpcore.plots.layout import probability_text
 from dpcore.study.reading import reading_of
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
+    from dpcore.arrays import FloatArray
     from dpcore.study.reading import Figures
 
 row = partial(compared, "xu2021")

@@ -8,7 +8,7 @@ from itertools import accumulate
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.attack.words import chance_text, count_text
+from dpcore.plots.attack.words import count_text, share_text
 from dpcore.plots.layout import axis, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
 from dpcore.plots.traces import drawn
@@ -68,10 +68,11 @@ def budget_caption(table: pd.DataFrame, success: float) -> str:
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])
     seen = "1 output" if outputs == 1 else f"{outputs:,} outputs"
+    right = share_text(success, "cases", certain=math.isinf(total))
     return (
         "This sentence, or the same one with every word replaced by its nearest neighbour? The "
         f"outputs may favour one by odds of up to {count_text(total)}: a guess may be right in "
-        f"{chance_text(success)} cases. Most of that is spent on “{worst['word']}” ({seen}; up to "
+        f"{right}. Most of that is spent on “{worst['word']}” ({seen}; up to "
         f"{count_text(float(worst['loss']))} against “{worst['nearest']}”)."
     )
 

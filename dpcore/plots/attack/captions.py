@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plots.attack.words import chance_text, count_text, times_text
+from dpcore.plots.attack.words import chance_text, count_text, share_text, times_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,9 +18,11 @@ def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
     """What the attacker says after one output, and how often that is right; `bound` at most."""
     best = table.iloc[0]
     before, after = float(best["prior"]), float(best["posterior"])
+    now = chance_text(after, certain=before >= 1)
     return (
-        f"Seen “{seen}”: {chance_text(after)} that it was “{best['word']}”. Before it was seen: "
-        f"{chance_text(before)}. At most, by the promise: {chance_text(bound)}."
+        f"Seen “{seen}”: {now} that it was “{best['word']}”. Before it was seen: "
+        f"{chance_text(before, certain=True)}. At most, by the promise: "
+        f"{chance_text(bound, certain=True)}."
     )
 
 
@@ -60,8 +62,9 @@ def success_sentence(
     if not exact:
         how = f"{outputs:,} outputs drawn, 95 % interval {100 * low:.3g} to {100 * high:.3g} in 100"
     return (
-        f"The best guess is right in {chance_text(value)} cases ({how}). Whoever sees nothing and "
-        f"names the likeliest word is right in {chance_text(blind)}."
+        f"The best guess is right in {share_text(value, 'cases', certain=blind >= 1)} ({how}). "
+        "Whoever sees nothing and names the likeliest word is right in "
+        f"{share_text(blind, certain=True)}."
     )
 
 

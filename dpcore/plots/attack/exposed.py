@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.attack.words import chance_text
+from dpcore.plots.attack.words import share_text
 from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
 from dpcore.plots.traces import drawn
@@ -72,7 +72,7 @@ def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> str:
         )
     return (
         f"Of {words:,} words “{worst['word']}” is protected least: it stays in "
-        f"{chance_text(float(worst['stays']))} cases (nearest word {float(worst['nearest']):.3g} "
-        f"away); best protected is “{best['word']}”, {chance_text(float(best['stays']))} "
+        f"{share_text(float(worst['stays']), 'cases')} (nearest word {float(worst['nearest']):.3g} "
+        f"away); best protected is “{best['word']}”, {share_text(float(best['stays']))} "
         f"({float(best['nearest']):.3g} away). Over all words {why}."
     )

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.attack.words import chance_text
+from dpcore.plots.attack.words import share_text
 from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, Style
 from dpcore.plots.traces import curve, drawn, outline, rule, upright
@@ -80,7 +80,7 @@ def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> str:
 def _share(row: object) -> str:
     right, low, high = (float(getattr(row, name)) for name in ("right", "low", "high"))
     if low == high:
-        return chance_text(right)
+        return share_text(right)
     return f"{100 * right:.3g} in 100 ({100 * low:.3g} to {100 * high:.3g})"
 
 

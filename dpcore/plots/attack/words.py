@@ -8,29 +8,44 @@ from dpcore.plots.layout import factor_text
 
 _NEARLY_ALL = 0.99  # a share of words from which on a promise keeps nobody from guessing
 _MOST = 1e6  # a count above it says nothing to anybody
+_ALMOST = "almost certain"
 
 
-def chance_text(probability: float) -> str:
-    """A probability as a count: "31 in 100", "1 in 25,000", "249 in 250".
+def chance_text(probability: float, *, certain: bool = False) -> str:
+    """A probability as a count: "31 in 100", "1 in 25,000", "249 in 250"; or "almost certain".
 
     Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
 
     Args:
         probability: 0 to 1.
+        certain: whether a 1 is exactly 1, or an upper bound; else it may be what a probability
+            next to 1 was rounded to.
     """
     if 0.01 <= probability <= 0.99:
         return f"{100 * probability:.0f} in 100"
     if probability <= 0:
         return "0 in 100"
-    if probability >= 1:
+    if probability >= 1 and certain:
         return "100 in 100"
     if probability < 0.01:
         return f"1 in {count_text(-math.log(probability))}"
     rest = 1 - probability
     if rest * _MOST < 1:
-        return "almost certain"
+        return _ALMOST
     of = float(f"{1 / rest:.3g}")
     return f"{of - 1:,.0f} in {of:,.0f}"
+
+
+def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:
+    """The same as a share of cases: "31 in 100 cases", "nearly all cases".
+
+    Args:
+        probability: 0 to 1.
+        of: what is counted; without it only how many of them.
+        certain: as for `chance_text`.
+    """
+    much = chance_text(probability, certain=certain)
+    return f"{'nearly all' if much == _ALMOST else much} {of}".rstrip()
 
 
 def meter_text(low: float, high: float, promise: str) -> str:
@@ -48,7 +63,7 @@ def meter_text(low: float, high: float, promise: str) -> str:
             f"{promise} by itself excludes nothing: the best mechanism that keeps it lets a "
             f"stranger guess {much}."
         )
-    least, most = chance_text(low), chance_text(high)
+    least, most = share_text(low), share_text(high)
     if least == most:
         return (
             f"Under any mechanism that keeps {promise}, a stranger guesses at most {most} words; "

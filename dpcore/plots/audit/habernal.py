@@ -43,7 +43,6 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     return drawn(
         traces,
         height=380,
-        dragmode=None,
         legend=LEGEND_CLOSE,
         xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
         yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
@@ -109,7 +108,6 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
     return drawn(
         traces,
         height=420,
-        dragmode=None,
         legend=LEGEND_CLOSE,
         xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
         yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),

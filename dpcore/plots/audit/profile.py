@@ -46,7 +46,6 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     figure = drawn(
         traces,
         height=360,
-        dragmode=None,
         legend=LEGEND_CLOSE,
         xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
         yaxis=axis("δ(ε): probability not covered", **scale),

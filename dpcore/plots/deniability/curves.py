@@ -26,9 +26,8 @@ from dpcore.plots.traces import band as edges
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from dpcore.arrays import Float32Array
 
-    FloatArray = NDArray[np.float32]
 
 COLUMNS = (
     "mechanism", "epsilon", "mean", "standard_error", "mean_low", "mean_high",
@@ -153,13 +152,13 @@ def rows_at(
     return rows
 
 
-def _places(epsilons: pd.Series, logarithm: bool) -> FloatArray:
+def _places(epsilons: pd.Series, logarithm: bool) -> Float32Array:
     """x of a curve: ln ε, or ε for an axis that takes its logarithm itself."""
     values = epsilons.to_numpy(dtype=np.float64)
     return np.asarray(np.log(values) if logarithm else values, dtype=np.float32)
 
 
-def _small(values: pd.Series) -> FloatArray:
+def _small(values: pd.Series) -> Float32Array:
     """Numbers as a chart needs them: half the bytes."""
     return np.asarray(values.to_numpy(dtype=np.float32))
 
@@ -169,8 +168,8 @@ def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> li
     if rows.empty:
         return []
     gap = np.array([np.nan], dtype=np.float32)
-    x: list[FloatArray] = []
-    y: list[FloatArray] = []
+    x: list[Float32Array] = []
+    y: list[Float32Array] = []
     for _, word in rows.groupby("word", sort=False):
         x += [_places(word["epsilon"], logarithm), gap]
         y += [_small(word[quantity]), gap]

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpcore.attack.output.bayes_success import bernstein, overall_success
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.likelihood import Likelihood
 from dpcore.attack.output.odds import odds, worst_odds
-from dpcore.attack.output.overall import bernstein, overall_success
 from dpcore.attack.output.posterior import posterior, posterior_bound
 from dpcore.attack.output.prior import Prior, typed, uniform, uniform_over
 from dpcore.errors import ParameterError

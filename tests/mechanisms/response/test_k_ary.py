@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpcore.attack.output.bayes_success import overall_success
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.overall import overall_success
 from dpcore.attack.output.prior import uniform
 from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.report import audit_report
 from dpcore.mechanisms.registry import create
-from dpcore.noise.inversion import Digits
+from dpcore.noise.discrete import Digits
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

@@ -47,3 +47,8 @@ def test_the_geometry() -> None:
     assert len(figure.data) == 4
     assert figure.layout.yaxis.scaleanchor == "x"
     assert "2.828·C in the L1 norm" in geometry_caption(shapes)
+
+
+def test_a_finger_that_scrolls_the_page_draws_no_box() -> None:
+    for figure in (geometry_figure(two_dimensions()), exceeding_figure(TABLE)):
+        assert figure.layout.dragmode is False

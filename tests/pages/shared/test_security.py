@@ -1,4 +1,4 @@
-"""Whom the gate lets in, under which names and from which origins, and what it tells browsers."""
+"""Whom the server answers, under which names and for which origins, and what it tells browsers."""
 
 import asyncio
 from base64 import b64encode
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from pages.shared.gate import BrowserRules, OwnHosts, OwnOrigins, browser_rules
+from pages.shared.security import BrowserRules, OwnHosts, OwnOrigins, browser_rules
 
 
 async def nothing() -> Message:

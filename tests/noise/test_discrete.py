@@ -1,4 +1,4 @@
-"""Exact inversion: which digits lead to which outcome, against fractions, and the law of draws."""
+"""Discrete draws: which digits lead to which outcome, against fractions, and their law."""
 
 import math
 from fractions import Fraction
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.noise import inversion
-from dpcore.noise.inversion import Digits, Weights, draws, scaled, units
+from dpcore.noise import discrete
+from dpcore.noise.discrete import Digits, Weights, draws, scaled, units
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.noise.scripted import drawn, one_word, parts, words_of
@@ -57,7 +57,7 @@ def test_the_product_of_two_words_is_that_of_whole_numbers(rng: MakeRng) -> None
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1_000, 25_000, 400_000])
 def test_the_units_of_any_weights_have_a_sum_in_a_word(n: int) -> None:
-    k = inversion.shift(n)
+    k = discrete.shift(n)
     assert n * (2**k + 1) < 2**64
     assert 2**k > 2**30  # so that few draws need a second look
     assert units(np.array([1.0, 0.5, 5e-324, 0.0]), k).tolist() == [2**k, 2 ** (k - 1), 1, 1]
@@ -69,7 +69,7 @@ def test_digits_lead_where_the_definition_leads(
 ) -> None:
     """At, just before and just after every boundary, and anywhere: so every part is w wide."""
     if k is not None:
-        monkeypatch.setattr(inversion, "shift", lambda n: k)
+        monkeypatch.setattr(discrete, "shift", lambda n: k)
     law, after = weights(), rng().integers(2**64, size=12, dtype=np.uint64).tolist()
     places = list(parts(law))
     assert all(begin < edge <= end for begin, edge, end in places)
@@ -99,7 +99,7 @@ def test_an_outcome_that_no_float_can_weigh_is_reached() -> None:
 def test_draws_have_the_law(rng: MakeRng, monkeypatch: pytest.MonkeyPatch, k: int | None) -> None:
     """Also where nearly every draw is in the last units of its outcome."""
     if k is not None:
-        monkeypatch.setattr(inversion, "shift", lambda n: k)
+        monkeypatch.setattr(discrete, "shift", lambda n: k)
     law = weights([0.0, -0.3, -1.7, -2.5, -5.0, -5.0, -800.0])
     size = 20_000 if k is None else 1_500
     outputs = draws(Digits(rng()), np.zeros(size, dtype=np.int64), one_word(law)) // 10
@@ -110,7 +110,7 @@ def test_draws_have_the_law(rng: MakeRng, monkeypatch: pytest.MonkeyPatch, k: in
 def test_a_batch_is_what_its_draws_give_one_by_one(
     rng: MakeRng, monkeypatch: pytest.MonkeyPatch, k: int
 ) -> None:
-    monkeypatch.setattr(inversion, "shift", lambda n: k)
+    monkeypatch.setattr(discrete, "shift", lambda n: k)
     laws = [weights(), weights([0.0, -0.1, -3.0]), weights([0.0])]
 
     def rows(entries: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Weights]]:

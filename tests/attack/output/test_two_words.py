@@ -1,4 +1,4 @@
-"""The Bayes attacker against brute force, and the bracket of estimated laws."""
+"""The Bayes attacker of two words against brute force, and the bracket of estimated laws."""
 
 import itertools
 import math
@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.output.bayes import Success, bound, success
 from dpcore.attack.output.compare import compare
+from dpcore.attack.output.two_words import Success, bound, success
 from dpcore.errors import EpsilonError, ParameterError, UnknownWordError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 from dpcore.measure.maps.model import Map, Projection

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.measure.similarity.similarity import bleu, greedy, greedy_matching, rouge1, words_kept
+from dpcore.measure.similarity.rewriting_quality import (
+    bleu,
+    greedy,
+    greedy_matching,
+    rouge1,
+    words_kept,
+)
 from tests.fixtures import MakeRng, Uninstall
 
 BEFORE = ["the cat sat on the mat", "It is a good day!"]

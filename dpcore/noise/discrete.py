@@ -1,4 +1,4 @@
-"""Draws whose law is exactly proportional to given weights: inversion in integers.
+"""Exact draws from a discrete law, proportional to given weights: inversion in integers.
 
 A weight w is at most 1 and as exact as a number can be: a float64 is a whole number times a power
 of two, and where it would underflow, w is carried as a mantissa and an exponent. With K fixed, w
@@ -28,8 +28,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from dpcore.arrays import FloatArray, IntArray
+
 Words = NDArray[np.uint64]
 
 WORD_BITS = 64

@@ -1,4 +1,4 @@
-"""The gate of the server: whom it answers, and what browsers may do with an answer."""
+"""The security of the server: whom it answers, and what browsers may do with an answer."""
 
 from __future__ import annotations
 
