@@ -13,6 +13,7 @@
     dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
     dp.audit(tem, epsilon=5)                            # is the promise true?
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
+    dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves
 
 Importing the package loads numpy and nothing heavier: each name is imported when it is first used.
 """
@@ -37,6 +38,7 @@ _FRONT_DOOR = {
     "privatize_column": "dpcore.rewrite.columns:privatize_column",
     "read": "dpcore.rewrite.sentence:prepare",
     "release": "dpcore.front:release",
+    "tradeoff": "dpcore.attack.tradeoff:tradeoff",
 }
 
 __all__ = [*_FRONT_DOOR]

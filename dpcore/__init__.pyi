@@ -1,4 +1,5 @@
 from dpcore.attack.meter import meter
+from dpcore.attack.tradeoff import tradeoff
 from dpcore.audit.report import audit_report as audit
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
@@ -19,4 +20,5 @@ __all__ = [
     "privatize_column",
     "read",
     "release",
+    "tradeoff",
 ]

@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.attack.output.bayes import success
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.spectrum import spectrum_of
+from dpcore.attack.output.two_words import success
 from dpcore.errors import ParameterError
-from dpcore.learn.intervals import mean_interval
+from dpcore.learn.intervals import Mean, mean_interval
 from dpcore.lexicon.kinds import kinds_of
 from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.lexicon.progress import Progress, silent
@@ -69,6 +69,7 @@ BAYES, REPEATS = "bayes", "repeats"
 _TOGETHER = 64  # outputs whose columns are held at a time: 13 MB over 25,000 words
 _GUESSED = 60  # outputs of which the word of least expected distance is looked for
 _GUESSES = 8  # of which it is taken: the output's nearest words, beside the centre of all words
+_NEVER = -700.0  # ln of the smallest probability that is one
 _NOTHING = 60.0  # e^−60 of the likeliest word
 _DIRECTIONS = 200  # noise directions behind a law that is estimated
 _PAIRS = 60
@@ -108,6 +109,7 @@ class Ground:
         kinds: the kind of every word.
         near: w and its nearest words, of every word w, shape (n, k).
         spread: d̄, the mean distance of two words, each word with itself among them.
+        doubt: bound on the relative error of `spread`.
         centre: the word with the least mean distance from all.
         central: that distance.
         triples: words drawn at random, their nearest words, and others at random, shape (m, 3).
@@ -117,6 +119,7 @@ class Ground:
     kinds: Kinds
     near: IntArray
     spread: float
+    doubt: float
     centre: int
     central: float
     triples: IntArray
@@ -149,21 +152,18 @@ class Ground:
             raise ParameterError(f"pairs must be 2 to {MAX_ATTACK_OUTPUTS:,}, got {pairs:,}")
         table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(near, progress)
         indices = table.indices.astype(np.int64)
-        # Of words that coincide another one may stand first; each word is its own neighbour.
-        indices[~(indices == np.arange(n)[:, None]).any(axis=1), -1] = -1
-        missing = np.flatnonzero(indices[:, -1] < 0)
-        indices[missing, -1] = missing
         spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
-        means = spectrum.sums(lambda distance: distance)[0].reshape(-1) / n
+        sums, errors = spectrum.sums(lambda distance: distance)
+        means = sums.reshape(-1) / n
+        spread = float(means.mean())
         rng = generator(seed, "trade-off", "pairs")
         words = rng.choice(n, size=min(pairs, n), replace=False)
         others = (words + rng.integers(1, n, size=words.size)) % n  # any word but this one
-        nearest = np.array([row[row != w][0] for w, row in zip(words, indices[words], strict=True)])
         centre = int(means.argmin())
-        triples = np.stack((words, nearest, others), axis=1)
+        triples = np.stack((words, indices[words, 1], others), axis=1)
         return cls(
-            lexicon, kinds_of(lexicon), indices, float(means.mean()), centre, float(means[centre]),
-            triples,
+            lexicon, kinds_of(lexicon), indices, spread, float(errors.mean()) / n / spread, centre,
+            float(means[centre]), triples,
         )  # fmt: skip
 
     def before(self) -> dict[str, float]:
@@ -322,24 +322,32 @@ def _bayes(
         mass = table[e, 0]
         for name, each in zip(_READ, table[e, 1:], strict=True):
             attacker = "" if name in UTILITIES else BAYES
+            mean = mean_interval(mass * each)
             if chosen.size == n:
-                value = float(mass @ each) / n
-                ends = sorted((value * (1.0 - error), value * (1.0 + error)))
-                # What is lost of the meaning is what is off: where nothing is lost, nothing is.
+                # What is lost of the meaning is what is in doubt; of a probability all of it is.
+                off = mean.mean * error
                 if name == "meaning":
-                    off = (1.0 - value) * error
-                    ends = [value - off, value + off]
-                yield Amount(mechanism.short, epsilon, name, value, *ends, True, attacker)
-            else:
-                mean = mean_interval(mass * each)
-                yield Amount(
-                    mechanism.short, epsilon, name, mean.mean, mean.low, mean.high, False, attacker
-                )
+                    off = (1.0 - mean.mean) * (error + ground.doubt)
+                mean = Mean(mean.mean, mean.mean - off, mean.mean + off, n)
+            yield _amount(mechanism, epsilon, name, mean, attacker, exact=chosen.size == n)
         some = rng.choice(chosen, size=min(_GUESSED, chosen.size), replace=False)
         least, weights = readers.least_distances(channel, epsilon, some)
         mean = mean_interval(weights * (1.0 - least / ground.spread))
-        ends = [mean.low, mean.high]
-        yield Amount(mechanism.short, epsilon, "guess", mean.mean, *ends, False, BAYES)
+        yield _amount(mechanism, epsilon, "guess", mean, BAYES)
+
+
+def _amount(
+    mechanism: Mechanism,
+    epsilon: float,
+    quantity: str,
+    mean: Mean,
+    attacker: str,
+    *,
+    exact: bool = False,
+) -> Amount:
+    return Amount(
+        mechanism.short, epsilon, quantity, mean.mean, mean.low, mean.high, exact, attacker
+    )
 
 
 _READ = ("word", "near", "kind", "kept", "meaning")
@@ -374,16 +382,17 @@ class _Readers:
         values = np.empty((epsilons.size, 1 + len(_READ), outputs.size))
         beliefs = np.empty((outputs.size, len(self._vectors)))
         away = self._away(outputs)
+        away[np.arange(outputs.size), outputs] = 0.0
         seen, rows, error = channel.seen_all(outputs.tolist()), np.arange(outputs.size), 0.0
         for e, epsilon in enumerate(epsilons.tolist()):
             for i, output in enumerate(seen):
                 column = output.at(epsilon)
                 np.exp(column.logs, out=beliefs[i])
                 # What is in doubt where nothing is counts for nothing.
-                likely = column.logs > column.logs.max() - _NOTHING
-                error = max(error, float(np.expm1(2.0 * column.errors[likely].max())))
+                likely = column.logs > max(column.logs.max(), _NEVER) - _NOTHING
+                error = max(error, float(np.expm1(2.0 * column.errors[likely].max(initial=0.0))))
             mass = beliefs.sum(axis=1)
-            beliefs /= mass[:, None]
+            beliefs /= np.where(mass > 0, mass, 1.0)[:, None]  # one that never comes out is free
             values[e] = (
                 mass,
                 beliefs.max(axis=1),
@@ -395,10 +404,10 @@ class _Readers:
         return values, error
 
     def _away(self, outputs: IntArray) -> FloatArray:
-        """Distances of all words: right to 1e-6, for words that coincide with the output too."""
+        """Distances from all words; of words that nearly coincide they are right to 1e-6."""
         products = self._vectors[outputs] @ self._vectors.T
         squares = self._squares[outputs, None] + self._squares - 2.0 * products
-        return np.sqrt(np.maximum(squares, 0.0))
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def least_distances(
         self, channel: Channel, epsilon: float, outputs: IntArray
@@ -414,7 +423,8 @@ class _Readers:
             beliefs = np.exp(seen.at(epsilon).logs)
             guesses = np.append(ground.near[outputs[i], :_GUESSES], [outputs[i], ground.centre])
             mass[i] = beliefs.sum()
-            least[i] = float((self._away(np.unique(guesses)) @ beliefs).min() / mass[i])
+            away = self._away(np.unique(guesses)) @ beliefs
+            least[i] = float(away.min() / mass[i]) if mass[i] > 0 else 0.0
         return least, mass
 
 
@@ -434,6 +444,7 @@ def _repeated(
     words = rng.integers(len(ground.lexicon), size=count)
     drawn = outputs_at(mechanism, rng, words, epsilons, progress)
     codes, vectors = ground.kinds.codes, ground.lexicon.vectors
+    before = ground.before() | {"kept": 0.0}
     for epsilon, outputs in zip(epsilons.tolist(), drawn.T, strict=True):
         same = outputs == words
         events = {
@@ -443,18 +454,18 @@ def _repeated(
             ("kind", REPEATS): codes[words] == codes[outputs],
         }
         for (name, attacker), event in events.items():
-            share = event.mean()
             low, high = Tally.counted(np.array([event.sum()]), count).interval()
-            yield Amount(
-                mechanism.short, epsilon, name, float(share), float(low[0]), float(high[0]), False,
-                attacker,
-            )  # fmt: skip
+            mean = Mean(float(event.mean()), float(low[0]), float(high[0]), count)
+            yield _amount(mechanism, epsilon, name, _at_least(mean, before[name]), attacker)
         left = 1.0 - paired_distances(vectors[words], vectors[outputs]) / ground.spread
         mean = mean_interval(left)
-        for name, attacker in (("meaning", ""), ("guess", REPEATS)):
-            yield Amount(
-                mechanism.short, epsilon, name, mean.mean, mean.low, mean.high, False, attacker
-            )
+        yield _amount(mechanism, epsilon, "meaning", mean, "")
+        yield _amount(mechanism, epsilon, "guess", _at_least(mean, before["guess"]), REPEATS)
+
+
+def _at_least(mean: Mean, before: float) -> Mean:
+    """The attacker's success, or that of one who does not look: either is a lower bound."""
+    return Mean(max(mean.mean, before), max(mean.low, before), max(mean.high, before), mean.trials)
 
 
 # -- the attacker who is told two words
@@ -486,13 +497,7 @@ def _told_two(
             least, most = mean_interval(lows[:, e]), mean_interval(highs[:, e])
             # Directions are common to all words, so their errors may all be on one side.
             more = 2.0 * float(errors[:, e].mean())
-            yield Amount(
-                mechanism.short,
-                epsilon,
-                name,
-                0.5 * (least.mean + most.mean),
-                max(least.low - more, 0.5),
-                min(most.high + more, 1.0),
-                False,
-                BAYES,
-            )
+            middle = 0.5 * (least.mean + most.mean)
+            ends = np.clip([middle, least.low - more, most.high + more], 0.5, 1.0)
+            mean = Mean(float(ends[0]), float(ends[1]), float(ends[2]), len(lows))
+            yield _amount(mechanism, epsilon, name, mean, BAYES)

@@ -20,8 +20,9 @@ PROGRAM = "python -m dpcore"
 COMMANDS = Commands(
     (
         "mechanisms", "distribution", "path", "calibrate", "rewrite", "privatize", "deniability",
-        "solve", "meter", "compose", "neighbours", "density", "map", "appendix-c", "audit",
-        "attack", "language", "utility", "robust", "autoencoder", "study", "lexicon", "doctor",
+        "solve", "meter", "tradeoff", "compose", "neighbours", "density", "map", "appendix-c",
+        "audit", "attack", "language", "utility", "robust", "autoencoder", "study", "lexicon",
+        "doctor",
     ),
     "Word-level differential privacy from the shell.",
 )  # fmt: skip

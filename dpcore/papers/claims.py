@@ -15,6 +15,7 @@ from dpcore.papers.habernal2021 import claims as adept
 from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.lecuyer2019 import claims as pixeldp
 from dpcore.papers.ours import claims as calibrated
+from dpcore.papers.ours import frontier
 from dpcore.papers.xu2021 import claims as gumbel
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ CLAIMS: dict[str, Claim] = {
     "l2-laplace": _at_once(clipped.l2_laplace),
     "gaussian": _at_once(clipped.gaussian),
     "pixeldp": _at_once(pixeldp.pixeldp_right),
+    "optimal": frontier.optimal,
+    "neighbour-response": _at_once(frontier.neighbour_response),
+    "epsilon-two": frontier.epsilon_two,
     "truncated-gumbel-repaired": calibrated.gumbel_repaired,
     "tem-calibrated": calibrated.tem_calibrated,
     "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
