@@ -16,6 +16,9 @@ ARTIFACTS = ROOT / ".artifacts"
 CHROMIUM_OPTIONS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
+    # Without a graphics card there is nothing to gain from drawing as if there were one.
+    "--disable-gpu",
+    "--disable-gpu-rasterization",
 ]
 _outcome = pytest.StashKey[bool]()
 
@@ -63,7 +66,7 @@ def app_url(app: Server) -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window."""
+    """Chromium, without a window."""
     executable = chromium()
     with sync_playwright() as playwright:
         instance = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_OPTIONS)
