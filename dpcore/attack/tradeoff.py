@@ -262,6 +262,36 @@ def tradeoff(
     )
 
 
+def wastes(
+    rows: Sequence[Amount], least: float, share: float = 0.5
+) -> dict[str, tuple[float, float]]:
+    """How many times the least possible ε each mechanism spends to give a share of words away.
+
+    Args:
+        rows: of a `Tradeoff`.
+        least: ε below which no mechanism gives as much away (`meter.largest_epsilon`), in the
+            meaning of ε of these mechanisms.
+        share: of the words that are guessed.
+
+    Returns:
+        By mechanism, from the two measured ε between which it gives that share away; mechanisms
+        that do not reach it, or begin above it, are left out.
+    """
+    result = {}
+    for name in dict.fromkeys(row.mechanism for row in rows):
+        points = sorted(
+            (row.value, row.epsilon)
+            for row in rows
+            if row.mechanism == name and row.quantity == "word"
+        )
+        below = [epsilon for value, epsilon in points if value <= share]
+        above = [epsilon for value, epsilon in points if value >= share]
+        if below and above:
+            # Nothing spends less than the least.
+            result[name] = max(max(below) / least, 1.0), max(min(above) / least, 1.0)
+    return result
+
+
 def amounts(
     mechanism: Mechanism,
     epsilons: Sequence[float] | FloatArray,
@@ -331,9 +361,11 @@ def _bayes(
                 mean = Mean(mean.mean, mean.mean - off, mean.mean + off, n)
             yield _amount(mechanism, epsilon, name, mean, attacker, exact=chosen.size == n)
         some = rng.choice(chosen, size=min(_GUESSED, chosen.size), replace=False)
-        least, weights = readers.least_distances(channel, epsilon, some)
-        mean = mean_interval(weights * (1.0 - least / ground.spread))
-        yield _amount(mechanism, epsilon, "guess", mean, BAYES)
+        # `mean` is that of the meaning, the last one: whoever repeats the output has it already.
+        more = mean_interval(readers.nearer(channel, epsilon, some) / ground.spread)
+        low, high = mean.low + max(more.low, 0.0), mean.high + more.high
+        better = Mean(mean.mean + more.mean, low, high, more.trials)
+        yield _amount(mechanism, epsilon, "guess", better, BAYES)
 
 
 def _amount(
@@ -409,23 +441,19 @@ class _Readers:
         squares = self._squares[outputs, None] + self._squares - 2.0 * products
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
-    def least_distances(
-        self, channel: Channel, epsilon: float, outputs: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """For each output an expected distance that an attacker reaches, and Σ_w P(y | w), (m,).
+    def nearer(self, channel: Channel, epsilon: float, outputs: IntArray) -> FloatArray:
+        """By how much an attacker is nearer to the word than each output, (m,), at least 0.
 
-        He takes the best of the output, words near it and the centre: an attacker, hence no more
-        than what leaks.
+        Times Σ_w P(y | w). He takes the best of the output, words near it and the centre: an
+        attacker, hence no more than what leaks.
         """
-        least, mass = np.empty((2, outputs.size))
-        ground = self._ground
+        gains = np.empty(outputs.size)
         for i, seen in enumerate(channel.seen_all(outputs.tolist())):
-            beliefs = np.exp(seen.at(epsilon).logs)
-            guesses = np.append(ground.near[outputs[i], :_GUESSES], [outputs[i], ground.centre])
-            mass[i] = beliefs.sum()
-            away = self._away(np.unique(guesses)) @ beliefs
-            least[i] = float(away.min() / mass[i]) if mass[i] > 0 else 0.0
-        return least, mass
+            near = self._ground.near[outputs[i], :_GUESSES]
+            guesses = np.concatenate(([outputs[i], self._ground.centre], near))
+            expected = self._away(guesses) @ np.exp(seen.at(epsilon).logs)
+            gains[i] = expected[0] - expected.min()
+        return gains
 
 
 # -- the attacker who says what came out

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import html
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
-from click import option
+import numpy as np
+from click import Choice, option
 
-from dpcore.attack.tradeoff import LEAKAGES, NEAR, UTILITIES, Tradeoff, tradeoff
+from dpcore.attack.meter import largest_epsilon, meter
+from dpcore.attack.tradeoff import LEAKAGES, NEAR, UTILITIES, Tradeoff, tradeoff, wastes
 from dpcore.cli import shared
-from dpcore.cli.printer import Answer, table
+from dpcore.cli.printer import Answer, note, table
 from dpcore.cli.shell import Options, command
+from dpcore.errors import ParameterError
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.lexicon.cache import write_text
+from dpcore.mechanisms.mechanism import Mechanism
 
 _OUTPUTS = 1_000
 _NAMES = (*LEAKAGES, *UTILITIES)
@@ -26,6 +35,9 @@ _TABLE = "{epsilon:>10.4g|ε} " + " ".join(f"{{{name}:>9.4f|{name}}}" for name i
 @shared.number("--near", NEAR, "a word is near if it is among the N nearest, itself included")
 @shared.number("--pairs", 60, "pairs of words that are told apart")
 @shared.seed_option("of the drawing of words and outputs")
+@shared.file("--figure", "draw it, and the line that no mechanism crosses, as a page of HTML")
+@option("--across", default="word", type=Choice(LEAKAGES), help="of --figure: what leaks")
+@option("--upwards", default="meaning", type=Choice(UTILITIES), help="of --figure: what is left")
 def tradeoff_command(options: Options) -> Answer:
     """How much mechanisms give away in six senses, and how much they leave in two."""
     mechanisms = shared.build_each(options, options.mechanism)
@@ -35,6 +47,8 @@ def tradeoff_command(options: Options) -> Answer:
         outputs=None if options.all_outputs else options.outputs,
         **shared.fields(options, "near pairs seed progress"),
     )
+    if options.figure is not None:
+        _draw(options, answer, mechanisms)
     return Answer(
         shared.lexicon_fields(mechanisms[0].lexicon)
         | {
@@ -62,3 +76,49 @@ def _lines(answer: Tradeoff) -> Iterator[str]:
         yield ""
         yield mechanism + repeats
         yield from table(_TABLE, list(table_rows.values()))
+
+
+def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -> None:
+    """One page: the trade-off, and for each meaning of ε the frontier with its curves under it."""
+    from dpcore.plots.attack import tradeoff as plots
+    from dpcore.plots.style import SCALES
+
+    frame, axes = answer.to_pandas(), (options.across, options.upwards)
+    parts = [(plots.tradeoff_figure(frame, *axes), plots.tradeoff_caption(frame, *axes))]
+    lexicon = mechanisms[0].lexicon
+    for meaning in (EpsilonMeaning.METRIC, EpsilonMeaning.LOCAL):
+        names = {mechanism.short for mechanism in mechanisms if mechanism.meaning is meaning}
+        rows = [row for row in answer.rows if row.mechanism in names]
+        if not rows:
+            continue
+        local = meaning is EpsilonMeaning.LOCAL
+        # From where the bound begins to rise, which may be far below the ε of any mechanism.
+        ends = [row.epsilon for row in rows]
+        least, few = (largest_epsilon(lexicon, share, local=local) for share in (0.5, 0.01))
+        low = min(ends) if few is None else min(*ends, few.epsilon)
+        grid = np.geomspace(0.9 * low, max(ends), 200)
+        bound = meter(lexicon, grid, local=local, compute=False).to_pandas()
+        factors = {} if least is None else wastes(rows, least.epsilon)
+        figure = plots.frontier_figure(
+            bound, frame[frame["mechanism"].isin(names)], SCALES[meaning].axis
+        )
+        parts.append((figure, plots.frontier_caption(factors)))
+    _write(options.figure, f"The trade-off on {answer.lexicon}", parts)
+    note(f"wrote {options.figure}")
+
+
+def _write(path: Path, title: str, parts: Sequence[tuple[Any, str]]) -> None:
+    """Figures with their captions as a page that needs nothing else."""
+    body = "".join(
+        figure.to_html(full_html=False, include_plotlyjs=i == 0) + f"<p>{html.escape(caption)}</p>"
+        for i, (figure, caption) in enumerate(parts)
+    )
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f"<body style='font: 16px sans-serif; max-width: 60rem; margin: 2rem auto'>"
+        f"<h1>{html.escape(title)}</h1>{body}</body></html>"
+    )
+    try:
+        write_text(path, page)
+    except OSError as error:
+        raise ParameterError(f"cannot write {path}: {error.strerror}") from None

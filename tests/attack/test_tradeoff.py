@@ -92,7 +92,7 @@ def test_all_outputs_give_the_definitions(key: str, epsilons: tuple[float, ...],
             else:
                 # Nothing told about two words is drawn here but the words themselves.
                 off = 0.0 if name in ("pair", "couple") else row.high - row.value
-                assert abs(row.value - expected[name]) <= off + 1e-10, name
+                assert abs(row.value - expected[name]) <= off + 1e-7, name
                 assert off < 2e-3
         assert by(rows, epsilon).keys() == set(LEAKAGES + UTILITIES)
 

@@ -5,7 +5,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.browser.client import alone, session
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 from tests.browser.server import Server
 
@@ -135,3 +138,27 @@ def test_an_old_link_does_not_catch_the_back_button(app: Server, page: Page) -> 
         page.go_back()
     expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
     assert page.url == before
+
+
+def test_a_message_is_never_named_in_place_of_being_sent(app: Server) -> None:
+    """A browser that says what it has kept may have forgotten it before the answer is there."""
+    seen: set[str] = set()
+    kinds: list[str | None] = []
+
+    def look(data: bytes) -> None:
+        forward = ForwardMsg.FromString(data)
+        seen.add(forward.hash)
+        kinds.append(forward.WhichOneof("type"))
+
+    async def ask() -> None:
+        async with session(app.url) as person:
+            person.raw = look
+            await person.open("deniability")  # with a figure of more than 10 kB
+            again = BackMsg()
+            again.rerun_script.page_script_hash = person.pages["deniability"]
+            again.rerun_script.cached_message_hashes.extend(sorted(seen - {""}))
+            await person.run(again)
+
+    alone(ask())
+    assert "delta" in kinds
+    assert "ref_hash" not in kinds

@@ -1,0 +1,157 @@
+"""What mechanisms give away against what they leave, and the line that nobody can cross."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
+from dpcore.plots.style import GREY, style_of
+from dpcore.plots.traces import curve, drawn, line, whiskers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AXES = {
+    "word": "words that a stranger guesses",
+    "near": "words of which a stranger guesses one as near",
+    "kind": "words whose kind a stranger guesses",
+    "guess": "meaning that a stranger guesses",
+    "pair": "words told from their nearest",
+    "couple": "words told from another at random",
+    "kept": "words that stay",
+    "meaning": "meaning that is left",
+}
+"""Each quantity of `dpcore.attack.tradeoff`, as the title of an axis; in 100 of the most."""
+
+
+def tradeoff_figure(
+    table: pd.DataFrame, across: str = "word", upwards: str = "meaning"
+) -> go.Figure:
+    """A curve a mechanism, ε rising along it, with intervals of level 95 % in both directions.
+
+    Args:
+        table: as `Tradeoff.to_pandas` has it; a column `label` names curves, if there is one.
+        across: the leakage.
+        upwards: the utility.
+    """
+    traces: list[go.Scatter] = []
+    names = "label" if "label" in table else "mechanism"
+    for name, rows in table.groupby(names, sort=False):
+        points = rows.pivot(index="epsilon", columns="quantity", values=["value", "low", "high"])
+        points = 100 * points.sort_index()
+        look = style_of(str(name))
+        x, y = points["value", across], points["value", upwards]
+        hover = (
+            f"{plain(str(name))}, ε = %{{customdata:.4~g}}<br>{AXES[across]}: %{{x:.3g}} in 100"
+            f"<br>{AXES[upwards]}: %{{y:.3g}} in 100<extra></extra>"
+        )
+        bars: dict[str, Any] = {
+            f"error_{place}": whiskers(
+                (points["high", quantity] - points["value", quantity]).tolist(),
+                (points["value", quantity] - points["low", quantity]).tolist(),
+                look.colour,
+            )
+            for place, quantity in (("x", across), ("y", upwards))
+        }
+        epsilons = points.index.tolist()
+        traces.append(curve(x, y, look, hover, name=plain(str(name)), customdata=epsilons, **bars))
+    return drawn(
+        traces,
+        height=440 + 11 * len(traces),
+        legend=LEGEND_CLOSE,
+        xaxis=axis(f"{AXES[across]}, in 100", range=[-3, 103]),
+        yaxis=axis(f"{AXES[upwards]}, in 100", range=[-3, 103]),
+    )
+
+
+def tradeoff_caption(table: pd.DataFrame, across: str = "word", upwards: str = "meaning") -> str:
+    """Which curve leaves most where equally much is given away, at a level that most reach."""
+    names = "label" if "label" in table else "mechanism"
+    curves = {}
+    for name, rows in table.groupby(names, sort=False):
+        points = rows.pivot(index="epsilon", columns="quantity", values="value").sort_values(across)
+        curves[str(name)] = points[across].to_numpy(), points[upwards].to_numpy()
+    left: dict[str, float] = {}
+    level = _LEVELS[0]
+    for share in _LEVELS:
+        there = {
+            name: float(np.interp(share, xs, ys))  # on the straight line between two points
+            for name, (xs, ys) in curves.items()
+            if xs[0] <= share <= xs[-1]
+        }
+        if len(there) > len(left):
+            left, level = there, share
+    direction = "Further up is better, further left is safer"
+    if not left:
+        return f"{direction}."
+    best, worst = max(left, key=left.__getitem__), min(left, key=left.__getitem__)
+    most = f"{best} leaves {'the most, ' if best != worst else ''}{100 * left[best]:.0f}"
+    least = f", and {worst} the least, {100 * left[worst]:.0f}" if best != worst else ""
+    return (
+        f"{direction}. Where {100 * level:g} in 100 are given away ({AXES[across]}), {most} in 100 "
+        f"({AXES[upwards]}){least}."
+    )
+
+
+_LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02)
+
+
+def frontier_figure(bound: pd.DataFrame, table: pd.DataFrame, title: str) -> go.Figure:
+    """Words guessed over ε, a curve a mechanism, all below the line that no mechanism crosses.
+
+    Args:
+        bound: as `Meter.to_pandas` has it.
+        table: as for `tradeoff_figure`, of mechanisms whose ε means what the bound's does.
+        title: of the axis of ε.
+    """
+    line_hover = "no mechanism above<br>ε = %{x:.4~g}: %{y:.3g} in 100<extra></extra>"
+    traces = [
+        line(
+            bound["epsilon"],
+            100 * bound["high"],
+            "no mechanism above",
+            colour=GREY,
+            width=4,
+            hover=line_hover,
+        )
+    ]
+    names = "label" if "label" in table else "mechanism"
+    guessed = table[table["quantity"] == "word"]
+    for name, rows in guessed.groupby(names, sort=False):
+        ascending = rows.sort_values("epsilon")
+        hover = f"{plain(str(name))}<br>ε = %{{x:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
+        look = style_of(str(name))
+        traces.append(
+            curve(
+                ascending["epsilon"], 100 * ascending["value"], look, hover, name=plain(str(name))
+            )
+        )
+    return drawn(
+        traces,
+        height=400 + 11 * len(traces),
+        legend=LEGEND_CLOSE,
+        xaxis=axis(title, type="log"),
+        yaxis=axis(f"{AXES['word']}, in 100", range=[-3, 103]),
+    )
+
+
+def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
+    """How many times the least possible ε each mechanism spends.
+
+    Args:
+        wastes: by mechanism, between which factors its ε is over the least ε at which any mechanism
+            could give as much away.
+    """
+    if not wastes:
+        return "The line is the most that a promise permits; nothing lies above it."
+    parts = ", ".join(
+        f"{name} {low:.3g}" + (f" to {high:.3g}" if f"{high:.3g}" != f"{low:.3g}" else "")
+        for name, (low, high) in wastes.items()
+    )
+    return (
+        "The line is the most that a promise permits; nothing lies above it. Where half of the "
+        f"words are guessed, the ε of each mechanism is this many times the least: {parts}."
+    )
