@@ -83,7 +83,9 @@ class Composition:
     @property
     def helps(self) -> bool:
         """Whether the composed ε is less than the plain sum, in the digits in which it is said."""
-        return self.epsilon < self.total and epsilon_at_most(self.epsilon) != _nearest(self.total)
+        if not self.epsilon < self.total:
+            return False
+        return float(epsilon_at_most(self.epsilon)) < float(_nearest(self.total))
 
     @property
     def total_delta(self) -> str:
@@ -239,8 +241,11 @@ def _responses(bounds: LossBounds, words: int, epsilon: float) -> float:
 def _counts(bounds: LossBounds, words: int) -> FloatArray:
     """P(sum of j losses = i·ε) for i from 0 to j, shape (j + 1,): all terms are positive."""
     fall = math.exp(-bounds.largest)
-    up = min((1.0 if bounds.chance is None else bounds.chance), 1.0 / (1.0 + fall))
-    single = np.array([up * fall, max(0.0, 1.0 - up - up * fall), up])
+    always = 1.0 / (1.0 + fall)
+    up = always if bounds.chance is None else min(bounds.chance, always)
+    # What is left may be far less than the rounding of the 1 that it is taken from: upwards.
+    nothing = 0.0 if up == always else 1.0 - up * (1.0 + fall) + 4.0 * UNIT
+    single = np.array([up * fall, nothing, up])
     result, power, left = np.ones(1), single, words
     while left:  # the j-th power of a polynomial, by squaring
         if left & 1:

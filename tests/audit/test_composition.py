@@ -253,6 +253,8 @@ def test_what_is_said() -> None:
         "same)."
     )
     assert not short.helps
+    # Rounded up in the fourth digit it would be more than the sum: nothing is won.
+    assert not composition(create("k-ary", FOUR), 8.9444, 25, 1e-9).helps
     long = composition(create("laplace", FOUR), 0.125, 200)
     said = epsilon_at_most(long.epsilon)
     assert long.helps
