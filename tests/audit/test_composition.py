@@ -209,6 +209,27 @@ def test_a_response_that_mostly_tells_nothing_composes_far_below_the_sum() -> No
     assert worst_delta(mechanism.loss_bounds(mechanism.guarantee(3.0)), 20, 8.0) <= more
 
 
+@pytest.mark.parametrize("key", ["tem", "tem-calibrated", "optimal", "k-ary", "neighbour-response"])
+@pytest.mark.parametrize("name", ["two words", "seven", "line"])
+def test_losses_stay_within_their_bounds(key: str, name: str) -> None:
+    lexicon = {
+        "two words": lexicons.line(0, 1),
+        "seven": lexicons.cloud(7, 3),
+        "line": lexicons.line(-2, -1, 0, 0.5, 3),
+    }[name]
+    mechanism = create(key, lexicon, {"k": 1} if key == "neighbour-response" else None)
+    for epsilon in (0.1, 2.0, 30.0):
+        bounds = mechanism.loss_bounds(mechanism.guarantee(epsilon))
+        logs = [mechanism.log_law(w, epsilon) for w in range(len(lexicon))]
+        losses = [p - q for p, q in itertools.permutations(logs, 2)]
+        largest = max(float(loss.max()) for loss in losses)
+        span = max(float(loss.max() - loss.min()) for loss in losses)
+        assert largest <= bounds.largest * (1 + 1e-6)
+        assert span <= bounds.width * (1 + 1e-6)
+        if name == "two words":  # there the span is reached, or else truncation ends it
+            assert span == pytest.approx(bounds.width, rel=1e-5)
+
+
 def test_an_exponential_mechanism_has_half_the_span() -> None:
     mechanism = create("tem", FOUR)
     guarantee = mechanism.guarantee(0.01)
