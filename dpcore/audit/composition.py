@@ -101,7 +101,7 @@ class Composition:
             return "The claim for one word is refuted, so nothing is composed for the whole text."
         if not self.epsilon < math.inf:
             return (
-                f"For δ = {self.delta:g} nothing is promised of the whole text: the δ of its "
+                f"For δ = {self.delta} nothing is promised of the whole text: the δ of its "
                 "words add up to more."
             )
         sum_of = "the plain sum"
@@ -113,7 +113,7 @@ class Composition:
             if self.total_delta != "0":
                 says += f", for δ = {self.total_delta}"
         return self.guarantee.qualified(
-            f"Together, for δ = {self.delta:g}, the whole text is protected within "
+            f"Together, for δ = {self.delta}, the whole text is protected within "
             f"ε = {epsilon_at_most(self.epsilon)} ({sum_of} {says})."
         )
 
