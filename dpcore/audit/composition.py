@@ -42,7 +42,7 @@ from dpcore.noise.radial import Radial
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
     from dpcore.guarantee import Guarantee
-    from dpcore.mechanisms.hooks import LossBounds
+    from dpcore.mechanisms.hooks import LossBounds, VectorNoise
     from dpcore.mechanisms.mechanism import Mechanism
 
 TEXT_DELTA = 1e-6
@@ -171,12 +171,9 @@ def composition(
             spare -= words * (math.exp(guarantee.log_delta) * (1.0 + 1e-12) + 5e-324)
         if words == 0 or spare >= 0:
             least, (method, source) = _least(bounds, words, spare)
-        noise = mechanism.vector_noise(value)
-        if noise is not None and words and noise.family is Radial.GAUSSIAN:
-            log_delta = math.nextafter(math.log(delta), -math.inf) if delta > 0 else -math.inf
-            exact = composed_epsilon(noise.scale, log_delta, noise.sensitivity, words)
-            if exact < least:
-                least, (method, source) = exact, _GAUSSIAN
+        exact = _gaussian(mechanism.vector_noise(value), words, delta)
+        if exact < least:
+            least, (method, source) = exact, _GAUSSIAN
     return Composition(
         guarantee=guarantee,
         words=words,
@@ -225,6 +222,16 @@ def _least(bounds: LossBounds, words: int, delta: float) -> tuple[float, tuple[s
     return least, _WAYS[0 if responses else 1]
 
 
+def _gaussian(noise: VectorNoise | None, words: int, delta: float) -> float:
+    """The ε of so many Gaussian noises on clipped vectors; ∞ where the noise is none of these."""
+    if not (noise is not None and noise.family is Radial.GAUSSIAN and words and delta > 0):
+        return math.inf
+    if not noise.sensitivity < math.inf:  # how far apart two vectors are, nobody knows
+        return math.inf
+    log_delta = math.nextafter(math.log(delta), -math.inf)
+    return composed_epsilon(noise.scale, log_delta, noise.sensitivity, words)
+
+
 def _responses(bounds: LossBounds, words: int, epsilon: float) -> float:
     """δ at E of j independent losses that are ±ε or 0; 1 for too many of them."""
     if words > _MANY:
@@ -260,8 +267,8 @@ def _counts(bounds: LossBounds, words: int) -> FloatArray:
 
 def _concentrated(bounds: LossBounds, words: int, epsilon: float) -> float:
     """δ of ρ-zCDP at E > ρ: e^(−(E − ρ)²/4ρ), else 1; ρ is j times span²/8."""
-    rho = words * bounds.width**2 / 8.0 * (1.0 + 8.0 * UNIT)
-    if not epsilon > rho:
+    rho = words * (bounds.width * bounds.width) / 8.0 * (1.0 + 8.0 * UNIT)
+    if not epsilon > rho > 0:  # a square may underflow
         return 1.0
     # The exponent is off by a few u of itself, and of E²/4ρ where E and ρ cancel.
     error = 16.0 * UNIT * epsilon**2 / rho

@@ -267,6 +267,13 @@ def test_very_long_texts_take_no_longer() -> None:
     assert composition(mechanism, 1e-5, 10_000_000).epsilon < 1.0
 
 
+@pytest.mark.parametrize("epsilon", [1e-200, 1e-20, 1e20, 1e200])
+def test_extreme_numbers_stay_numbers(epsilon: float) -> None:
+    for key in ("tem", "k-ary", "neighbour-response"):
+        whole = composition(create(key, FOUR), epsilon, 12)
+        assert 0 <= whole.epsilon <= whole.total < math.inf
+
+
 def test_what_is_said() -> None:
     short = composition(create("k-ary", FOUR), 8.0, 2)
     assert short.statement == (
