@@ -132,4 +132,4 @@ def composed_epsilon(sigma: float, log_delta: float, sensitivity: float, count: 
         return math.inf
     # Two roundings, each undone upwards.
     together = math.nextafter(math.nextafter(math.sqrt(count), math.inf) * sensitivity, math.inf)
-    return float(analytic_epsilon(np.float64(sigma), log_delta, together))
+    return float(analytic_epsilon(np.array(sigma), log_delta, together))
