@@ -38,7 +38,7 @@ _FRONT_DOOR = {
     "privatize_column": "dpcore.rewrite.columns:privatize_column",
     "read": "dpcore.rewrite.sentence:prepare",
     "release": "dpcore.front:release",
-    "tradeoff": "dpcore.attack.tradeoff:tradeoff",
+    "tradeoff": "dpcore.attack.trade.tradeoff:tradeoff",
 }
 
 __all__ = [*_FRONT_DOOR]

@@ -1,5 +1,5 @@
 from dpcore.attack.meter import meter
-from dpcore.attack.tradeoff import tradeoff
+from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit_report as audit
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon

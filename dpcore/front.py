@@ -47,7 +47,7 @@ def release(text: Sentence, mechanism: Mechanism, epsilon: float) -> str:
         mechanism: over the text's lexicon.
         epsilon: the privacy parameter of each word, in the mechanism's own meaning;
             `mechanism.guarantee(epsilon).for_tokens(text.protected)` says what it means for the
-            whole text.
+            whole text, `dpcore.audit.composition` by how much less than the sum.
 
     Raises:
         EpsilonError: ε is not admissible.

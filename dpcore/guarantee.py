@@ -140,13 +140,14 @@ class Guarantee(ABC):
 
         Of a refuted or conditional promise it says that it is one.
         """
-        return self._qualified(self._statement)
+        return self.qualified(self._statement)
 
     def for_tokens(self, tokens: int) -> str:
         """The promise for a whole text whose tokens get independent noise, as `statement`."""
-        return self._qualified(self._for_tokens(tokens))
+        return self.qualified(self._for_tokens(tokens))
 
-    def _qualified(self, sentence: str) -> str:
+    def qualified(self, sentence: str) -> str:
+        """A sentence that follows from the promise, after what must be said of a weaker status."""
         beginning = _BEGINNINGS.get(self.status)
         return sentence if beginning is None else beginning + sentence[0].lower() + sentence[1:]
 
@@ -258,9 +259,17 @@ def delta_at_most(log_delta: float) -> str:
         tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
         return f"10^{tenths / 10.0:.1f}"
     # In 28 digits: a float64 of δ could already be rounded down, and no promise may be.
-    value = Decimal(log_delta).exp()
-    last = Decimal(1).scaleb(value.adjusted() - 2)
-    return f"{float(value.quantize(last, rounding=ROUND_CEILING)):.3g}"
+    return _rounded_up(Decimal(log_delta).exp(), 3)
+
+
+def epsilon_at_most(epsilon: float) -> str:
+    """ε in four digits, rounded up."""
+    return _rounded_up(Decimal(epsilon), 4) if epsilon > 0 else "0"
+
+
+def _rounded_up(value: Decimal, digits: int) -> str:
+    last = Decimal(1).scaleb(value.adjusted() - digits + 1)
+    return f"{float(value.quantize(last, rounding=ROUND_CEILING)):.{digits}g}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -290,6 +299,12 @@ class ApproximateLocalPrivacy(Guarantee):
         exponent = self.log_delta / math.log(10)
         return f"{math.exp(self.log_delta):.3g}" if exponent > -300 else f"10^{exponent:.1f}"
 
+    def summed_delta(self, tokens: int) -> str:
+        """δ of so many words added up, in three digits, rounded up; "1" from 1 on."""
+        log_delta = self.log_delta + math.log(max(tokens, 1))
+        # The logarithm's own error must not make 0.000121 of 12·1e-5.
+        return delta_at_most(log_delta * (1 + _LOG_ERROR)) if log_delta < 0 else "1"
+
     @property
     def _statement(self) -> str:
         return (
@@ -299,11 +314,9 @@ class ApproximateLocalPrivacy(Guarantee):
 
     def _for_tokens(self, tokens: int) -> str:
         """Basic composition: ℓ·ε and ℓ·δ."""
-        log_delta = self.log_delta + math.log(max(tokens, 1))
-        if not log_delta < 0:
+        delta = self.summed_delta(tokens)
+        if delta == "1":
             return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is promised."
-        # Rounded up; the logarithm's own error must not make 0.000121 of 12·1e-5.
-        delta = delta_at_most(log_delta * (1 + _LOG_ERROR))
         return (
             f"{_two_texts(tokens)} ε = {tokens * self.epsilon:.4g} and "
             f"δ = {delta} hold (sums over the places)."

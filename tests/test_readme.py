@@ -88,7 +88,7 @@ def test_the_examples_with_files_of_ones_own_run_one_after_another(
     private = (tmp_path / "private.csv").read_text(encoding="utf-8")
     assert private.count("\n") == text.count("\n")
     record = json.loads((tmp_path / "private.csv.run.json").read_text(encoding="utf-8"))
-    assert {"guarantee", "longest_document", "released", "fingerprint"} <= set(record)
+    assert {"guarantee", "longest_document", "composed", "released", "fingerprint"} <= set(record)
 
 
 @pytest.mark.parametrize("command", [c for c in ALL if c.startswith((*ELSEWHERE,))])

@@ -10,11 +10,7 @@ the loss of an output, drawn from the first text, the least δ that is true of t
 raise δ; the laws of sums come by FFT, and what the FFT may be off by is added. So δ is a bound, and
 it is sharp but for the width of the grid.
 
-For all texts at once, j words being different, there are two bounds (`worst_delta`): whoever keeps
-ε between two words is at most as distinguishable as randomised response with that ε, and j of
-these compose in closed form (Kairouz, Oh, Viswanath 2015, Theorem 3.3). Where the losses of two
-words have a *range* of ρ, as those of an exponential mechanism do, a place is ρ²/8-zCDP (Cesar,
-Rogers 2021), and δ follows from the sum by Bun, Steinke 2016, Lemma 3.5.
+What holds for all texts at once is in `dpcore.audit.composition`.
 """
 
 from __future__ import annotations
@@ -221,49 +217,3 @@ def _span(log_first: FloatArray, log_second: FloatArray) -> float:
     with np.errstate(invalid="ignore"):
         losses = np.abs(log_first - log_second)
     return float(losses[np.isfinite(losses)].max(initial=0.0))
-
-
-def worst_delta(
-    largest_loss: float, different: int, epsilon: float, span: float = math.inf
-) -> float:
-    """A bound on δ at E between any two texts that differ in so many words.
-
-    Args:
-        largest_loss: ε of one word: the largest loss of any two words.
-        different: j, the words that differ.
-        epsilon: E ≥ 0.
-        span: ρ, the largest difference of two losses of one pair of words, where it is known.
-
-    Raises:
-        ParameterError: a number is out of range.
-    """
-    if not (0 < largest_loss < math.inf and different >= 1 and epsilon >= 0 and span > 0):
-        raise ParameterError(
-            "a bound for all texts needs a largest loss > 0, at least one different word, "
-            f"epsilon >= 0 and a span > 0, got {largest_loss}, {different}, {epsilon} and {span}"
-        )
-    bound = _responses(largest_loss, different, epsilon)
-    if span < math.inf:
-        bound = min(bound, _concentrated(different * span**2 / 8.0, epsilon))
-    return bound
-
-
-def _responses(largest_loss: float, different: int, epsilon: float) -> float:
-    """j randomised responses: with i of them against the word the loss is (j − 2i)·ε."""
-    from scipy.special import gammaln
-
-    i = np.arange(different + 1)
-    losses = (different - 2 * i) * largest_loss
-    logs = (
-        gammaln(different + 1.0) - gammaln(i + 1.0) - gammaln(different - i + 1.0)
-        + (different - i) * -math.log1p(math.exp(-largest_loss))
-        + i * -(largest_loss + math.log1p(math.exp(-largest_loss)))
-    )  # fmt: skip
-    above = losses > epsilon
-    total = float(np.exp(logs[above]) @ -np.expm1(epsilon - losses[above]))
-    return min(1.0, total * (1.0 + 1e-9))
-
-
-def _concentrated(rho: float, epsilon: float) -> float:
-    """δ of ρ-zCDP at E > ρ: e^(−(E − ρ)²/4ρ) (Bun, Steinke 2016, Lemma 3.5), else 1."""
-    return math.exp(-((epsilon - rho) ** 2) / (4.0 * rho)) if epsilon > rho else 1.0

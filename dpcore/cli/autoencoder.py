@@ -16,6 +16,7 @@ from click import Choice, option
 
 from dpcore import __version__
 from dpcore.attack.latent.examples import examples_path as adept_examples_path
+from dpcore.audit.composition import composition
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.rewrite import EXPERIMENT_NOTE, promises
@@ -257,7 +258,8 @@ def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
             )
         texts += documents.texts(model.rewrite(documents, mechanism, epsilon, rng))
         longest, words = max(longest, most), words + documents.words.size
-    guarantee = mechanism.guarantee(epsilon)
+    composed = composition(mechanism, epsilon, longest)
+    guarantee = composed.guarantee
     return Answer(
         shared.mechanism_fields(mechanism)
         | {
@@ -267,10 +269,11 @@ def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
             "protected_words": words,
             "longest_text": longest,
             "whole_text": guarantee.for_tokens(longest),
+            "composed": composed.to_dict(),
             "experiment": options.seed is not None,
         },
         texts,
-        promises(guarantee, longest, options.seed),
+        promises(composed, options.seed),
     )
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from click import option
 
+from dpcore.audit.composition import TEXT_DELTA, Composition, composition
 from dpcore.audit.document import document_losses
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import paired_distances
-from dpcore.limits import MAX_FILE_CHARACTERS, MAX_TEXT_TOKENS
+from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_TEXT_TOKENS
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
 
 _TABLE = "{share:>10.0%|of the sum} {total_epsilon:>10.4g|ε of the text} {delta:>12.3g|δ}"
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -22,15 +28,50 @@ _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 @command("compose")
 @shared.mechanism_options
 @shared.epsilon_option
-@option("--text", required=True, help="the text that is released")
-@option("--other", required=True, help="another of as many words, which it might have been")
-@option("--delta", default=1e-6, help="for which the least ε of the two texts is printed")
+@option("--text", help="the text that is released")
+@option("--other", help="another of as many words, which it might have been")
+@shared.number(
+    "--differing",
+    None,
+    "words in which any two texts may differ  [default: as many as these two do]",
+    least=1,
+    most=MAX_FILE_TOKENS,
+)
+@option("--delta", default=TEXT_DELTA, help="for which the least ε is printed")
 def compose_command(options: Options) -> Answer:
-    """Compose the privacy losses of two texts over their places."""
-    mechanism = shared.build(options)
-    epsilon = mechanism.check_epsilon(options.epsilon)
+    """Compose the privacy losses of two texts over their places, and of any two texts."""
+    if (options.text is None) != (options.other is None):
+        raise ParameterError("--text and --other are compared with each other: give both")
+    if options.text is None and options.differing is None:
+        raise ParameterError("give --text and --other, or --differing for any two texts")
     if not 0 < options.delta < 1:
         raise ParameterError(f"--delta must be in (0, 1), got {options.delta}")
+    mechanism = shared.build(options)
+    epsilon = mechanism.check_epsilon(options.epsilon)
+    pair: dict[str, Any] = {"delta": options.delta}
+    lines: list[str] = []
+    if options.text is not None:
+        pair, lines = _two_texts(mechanism, epsilon, options)
+    words = options.differing or pair["different"]
+    worst = composition(mechanism, epsilon, words, options.delta)
+    return Answer(
+        shared.mechanism_fields(mechanism)
+        | {"epsilon": epsilon}
+        | pair
+        | {"worst": worst.to_dict()},
+        [*lines, _any_two(worst)],
+    )
+
+
+def _any_two(worst: Composition) -> str:
+    words = "1 word" if worst.words == 1 else f"{worst.words:,} words"
+    return f"Of any two texts that differ in {words}: {worst.statement}"
+
+
+def _two_texts(
+    mechanism: Mechanism, epsilon: float, options: Options
+) -> tuple[dict[str, Any], list[str]]:
+    """Fields and lines about the two texts that were given."""
     first, second = (
         prepare(
             text,
@@ -57,10 +98,8 @@ def compose_command(options: Options) -> Answer:
     ]
     least = max(losses.epsilon(options.delta) for losses in ways)
     different = int(np.count_nonzero(first != second))
-    return Answer(
-        shared.mechanism_fields(mechanism)
-        | {
-            "epsilon": epsilon,
+    return (
+        {
             "places": int(first.size),
             "different": different,
             "sum": total,

@@ -70,7 +70,11 @@ def privatize_command(options: Options) -> Answer:
             else "nothing is kept"
         ) from None
     guarantee = record["guarantee"]
-    notes = [f"{guarantee['status']}: {guarantee['statement']}", record["longest_document"]]
+    notes = [
+        f"{guarantee['status']}: {guarantee['statement']}",
+        record["longest_document"],
+        record["composed"]["statement"],
+    ]
     return Answer(
         record,
         [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from click import option
 
+from dpcore.audit.composition import Composition, composition
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
-from dpcore.guarantee import Guarantee
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.limits import MAX_DRAWS, MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 from dpcore.noise.streams import generator
@@ -19,9 +19,14 @@ from dpcore.rewrite.sentence import draw, prepare, release
 EXPERIMENT_NOTE = "an experiment with a fixed seed: do not release this text"
 
 
-def promises(guarantee: Guarantee, words: int, seed: int | None) -> list[str]:
-    """What is promised of a text of so many protected words, and whether it may be released."""
-    lines = [f"{guarantee.status}: {guarantee.statement}", guarantee.for_tokens(words)]
+def promises(composed: Composition, seed: int | None) -> list[str]:
+    """What is promised of a word and of its text, and whether the text may be released."""
+    guarantee = composed.guarantee
+    lines = [
+        f"{guarantee.status}: {guarantee.statement}",
+        guarantee.for_tokens(composed.words),
+        composed.statement,
+    ]
     return lines if seed is None else [*lines, EXPERIMENT_NOTE]
 
 
@@ -72,7 +77,8 @@ def rewrite_command(options: Options) -> Answer:
             mechanism.check_search(exact=False)  # before an index is built that is not allowed
             index = ApproximateIndex(mechanism.lexicon)
         rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
-    guarantee = mechanism.guarantee(epsilon)
+    composed = composition(mechanism, epsilon, sentence.protected)
+    guarantee = composed.guarantee
     return Answer(
         shared.mechanism_fields(mechanism)
         | {
@@ -88,10 +94,11 @@ def rewrite_command(options: Options) -> Answer:
             "guarantee": guarantee.to_dict(),
             "protected_words": sentence.protected,
             "whole_text": guarantee.for_tokens(sentence.protected),
+            "composed": composed.to_dict(),
             "unknown_words": str(treatment.unknown_words),
             "released": list(treatment.released),
             "experiment": experiment,
         },
         [rewritten.text],
-        promises(guarantee, sentence.protected, options.seed),
+        promises(composed, options.seed),
     )

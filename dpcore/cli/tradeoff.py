@@ -12,7 +12,8 @@ import numpy as np
 from click import Choice, option
 
 from dpcore.attack.meter import largest_epsilon, meter
-from dpcore.attack.tradeoff import LEAKAGES, NEAR, UTILITIES, Tradeoff, tradeoff, wastes
+from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
+from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, note, table
 from dpcore.cli.shell import Options, command
@@ -33,7 +34,7 @@ _TABLE = "{epsilon:>10.4g|ε} " + " ".join(f"{{{name}:>9.4f|{name}}}" for name i
 @shared.number("--outputs", _OUTPUTS, "outputs that are looked at, of each mechanism")
 @option("--all-outputs", is_flag=True, help="look at every output: exact where laws are")
 @shared.number("--near", NEAR, "a word is near if it is among the N nearest, itself included")
-@shared.number("--pairs", 60, "pairs of words that are told apart")
+@shared.number("--pairs", PAIRS, "pairs of words that are told apart")
 @shared.seed_option("of the drawing of words and outputs")
 @shared.file("--figure", "draw it, and the line that no mechanism crosses, as a page of HTML")
 @option("--across", default="word", type=Choice(LEAKAGES), help="of --figure: what leaks")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray
+from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress
 from dpcore.noise.radial import Radial
@@ -56,6 +57,46 @@ class VectorNoise:
     def dimension(self) -> int:
         """p."""
         return int(self.origins.shape[1])
+
+
+@dataclass(frozen=True)
+class LossBounds:
+    """What is known of the privacy losses between any two words, for their composition.
+
+    Attributes:
+        promised: the largest loss that the promise allows any two words, finite and > 0.
+        span: the largest difference of two losses of one pair of words; ∞ where nothing is known
+            beyond `promised`.
+        chance: p, where a loss that is ε = `largest` with probability p, −ε with p·e^(−ε) and 0
+            otherwise tells no less than those of any two words: its δ is at least theirs
+            everywhere. None takes 1/(1 + e^(−ε)) of randomised response, which tells no less than
+            any mechanism with this ε (Kairouz, Oh, Viswanath 2015).
+
+    Raises:
+        ParameterError: a number is out of range.
+    """
+
+    promised: float
+    span: float = math.inf
+    chance: float | None = None
+
+    def __post_init__(self) -> None:
+        chance = 1.0 if self.chance is None else self.chance
+        if not (0 < self.promised < math.inf and self.span > 0 and 0 < chance <= 1):
+            raise ParameterError(
+                "bounds on losses need a finite promised loss > 0, a span > 0 and a chance in "
+                f"(0, 1], got {self.promised}, {self.span} and {self.chance}"
+            )
+
+    @property
+    def largest(self) -> float:
+        """The largest loss: those of a pair lie on both sides of 0, so their span is no less."""
+        return min(self.promised, self.span)
+
+    @property
+    def width(self) -> float:
+        """The largest difference of two losses of one pair, known or not."""
+        return min(self.span, 2.0 * self.promised)
 
 
 @dataclass(frozen=True)

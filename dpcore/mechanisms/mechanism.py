@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning, MetricPrivacy
+from dpcore.lexicon.metric import Metric, distance_error
 from dpcore.mechanisms.bulk.documents import OneByOne
 from dpcore.mechanisms.bulk.sweep import by_law, by_paths
+from dpcore.mechanisms.hooks import LossBounds
 from dpcore.mechanisms.settings import Settings
 from dpcore.noise.streams import generator
 
@@ -284,6 +286,18 @@ class Mechanism(Settings, ABC):
     def vector_noise(self, epsilon: float) -> VectorNoise | None:
         """The noise that is added to a vector, for a mechanism that does so."""
         return None
+
+    def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
+        """How large the loss of any two words may be where this is promised.
+
+        Args:
+            guarantee: `guarantee` of this mechanism at an ε.
+        """
+        farthest = 1.0
+        if isinstance(guarantee, MetricPrivacy):  # between any two words no distance matters
+            lexicon = self.lexicon.with_metric(Metric.EUCLIDEAN)
+            farthest = lexicon.extent.diameter * (1.0 + distance_error(lexicon.dimension))
+        return LossBounds(guarantee.euclidean_loss(farthest))
 
     @property
     def loss_search(self) -> LossSearch | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcore.audit.composition import composition
 from dpcore.errors import StudyError
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
@@ -100,6 +101,9 @@ def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
         "version": state["version"],
         "guarantee": guarantee.to_dict(),
         "longest_document": guarantee.for_tokens(longest),
+        "composed": composition(
+            order.mechanism, order.epsilon, longest, guarantee=guarantee
+        ).to_dict(),
         "unknown_words": state["unknown_words"],
         "released": released,
         "format": state["format"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dpcore.audit.composition import composition
 from dpcore.errors import EpsilonError
 from dpcore.plots.style import style_of
 from dpcore.rewrite.vocabulary import Role
@@ -12,7 +13,7 @@ from pages.shared.groups import group_of
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
-    from dpcore.guarantee import Guarantee
+    from dpcore.audit.composition import Composition
     from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.rewritten import Rewrite
@@ -57,7 +58,9 @@ def mechanism_row(
     if place < protected:
         row["strip"] = _strip(bench, drawn, group_of(mechanism.meaning), epsilon, place)
     promise = bench.promise(mechanism, epsilon)
-    return row if promise is None else row | _card(mechanism, promise, protected)
+    if promise is None:
+        return row
+    return row | _card(mechanism, composition(mechanism, epsilon, protected, guarantee=promise))
 
 
 def likeliest(
@@ -100,10 +103,14 @@ def _tokens(rewrite: Rewrite) -> list[dict[str, Any]]:
     return tokens
 
 
-def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str, Any]:
+def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
+    promise = composed.guarantee
     status = str(promise.status)
     kept = status in {"proved", "certified on this lexicon"}
     line = "what it promises" if kept else promise.reason
+    whole = promise.for_tokens(composed.words)
+    if composed.helps:
+        whole += f" {composed.statement}"
     return {
         "status": {
             "kind": status.split()[0],
@@ -113,7 +120,7 @@ def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str,
         },
         "promise": [
             ["Promise for each word", promise.statement],
-            ["For this text", promise.for_tokens(protected)],
+            ["For this text", whole],
             ["Status", f"{status}: {promise.reason}"],
             ["Source", promise.source],
             *([["Rounding", promise.rounding.reason]] if promise.rounding else []),

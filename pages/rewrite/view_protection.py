@@ -18,7 +18,8 @@ def protection_view(scene: Scene) -> None:
     st.markdown(
         f"The promise covers **{protected} words** of this text; {unknown} of them are not in the "
         "vocabulary. Every word gets noise of its own, so the losses add up over the text: open "
-        "“what it promises” in a row to see the sum. **Not protected:**"
+        "“what it promises” in a row to see the sum, and how much less it is together where that "
+        "is known. **Not protected:**"
     )
     st.markdown("\n".join(f"- {line}" for line in lines))
     st.markdown(

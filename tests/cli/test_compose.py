@@ -1,11 +1,14 @@
 """The command `compose`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from dpcore.cli.main import main
+from dpcore.guarantee import epsilon_at_most
 
+OPTIMAL = (Path(__file__).parents[2] / "docs/optimal.md").read_text(encoding="utf-8")
 TEXTS = ("--text", "my doctor said so", "--other", "my lawyer said nothing")
 
 
@@ -17,6 +20,9 @@ def test_the_losses_of_two_texts(capsys: pytest.CaptureFixture[str]) -> None:
     assert deltas == sorted(deltas, reverse=True)
     assert deltas[-1] == 0.0
     assert 0 < result["mean_loss"] < result["least_epsilon"] < result["sum"]
+    worst = result["worst"]
+    assert (worst["words"], worst["delta"]) == (2, 1e-6)
+    assert result["least_epsilon"] < worst["epsilon"] <= worst["sum"]
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,9 +30,34 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 of 4 words differ" in capsys.readouterr().out
 
 
+def test_any_two_texts_need_not_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compose", "--mechanism", "gaussian", "--epsilon", "8", "--differing", "25"]
+    assert main([*arguments, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    worst = result["worst"]
+    assert worst["method"] == "gaussian"
+    least = epsilon_at_most(worst["epsilon"])
+    assert f"ε = {least} for δ = 1e-6; the sum is {worst['sum']:g}" in OPTIMAL
+    assert "places" not in result
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert said == f"Of any two texts that differ in 25 words: {worst['statement']}\n"
+
+
+def test_more_words_may_differ_than_in_the_two_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compose", "--mechanism", "k-ary", "--epsilon", "8", *TEXTS, "--differing", "25"]
+    assert main([*arguments, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["different"], result["worst"]["words"]) == (2, 25)
+    assert result["worst"]["epsilon"] < result["worst"]["sum"] == 200
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ([], "--differing"),
+        (["--text", "my doctor"], "give both"),
+        (["--differing", "0"], "--differing"),
         (["--text", "my doctor", "--other", "my"], "same number of words"),
         (["--text", "my doctor", "--other", "my doctor"], "nothing to tell apart"),
         (["--text", "my doctor", "--other", "my xqzyt"], "not among"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.attack.tradeoff import LEAKAGES, UTILITIES
+from dpcore.attack.trade.ground import LEAKAGES, UTILITIES
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 from tests.shell import small_vectors

@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from dpcore.attack.tradeoff import Amount, wastes
+from dpcore.attack.trade.ground import Amount
+from dpcore.attack.trade.tradeoff import wastes
 from dpcore.plots.attack.tradeoff import (
     AXES,
     frontier_caption,

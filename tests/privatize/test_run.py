@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dpcore.audit.composition import composition
 from dpcore.errors import StudyError
 from dpcore.jobs import executors
 from dpcore.mechanisms.registry import create
@@ -49,6 +50,8 @@ def test_every_format_and_span_gives_the_same_texts(
         assert [row["label"] for row in rows] == [f"l{i % 3}" for i in range(len(TEXTS))]
     assert record == json.loads(asked.record.read_text(encoding="utf-8"))
     assert record["documents"] == len(TEXTS)
+    longest = composition(asked.mechanism, asked.epsilon, 400).to_dict()  # of "w9 w9 …"
+    assert record["composed"] == longest
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         f"in.{kind}", f"out.{kind}", f"out.{kind}.run.json",
     ]  # fmt: skip

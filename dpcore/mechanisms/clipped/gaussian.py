@@ -114,3 +114,21 @@ def analytic_epsilon(sigma: FloatArray, log_delta: float, sensitivity: float) ->
         return np.asarray(gaussian_log_delta_bounds(epsilon, sigma, sensitivity)[1] <= log_delta)
 
     return np.where(enough(np.zeros_like(sigma)), 0.0, safe_end(enough, high, low, rounds=60))
+
+
+@lru_cache(maxsize=4096)
+def composed_epsilon(sigma: float, log_delta: float, sensitivity: float, count: int) -> float:
+    """The least ε for a δ of so many independent Gaussian noises together, rounded up.
+
+    The mean of one differs by μ = Δ/σ between two inputs, in units of the noise, and that of k of
+    them, as one vector, by √k·μ: they are one Gaussian mechanism of sensitivity √k·Δ (Dong, Roth,
+    Su 2022), and its δ is known exactly (Balle and Wang 2018, Theorem 8).
+
+    Returns:
+        ε; ∞ for δ = 0, which no Gaussian noise has.
+    """
+    if not log_delta > -math.inf:
+        return math.inf
+    # Two roundings, each undone upwards.
+    together = math.nextafter(math.nextafter(math.sqrt(count), math.inf) * sensitivity, math.inf)
+    return float(analytic_epsilon(np.array(sigma), log_delta, together))

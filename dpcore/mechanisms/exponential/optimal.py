@@ -37,7 +37,7 @@ from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem import euclidean_factor
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
-from dpcore.mechanisms.hooks import ColumnForm
+from dpcore.mechanisms.hooks import ColumnForm, LossBounds
 from dpcore.mechanisms.packing.certified import (
     NORMALISER_ERROR,
     CertifiedWeights,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from dpcore.noise.discrete import Rows
 
 _KEPT = 2  # settings without weights whose normalisers are kept
+_ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -290,6 +291,12 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def bulk(self, epsilon: float) -> TemBulk:
         """Inversion in two steps, of which the first is kept for every word."""
         return TemBulk(self, epsilon)
+
+    def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
+        """Weights and normalisers cancel in a difference of losses: 2η·d is left at most."""
+        promised = super().loss_bounds(guarantee).promised
+        span = 2.0 * self.strength(guarantee.epsilon) / guarantee.epsilon * promised
+        return LossBounds(promised, span * (1.0 + _ROUNDING))
 
     @property
     def column_form(self) -> ColumnForm:

@@ -37,7 +37,7 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from dpcore.mechanisms.exponential.tem_path import gumbel_paths
-from dpcore.mechanisms.hooks import ExponentialForm, LossSearch
+from dpcore.mechanisms.hooks import ExponentialForm, LossBounds, LossSearch
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from dpcore.noise.discrete import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
+_ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -232,6 +233,16 @@ class TruncatedExponential(ExactMechanism):
         return ExponentialForm(
             Metric.parse(self.metric), self.cap, lambda epsilon: 0.5 * self.nominal(epsilon)
         )
+
+    def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
+        """All losses of two words share the quotient of their normalisers, so it cancels.
+
+        What is left lies between ±min(η·d, c): truncated distances differ by min(d, γ) at most.
+        """
+        promised = super().loss_bounds(guarantee).promised
+        # 2η·d at the largest d: of ε·d the part that η takes, twice.
+        untruncated = self.nominal(guarantee.epsilon) / guarantee.epsilon * promised
+        return LossBounds(promised, min(untruncated, 2.0 * self.cap) * (1.0 + _ROUNDING))
 
     @property
     def loss_search(self) -> LossSearch:

@@ -78,6 +78,10 @@ class KAryResponse(Response):
         """How far in the vocabulary, taken as a circle, the output lies from the word."""
         return _shifts(len(self.lexicon), epsilon)
 
+    def width(self, epsilon: float) -> int:
+        """1: the word itself."""
+        return 1
+
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
         """So far on from each entry."""
         return (entries + places) % len(self.lexicon)

@@ -24,7 +24,7 @@ AXES = {
     "kept": "words that stay",
     "meaning": "meaning that is left",
 }
-"""Each quantity of `dpcore.attack.tradeoff`, as the title of an axis; in 100 of the most."""
+"""Each quantity of `dpcore.attack.trade.tradeoff`, as the title of an axis; in 100 of the most."""
 
 
 def tradeoff_figure(

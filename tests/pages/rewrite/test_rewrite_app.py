@@ -57,6 +57,17 @@ def test_the_slider_moves_the_words_and_its_reading(opened: Callable[..., AppTes
     assert any("ε = 1,000" in element.value for element in test.markdown)
 
 
+def test_what_all_words_give_away_together_is_said_where_it_is_less_than_the_sum(
+    opened: Callable[..., AppTest],
+) -> None:
+    texts = {key: dict(row["promise"])["For this text"] for key, row in rows(opened()).items()}
+    together = {key: "Together, for δ = 1e-06, " in text for key, text in texts.items()}
+    assert together["gaussian.v1"]
+    assert "(the plain sum is " in texts["gaussian.v1"]
+    assert not together["truncated-gumbel.v1"]  # a refuted claim
+    assert not together["madlib.v1"]  # the farthest words leave nothing to win
+
+
 def test_the_same_seed_and_draw_show_the_same_words(opened: Callable[..., AppTest]) -> None:
     first, second = opened(), opened()
     assert rows(first) == rows(second)

@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack import tradeoff as module
-from dpcore.attack.tradeoff import (
-    BAYES,
-    LEAKAGES,
-    REPEATS,
-    UTILITIES,
-    Amount,
-    Ground,
-    amounts,
-    tradeoff,
-)
+from dpcore.attack.trade.drawn import repeated
+from dpcore.attack.trade.ground import BAYES, LEAKAGES, REPEATS, UTILITIES, Amount, Ground
+from dpcore.attack.trade.tradeoff import amounts, tradeoff
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
@@ -107,7 +99,7 @@ def test_some_outputs_and_pairs_estimate_them() -> None:
             by(amounts(mechanism, [epsilon], ground, outputs), epsilon) for outputs in (None, 120)
         )
         # An attacker who repeats is tried on pairs where there are no columns: here as a twin.
-        pairs = module._repeated(mechanism, np.array([epsilon]), ground, 4000, 0, lambda *_: None)
+        pairs = repeated(mechanism, np.array([epsilon]), ground, 4000, 0, lambda *_: None)
         for row in [*drawn.values(), *pairs]:
             if row.attacker == REPEATS and row.quantity != "word":
                 continue

@@ -1,0 +1,1 @@
+"""What a mechanism gives away, and what it leaves."""

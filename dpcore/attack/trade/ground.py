@@ -1,0 +1,153 @@
+"""What a trade-off is made of: its numbers, and the words and pairs that they are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import IntArray
+from dpcore.attack.output.spectrum import spectrum_of
+from dpcore.errors import ParameterError
+from dpcore.lexicon.kinds import kinds_of
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_ATTACK_OUTPUTS
+from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from dpcore.learn.intervals import Mean
+    from dpcore.lexicon.kinds import Kinds
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+
+LEAKAGES = ("word", "near", "kind", "guess", "pair", "couple")
+UTILITIES = ("kept", "meaning")
+NEAR = 10
+"""k: the word itself and the nine words nearest to it."""
+PAIRS = 60
+BAYES, REPEATS = "bayes", "repeats"
+"""Who attacks: the best attacker, or one who says what came out."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """One number of a trade-off.
+
+    Attributes:
+        mechanism: short name.
+        epsilon: ε, in the mechanism's own meaning.
+        quantity: of `LEAKAGES` or `UTILITIES`.
+        value: the number.
+        low: lower end of its interval of level 95 %; if exact, less the error of the computation.
+        high: upper end.
+        exact: whether all words and all outputs are in it.
+        attacker: `BAYES` or `REPEATS`, whose success it is; "" for a utility.
+    """
+
+    mechanism: str
+    epsilon: float
+    quantity: str
+    value: float
+    low: float
+    high: float
+    exact: bool
+    attacker: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all mechanisms over a lexicon are measured on.
+
+    Attributes:
+        lexicon: the words.
+        kinds: the kind of every word.
+        near: w and its nearest words, of every word w, shape (n, k).
+        spread: d̄, the mean distance of two words, each word with itself among them.
+        doubt: bound on the relative error of `spread`.
+        centre: the word with the least mean distance from all.
+        central: that distance.
+        triples: words drawn at random, their nearest words, and others at random, shape (m, 3).
+    """
+
+    lexicon: Lexicon
+    kinds: Kinds
+    near: IntArray
+    spread: float
+    doubt: float
+    centre: int
+    central: float
+    triples: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        lexicon: Lexicon,
+        near: int = NEAR,
+        pairs: int = PAIRS,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> Ground:
+        """Look at a lexicon.
+
+        Args:
+            lexicon: public words and vectors; distances are Euclidean whatever its metric.
+            near: k, at least 2.
+            pairs: m, at least 2.
+            seed: of the drawing of words. What is measured protects nothing.
+            progress: of what is not kept yet.
+
+        Raises:
+            ParameterError: k or m is out of range.
+        """
+        n = len(lexicon)
+        if not 2 <= near <= n:
+            raise ParameterError(f"near words must be 2 to {n:,}, got {near}")
+        if not 2 <= pairs <= MAX_ATTACK_OUTPUTS:
+            raise ParameterError(f"pairs must be 2 to {MAX_ATTACK_OUTPUTS:,}, got {pairs:,}")
+        table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(near, progress)
+        indices = table.indices.astype(np.int64)
+        spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
+        sums, errors = spectrum.sums(lambda distance: distance)
+        means = sums.reshape(-1) / n
+        spread = float(means.mean())
+        rng = generator(seed, "trade-off", "pairs")
+        words = rng.choice(n, size=min(pairs, n), replace=False)
+        others = (words + rng.integers(1, n, size=words.size)) % n  # any word but this one
+        centre = int(means.argmin())
+        triples = np.stack((words, indices[words, 1], others), axis=1)
+        return cls(
+            lexicon, kinds_of(lexicon), indices, spread, float(errors.mean()) / n / spread, centre,
+            float(means[centre]), triples,
+        )  # fmt: skip
+
+    def before(self) -> dict[str, float]:
+        """Each quantity where the output has nothing to do with the word."""
+        n = len(self.lexicon)
+        popular = np.bincount(self.near.reshape(-1), minlength=n)
+        return {
+            "word": 1.0 / n,
+            "near": float(popular.max()) / n,
+            "kind": float(np.bincount(self.kinds.codes).max()) / n,
+            "guess": 1.0 - self.central / self.spread,
+            "pair": 0.5,
+            "couple": 0.5,
+            "kept": 1.0 / n,
+            "meaning": 0.0,
+        }
+
+
+def amount(
+    mechanism: Mechanism,
+    epsilon: float,
+    quantity: str,
+    mean: Mean,
+    attacker: str,
+    *,
+    exact: bool = False,
+) -> Amount:
+    """A row from a mean with its interval."""
+    return Amount(
+        mechanism.short, epsilon, quantity, mean.mean, mean.low, mean.high, exact, attacker
+    )

@@ -1,0 +1,186 @@
+"""What a mechanism gives away, and what it leaves: the two sides of every choice, at each ε.
+
+A word w is drawn uniformly, y comes out. Somebody who knows the mechanism reads y and wants
+something: `LEAKAGES`. Somebody who works with the text reads y as it stands: `UTILITIES`.
+
+    word     he names w                                    Σ_y max_g P(g, y)
+    near     he names one of the k words nearest to w      Σ_y max_g Σ_{w : g ∈ N_k(w)} P(w, y)
+    kind     he names the kind of w (`lexicon.kinds`)      Σ_y max_c Σ_{w ∈ c} P(w, y)
+    guess    he names a word as near to w as he can        1 − Σ_y min_g Σ_w d(w, g)·P(w, y)/d̄
+    pair     he is told w and its nearest word, and says which of them it was; before, one in two
+    couple   the same of two words drawn at random
+    kept     the word stays                                P(y = w)
+    meaning  how near the text stays                       1 − E d(w, y)/d̄
+
+P(w, y) = P(y | w)/n, N_k(w) are w and its k − 1 nearest words, and d̄ is the mean distance of two
+words, so that `meaning` is 0 for an output that has nothing to do with the word. Whoever repeats y
+is as near to w as the reader: so word ≥ kept and guess ≥ meaning, for every mechanism
+(`docs/optimal.md`, Theorem 4).
+
+Where a column P(y | ·) is a closed form the attacker is Bayes', over all outputs or over outputs
+that are drawn. Elsewhere he says what came out, which is a lower bound of what leaks: pairs of word
+and output are drawn. Every number has an interval of level 95 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.trade.columns import from_columns
+from dpcore.attack.trade.drawn import repeated, told_two
+from dpcore.attack.trade.ground import NEAR, PAIRS, Amount, Ground
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
+from dpcore.mechanisms.hooks import NoisyNearestForm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """The trade-off of some mechanisms over one lexicon.
+
+    Attributes:
+        lexicon: its name.
+        fingerprint: of the lexicon.
+        near: k.
+        known_kinds: share of the words whose kind is known.
+        spread: d̄.
+        before: each quantity where the output has nothing to do with the word.
+        rows: mechanism by mechanism.
+    """
+
+    lexicon: str
+    fingerprint: str
+    near: int
+    known_kinds: float
+    spread: float
+    before: dict[str, float]
+    rows: tuple[Amount, ...]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a number: the fields of `Amount`."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+
+def tradeoff(
+    mechanisms: Mechanism | Sequence[tuple[Mechanism, Sequence[float]]],
+    epsilons: Sequence[float] | FloatArray = (),
+    *,
+    outputs: int | None = 2_000,
+    near: int = NEAR,
+    pairs: int = PAIRS,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Tradeoff:
+    """What mechanisms give away and what they leave, at each ε.
+
+    Args:
+        mechanisms: one mechanism, or several over one lexicon, each with its ε.
+        epsilons: of one mechanism.
+        outputs: how many are looked at where a column is a closed form, and half as many again
+            pairs of word and output elsewhere; None takes all outputs, and 20,000 pairs.
+        near: k.
+        pairs: of words, between which the attacker has to choose.
+        seed: of all drawing.
+        progress: called with (stage, done, all).
+
+    Raises:
+        EpsilonError: an ε is not admissible.
+        ParameterError: a number is out of range, or the mechanisms are over several lexicons.
+    """
+    asked = mechanisms if isinstance(mechanisms, Sequence) else [(mechanisms, epsilons)]
+    if not asked:
+        raise ParameterError("a trade-off needs at least one mechanism")
+    lexicon = asked[0][0].lexicon
+    if any(mechanism.lexicon.fingerprint != lexicon.fingerprint for mechanism, _ in asked):
+        raise ParameterError("the mechanisms of one trade-off are over one lexicon")
+    if outputs is not None and not 100 <= outputs <= MAX_ATTACK_OUTPUTS:
+        raise ParameterError(f"outputs must be 100 to {MAX_ATTACK_OUTPUTS:,}, got {outputs:,}")
+    ground = Ground.of(lexicon, near, pairs, seed, progress)
+    rows = [
+        row
+        for mechanism, values in asked
+        for row in amounts(mechanism, values, ground, outputs, seed, progress)
+    ]
+    return Tradeoff(
+        lexicon.name,
+        lexicon.fingerprint,
+        near,
+        ground.kinds.known,
+        ground.spread,
+        ground.before(),
+        tuple(rows),
+    )
+
+
+def wastes(
+    rows: Sequence[Amount], least: float, share: float = 0.5
+) -> dict[str, tuple[float, float]]:
+    """How many times the least possible ε each mechanism spends to give a share of words away.
+
+    Args:
+        rows: of a `Tradeoff`.
+        least: ε below which no mechanism gives as much away (`meter.largest_epsilon`), in the
+            meaning of ε of these mechanisms.
+        share: of the words that are guessed.
+
+    Returns:
+        By mechanism, from the two measured ε between which it gives that share away; mechanisms
+        that do not reach it, or begin above it, are left out.
+    """
+    result = {}
+    for name in dict.fromkeys(row.mechanism for row in rows):
+        points = sorted(
+            (row.value, row.epsilon)
+            for row in rows
+            if row.mechanism == name and row.quantity == "word"
+        )
+        below = [epsilon for value, epsilon in points if value <= share]
+        above = [epsilon for value, epsilon in points if value >= share]
+        if below and above:
+            # Nothing spends less than the least.
+            result[name] = max(max(below) / least, 1.0), max(min(above) / least, 1.0)
+    return result
+
+
+def amounts(
+    mechanism: Mechanism,
+    epsilons: Sequence[float] | FloatArray,
+    ground: Ground,
+    outputs: int | None = 2_000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> list[Amount]:
+    """All quantities of one mechanism (see `tradeoff`)."""
+    values = mechanism.check_epsilons(np.asarray(epsilons, dtype=np.float64))
+    rows: list[Amount] = []
+    if _has_columns(mechanism):
+        channel = open_channel(mechanism, progress=progress)
+        rows += from_columns(channel, values, ground, outputs, seed, progress)
+    else:
+        count = 20_000 if outputs is None else 3 * outputs // 2
+        rows += repeated(mechanism, values, ground, count, seed, progress)
+    rows += told_two(mechanism, values, ground, progress)
+    return rows
+
+
+def _has_columns(mechanism: Mechanism) -> bool:
+    """Whether a column of the law is a closed form, so that thousands of them are no matter."""
+    n = len(mechanism.lexicon)
+    if not mechanism.exact_law or n > MAX_ATTACK_WORDS:
+        return False
+    form = mechanism.column_form
+    return n <= MAX_ATTACK_PRIOR_WORDS or not isinstance(form, NoisyNearestForm | None)

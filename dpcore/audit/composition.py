@@ -1,0 +1,286 @@
+"""What the promise for a word becomes for a whole text: its losses composed over j places.
+
+The sum over the words, `Guarantee.for_tokens`, is true for δ = 0 and far too large for any other δ,
+because j independent losses are hardly ever all at their largest. Between any two texts that differ
+in j protected words each of these is a bound, and the least ε of them is taken:
+
+* the sum itself (Dwork and Roth 2014, Theorem 3.16);
+* whoever keeps ε between two words tells them apart no better than randomised response does, and j
+  of these compose in closed form (Kairouz, Oh, Viswanath 2015, Theorem 3.3); where it is known that
+  most outputs tell nothing (`LossBounds.chance`), the same sum with a third value, 0, of each loss;
+* where the losses of two words have a span of ρ, as those of an exponential mechanism do, a place
+  is ρ²/8-zCDP (Cesar, Rogers 2021), a text the sum of that, and ε follows by Bun, Steinke 2016,
+  Lemma 3.5. Without more knowledge ρ = 2ε, which is ε²/2-zCDP;
+* j Gaussian noises are one Gaussian noise: an equation and no bound (`gaussian.composed_epsilon`).
+
+Every ε here is rounded up and every δ of a bound too. Like the promise itself they speak of the law
+that is stated; `Guarantee.rounding` says how far what is sampled may lie from it, word by word.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.bisection import safe_end
+from dpcore.errors import ParameterError
+from dpcore.guarantee import (
+    ApproximateLocalPrivacy,
+    MetricPrivacy,
+    Status,
+    epsilon_at_most,
+)
+from dpcore.lexicon.rounding import UNIT
+from dpcore.mechanisms.clipped.gaussian import composed_epsilon
+from dpcore.noise.radial import Radial
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
+    from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.hooks import LossBounds, VectorNoise
+    from dpcore.mechanisms.mechanism import Mechanism
+
+TEXT_DELTA = 1e-6
+"""δ at which the promise for a whole text is stated."""
+_MANY = 10_000  # words beyond which the law of a sum costs too much, and zCDP is as good
+_WITHIN = 1e-9  # how far above the least ε of a bound the stated one may lie, relatively
+_SUM = ("sum", "Dwork and Roth 2014, Theorem 3.16")
+_WAYS = (
+    ("randomised response", "Kairouz, Oh, Viswanath 2015, Theorem 3.3"),
+    ("zero-concentrated", "Cesar, Rogers 2021; Bun, Steinke 2016, Lemma 3.5"),
+)
+_GAUSSIAN = ("gaussian", "Dong, Roth, Su 2022; Balle and Wang 2018, Theorem 8")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composition:
+    """The promise for a whole text, beside the plain sum.
+
+    Attributes:
+        guarantee: the promise for one word.
+        words: j ≥ 0, protected words in which two texts may differ.
+        delta: δ of the text.
+        epsilon: the least ε that is known to hold for it at this δ; ∞ where none is.
+        total: the plain sum of the largest promised losses, j·ε; for metric privacy those of the
+            two farthest words.
+        method: what gave `epsilon`; "" where it is ∞.
+        source: of that.
+    """
+
+    guarantee: Guarantee
+    words: int
+    delta: float
+    epsilon: float
+    total: float
+    method: str
+    source: str
+
+    @property
+    def helps(self) -> bool:
+        """Whether the composed ε is less than the plain sum, in the digits in which it is said."""
+        if not self.epsilon < self.total:
+            return False
+        return float(epsilon_at_most(self.epsilon)) < float(_nearest(self.total))
+
+    @property
+    def total_delta(self) -> str:
+        """δ of the plain sum, rounded up, as a person reads it: "0" for a pure promise."""
+        if not (isinstance(self.guarantee, ApproximateLocalPrivacy) and self.words):
+            return "0"
+        return self.guarantee.summed_delta(self.words)
+
+    @property
+    def statement(self) -> str:
+        """The composed promise beside the sum, in one sentence, true as it stands."""
+        if self.guarantee.status is Status.REFUTED:
+            return "The claim for one word is refuted, so nothing is composed for the whole text."
+        if not self.epsilon < math.inf:
+            return (
+                f"For δ = {self.delta} nothing is promised of the whole text: the δ of its "
+                "words add up to more."
+            )
+        sum_of = "the plain sum"
+        if isinstance(self.guarantee, MetricPrivacy):
+            sum_of += " for the farthest words"
+        says = "is the same"
+        if self.helps or isinstance(self.guarantee, ApproximateLocalPrivacy):
+            says = f"is {_nearest(self.total)}"
+            if self.total_delta != "0":
+                says += f", for δ = {self.total_delta}"
+        return self.guarantee.qualified(
+            f"Together, for δ = {self.delta}, the whole text is protected within "
+            f"ε = {epsilon_at_most(self.epsilon)} ({sum_of} {says})."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form; ε is null where none is known."""
+        return {
+            "words": self.words,
+            "delta": self.delta,
+            "epsilon": self.epsilon if self.epsilon < math.inf else None,
+            "sum": self.total,
+            "sum_delta": self.total_delta,
+            "method": self.method,
+            "source": self.source,
+            "statement": self.statement,
+        }
+
+
+def composition(
+    mechanism: Mechanism,
+    epsilon: float,
+    words: int,
+    delta: float = TEXT_DELTA,
+    *,
+    guarantee: Guarantee | None = None,
+) -> Composition:
+    """The promise for any two texts that differ in nothing but so many protected words.
+
+    It is monotone: it holds for all texts that differ in fewer words, too.
+
+    Args:
+        mechanism: each word gets fresh independent noise.
+        epsilon: of every word.
+        words: j ≥ 0.
+        delta: δ of the whole text, in [0, 1).
+        guarantee: of the mechanism at ε, if already known.
+
+    Raises:
+        ParameterError: j or δ is out of range.
+        EpsilonError: ε is not admissible.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    if not (words >= 0 and 0 <= delta < 1):
+        raise ParameterError(
+            f"a composition needs words >= 0 and delta in [0, 1), got {words} and {delta}"
+        )
+    guarantee = guarantee or mechanism.guarantee(value)
+    bounds = mechanism.loss_bounds(guarantee)
+    total = _product(words, bounds.promised)
+    least, (method, source) = math.inf, ("", "")
+    if guarantee.status is not Status.REFUTED:
+        spare = delta
+        if isinstance(guarantee, ApproximateLocalPrivacy):
+            # With probability 1 − jδ no word gives more away than ε; the rest of δ is left. δ may
+            # underflow: it is taken to be the least float64 then, which is more.
+            spare -= words * (math.exp(guarantee.log_delta) * (1.0 + 1e-12) + 5e-324)
+        if words == 0 or spare >= 0:
+            least, (method, source) = _least(bounds, words, spare)
+        exact = _gaussian(mechanism.vector_noise(value), words, delta)
+        if exact < least:
+            least, (method, source) = exact, _GAUSSIAN
+    return Composition(
+        guarantee=guarantee,
+        words=words,
+        delta=delta,
+        epsilon=least,
+        total=total,
+        method=method,
+        source=source,
+    )
+
+
+def worst_delta(bounds: LossBounds, words: int, epsilon: float) -> float:
+    """A bound on δ at E between any two texts that differ in so many words.
+
+    Args:
+        bounds: on the losses of any two words.
+        words: j ≥ 1, the words that differ.
+        epsilon: E ≥ 0.
+
+    Raises:
+        ParameterError: a number is out of range.
+    """
+    if not (words >= 1 and 0 <= epsilon < math.inf):
+        raise ParameterError(
+            f"a bound for all texts needs words >= 1 and epsilon >= 0, got {words} and {epsilon}"
+        )
+    if epsilon >= _product(words, bounds.largest):
+        return 0.0
+    return min(_responses(bounds, words, epsilon), _concentrated(bounds, words, epsilon))
+
+
+@lru_cache(maxsize=4096)
+def _least(bounds: LossBounds, words: int, delta: float) -> tuple[float, tuple[str, str]]:
+    """The least E at which `worst_delta` is at most this, rounded up, and what gave it."""
+    total = _product(words, bounds.largest)
+    if not words or worst_delta(bounds, words, 0.0) <= delta:
+        return 0.0, _WAYS[0] if words else _SUM
+
+    def enough(epsilon: FloatArray) -> bool:
+        return worst_delta(bounds, words, float(epsilon)) <= delta
+
+    least = float(safe_end(enough, total, 0.0, within=_WITHIN))
+    if not least < total:
+        return total, _SUM
+    responses = _responses(bounds, words, least) <= delta
+    return least, _WAYS[0 if responses else 1]
+
+
+def _gaussian(noise: VectorNoise | None, words: int, delta: float) -> float:
+    """The ε of so many Gaussian noises on clipped vectors; ∞ where the noise is none of these."""
+    if not (noise is not None and noise.family is Radial.GAUSSIAN and words and delta > 0):
+        return math.inf
+    if not noise.sensitivity < math.inf:  # how far apart two vectors are, nobody knows
+        return math.inf
+    log_delta = math.nextafter(math.log(delta), -math.inf)
+    return composed_epsilon(noise.scale, log_delta, noise.sensitivity, words)
+
+
+def _responses(bounds: LossBounds, words: int, epsilon: float) -> float:
+    """δ at E of j independent losses that are ±ε or 0; 1 for too many of them."""
+    if words > _MANY:
+        return 1.0
+    masses = _counts(bounds, words)
+    losses = np.arange(words + 1) * (bounds.largest * (1.0 + 4.0 * UNIT))  # upwards: more δ
+    above = losses > epsilon
+    # Underflow loses less than 1e-300 for each mass; products and sums, 3j·2u each, less than 1e-9.
+    total = float(masses[above] @ -np.expm1(epsilon - losses[above])) * (1.0 + 1e-9)
+    return min(1.0, total + 1e-290)
+
+
+@lru_cache(maxsize=16)
+def _counts(bounds: LossBounds, words: int) -> FloatArray:
+    """P(sum of j losses = i·ε) for i from 0 to j, shape (j + 1,): all terms are positive."""
+    fall = math.exp(-bounds.largest)
+    always = 1.0 / (1.0 + fall)
+    up = always if bounds.chance is None else min(bounds.chance, always)
+    # What is left may be far less than the rounding of the 1 that it is taken from: upwards.
+    nothing = 0.0 if up == always else 1.0 - up * (1.0 + fall) + 4.0 * UNIT
+    single = np.array([up * fall, nothing, up])
+    result, power, left = np.ones(1), single, words
+    while left:  # the j-th power of a polynomial, by squaring
+        if left & 1:
+            result = np.convolve(result, power)
+        left >>= 1
+        if left:
+            power = np.convolve(power, power)
+    counts = result[words:].copy()
+    counts.setflags(write=False)
+    return counts
+
+
+def _concentrated(bounds: LossBounds, words: int, epsilon: float) -> float:
+    """δ of ρ-zCDP at E > ρ: e^(−(E − ρ)²/4ρ), else 1; ρ is j times span²/8."""
+    rho = words * (bounds.width * bounds.width) / 8.0 * (1.0 + 8.0 * UNIT)
+    if not epsilon > rho > 0:  # a square may underflow
+        return 1.0
+    # The exponent is off by a few u of itself, and of E²/4ρ where E and ρ cancel.
+    error = 16.0 * UNIT * epsilon**2 / rho
+    return min(1.0, math.exp(error - (epsilon - rho) ** 2 / (4.0 * rho)) * (1.0 + 4.0 * UNIT))
+
+
+def _product(words: int, loss: float) -> float:
+    """j·ε, rounded up where a float64 does not hold it."""
+    product = words * loss
+    exactly = math.isinf(product) or Fraction(product) >= words * Fraction(loss)
+    return product if exactly else math.nextafter(product, math.inf)
+
+
+def _nearest(value: float) -> str:
+    return f"{value:.4g}"
