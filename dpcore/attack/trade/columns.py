@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from dpcore.attack.trade.ground import Amount, Ground
     from dpcore.lexicon.progress import Progress
 
-_READ = ("word", "near", "kind", "kept", "meaning")
+_LOST = "distance"
+_READ = ("word", "near", "kind", "kept", _LOST)
 _TOGETHER = 64  # outputs whose columns are held at a time: 13 MB over 25,000 words
 _GUESSED = 60  # outputs of which the word of least expected distance is looked for
 _GUESSES = 8  # of which it is taken: the output's nearest words, beside the centre of all words
@@ -53,15 +54,15 @@ def from_columns(
         # An output counts by the probability with which it comes out, over that of all alike.
         mass = table[e, 0]
         for name, each in zip(_READ, table[e, 1:], strict=True):
-            attacker = "" if name in UTILITIES else BAYES
             mean = mean_interval(mass * each)
             if chosen.size == n:
-                # What is lost of the meaning is what is in doubt; of a probability all of it is.
-                off = mean.mean * error
-                if name == "meaning":
-                    off = (1.0 - mean.mean) * (error + ground.doubt)
+                off = mean.mean * (error + (ground.doubt if name == _LOST else 0.0))
                 mean = Mean(mean.mean, mean.mean - off, mean.mean + off, n)
-            yield amount(mechanism, epsilon, name, mean, attacker, exact=chosen.size == n)
+            if name == _LOST:  # as a loss, so that what is in doubt of the mass is not one of the 1
+                mean = Mean(1.0 - mean.mean, 1.0 - mean.high, 1.0 - mean.low, mean.trials)
+            quantity = "meaning" if name == _LOST else name
+            attacker = "" if quantity in UTILITIES else BAYES
+            yield amount(mechanism, epsilon, quantity, mean, attacker, exact=chosen.size == n)
         some = rng.choice(chosen, size=min(_GUESSED, chosen.size), replace=False)
         # `mean` is that of the meaning, the last one: whoever repeats the output has it already.
         more = mean_interval(readers.nearer(channel, epsilon, some) / ground.spread)
@@ -116,7 +117,7 @@ class _Readers:
                 (beliefs @ self._near).max(axis=1),
                 (beliefs @ self._kinds).max(axis=1),
                 beliefs[rows, outputs],
-                1.0 - np.einsum("ij,ij->i", beliefs, away) / self._ground.spread,
+                np.einsum("ij,ij->i", beliefs, away) / self._ground.spread,
             )
         return values, error
 
