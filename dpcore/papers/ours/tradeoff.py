@@ -1,0 +1,81 @@
+"""The trade-off of every mechanism on the bundled lexicon: what each gives away, what it leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.study.definition import Study
+from dpcore.study.plan import Arm, Plan
+
+if TYPE_CHECKING:
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+_LOCAL = (5.0, 6.0, 7.0, 8.0, 8.5, 9.0, 9.5, 10.0, 11.0, 12.0)
+_NOISE = (5.5, 7.0, 8.5, 9.5, 10.5, 11.5, 13.0, 14.0, 16.0, 18.0, 20.0)
+# At these about .01, .03, .07, .13, .2, .3, .4, .55, .7, .85 and .95 of the words stay.
+ARMS = (
+    Arm("optimal", (0.8, 0.9, 1.0, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.6, 2.0)),
+    Arm("tem", (1.4, 1.7, 2.0, 2.15, 2.3, 2.4, 2.6, 2.75, 2.9, 3.2, 3.5)),
+    Arm("tem-calibrated", (0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)),
+    Arm("truncated-gumbel-repaired", (5.0, 20.0)),
+    Arm("truncated-gumbel", (28.0, 170.0, 1100.0, 22000.0, 2.5e6)),
+    Arm("madlib", _NOISE),
+    Arm("mahalanobis", _NOISE),
+    Arm("vickrey", (5.9, 7.6, 9.4, 11.3, 13.6, 52.0, 125.0, 230.0, 455.0)),
+    Arm("random-projection", (3.6, 4.6, 5.7, 6.5, 7.3, 8.2, 9.1, 10.0, 11.5, 13.0, 16.0)),
+    Arm("k-ary", _LOCAL),
+    *(
+        Arm("neighbour-response", _LOCAL, (("k", k),), f"neighbour-response, k = {k}")
+        for k in (3, 10, 30, 100)
+    ),
+    Arm("laplace", (80.0, 105.0, 125.0, 145.0, 160.0, 175.0, 195.0, 215.0, 240.0, 275.0, 320.0)),
+    Arm("l2-laplace", (58.0, 74.0, 88.0, 100.0, 110.0, 125.0, 137.0, 150.0, 170.0, 190.0, 225.0)),
+    Arm("gaussian", (20.0, 27.0, 35.0, 42.0, 49.0, 56.0, 65.0, 75.0, 87.0, 106.0, 130.0)),
+    Arm("trlaplace-corrected", (74.0, 110.0, 150.0, 185.0, 210.0, 240.0, 275.0, 430.0)),
+    Arm("adept-l1", (67.0, 85.0, 103.0, 120.0, 131.0, 146.0, 161.0, 177.0, 198.0, 225.0, 266.0)),
+)
+OUTPUTS, PAIRS = 5_000, 60
+
+STUDY = Study(
+    "The trade-off of the mechanisms on the bundled lexicon",
+    "",
+    Plan(
+        "trade-off",
+        "dpcore.papers.ours.tradeoff:measure",
+        ARMS,
+        ("bundled",),
+        options=(("outputs", OUTPUTS), ("pairs", PAIRS)),
+        together=True,
+    ),
+    f"{OUTPUTS:,} of the 25,000 outputs where a column of the law is a closed form, elsewhere "
+    f"{3 * OUTPUTS // 2:,} pairs of word and output; {PAIRS} pairs of words told apart.",
+    rewrites=False,  # no texts: nothing is learned from them
+)
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One mechanism at all its ε; the column `variant` says who attacks.
+
+    Options: `outputs` and `pairs`, as for `dpcore.attack.trade.tradeoff.tradeoff`.
+    """
+    from dpcore.attack.trade.tradeoff import tradeoff
+    from dpcore.study.rows import row
+
+    outputs, pairs = int(cell.option("outputs")), int(cell.option("pairs"))
+    table = tradeoff(
+        sources.mechanism(cell), cell.epsilons, outputs=outputs, pairs=pairs, seed=cell.seed
+    )
+    return [
+        row(
+            amount.quantity,
+            amount.value,
+            epsilon=amount.epsilon,
+            variant=amount.attacker,
+            low=amount.low,
+            high=amount.high,
+            count=len(sources.lexicon(cell.lexicon)) if amount.exact else outputs,
+        )
+        for amount in table.rows
+    ]
