@@ -18,7 +18,7 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, note, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning, MetricPrivacy
 from dpcore.lexicon.cache import write_text
 from dpcore.mechanisms.mechanism import Mechanism
 
@@ -88,7 +88,11 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
     parts = [(plots.tradeoff_figure(frame, *axes), plots.tradeoff_caption(frame, *axes))]
     lexicon = mechanisms[0].lexicon
     for meaning in (EpsilonMeaning.METRIC, EpsilonMeaning.LOCAL):
-        names = {mechanism.short for mechanism in mechanisms if mechanism.meaning is meaning}
+        names = {
+            mechanism.short
+            for mechanism in mechanisms
+            if mechanism.meaning is meaning and _in_distances(mechanism, answer)
+        }
         rows = [row for row in answer.rows if row.mechanism in names]
         if not rows:
             continue
@@ -106,6 +110,13 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
         parts.append((figure, plots.frontier_caption(factors)))
     _write(options.figure, f"The trade-off on {answer.lexicon}", parts)
     note(f"wrote {options.figure}")
+
+
+def _in_distances(mechanism: Mechanism, answer: Tradeoff) -> bool:
+    """Whether ε multiplies Euclidean distances, if any: else it is another line that holds."""
+    epsilon = next(row.epsilon for row in answer.rows if row.mechanism == mechanism.short)
+    promise = mechanism.guarantee(epsilon)
+    return not isinstance(promise, MetricPrivacy) or promise.euclidean_factor <= 1.0
 
 
 def _write(path: Path, title: str, parts: Sequence[tuple[Any, str]]) -> None:

@@ -145,13 +145,14 @@ def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
         wastes: by mechanism, between which factors its ε is over the least ε at which any mechanism
             could give as much away.
     """
+    line = "The line is the most that a promise permits: no mechanism that keeps its ε is above it."
     if not wastes:
-        return "The line is the most that a promise permits; nothing lies above it."
+        return line
     parts = ", ".join(
         f"{name} {low:.3g}" + (f" to {high:.3g}" if f"{high:.3g}" != f"{low:.3g}" else "")
         for name, (low, high) in wastes.items()
     )
     return (
-        "The line is the most that a promise permits; nothing lies above it. Where half of the "
-        f"words are guessed, the ε of each mechanism is this many times the least: {parts}."
+        f"{line} Where half of the words are guessed, the ε of each mechanism is this many times "
+        f"the least: {parts}."
     )
