@@ -34,7 +34,7 @@ _FRONT_DOOR = {
     "lexicon": "dpcore.lexicon",
     "map_batch": "dpcore.rewrite.columns:map_batch",
     "mechanism": "dpcore.front:mechanism",
-    "meter": "dpcore.attack.meter:meter",
+    "meter": "dpcore.attack.frontier.meter:meter",
     "privatize_column": "dpcore.rewrite.columns:privatize_column",
     "read": "dpcore.rewrite.sentence:prepare",
     "release": "dpcore.front:release",

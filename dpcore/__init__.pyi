@@ -1,4 +1,4 @@
-from dpcore.attack.meter import meter
+from dpcore.attack.frontier.meter import meter
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit_report as audit
 from dpcore.front import deniability, mechanism, release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from click import Choice, option
 
-from dpcore.attack.meter import Reading, largest_epsilon, meter
+from dpcore.attack.frontier.meter import Reading, largest_epsilon, meter
 from dpcore.attack.output.prior import parse_prior
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table

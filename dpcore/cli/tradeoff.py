@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from click import Choice, option
 
-from dpcore.attack.meter import largest_epsilon, meter
+from dpcore.attack.frontier.meter import largest_epsilon, meter
 from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
 from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
 from dpcore.cli import shared

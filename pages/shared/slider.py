@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.attack.meter import meter
+from dpcore.attack.frontier.meter import meter
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import meter_text
 from pages.shared.fields import name_ends

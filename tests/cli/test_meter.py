@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dpcore.attack.meter import meter
+from dpcore.attack.frontier.meter import meter
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 

@@ -73,7 +73,12 @@ class Kernel:
         return ((tile.rows, tile.columns, tile.distances) for tile in self._pairs)
 
     def exact(
-        self, etas: FloatArray, columns: FloatArray, progress: Progress = silent
+        self,
+        etas: FloatArray,
+        columns: FloatArray,
+        progress: Progress = silent,
+        *,
+        away: bool = False,
     ) -> FloatArray:
         """K_η·x in float64; for x ≥ 0 the relative error is at most `error`.
 
@@ -81,8 +86,10 @@ class Kernel:
             etas: η ≥ 0, shape (E,).
             columns: x of each η, shape (E, n).
             progress: called with (stage, tiles done, all tiles).
+            away: whether every entry is multiplied by its distance; a distance is off by
+                `all_pairs.RELATIVE_ERROR`.
         """
-        return self._product(self._parts(), etas, columns, np.float64, progress)
+        return self._product(self._parts(), etas, columns, np.float64, progress, away=away)
 
     def error(self, etas: FloatArray, diameter: float) -> FloatArray:
         """Bound on the relative error of `exact` for x ≥ 0, of which no term cancels; shape (E,).
@@ -111,6 +118,8 @@ class Kernel:
         columns: FloatArray,
         kind: type[np.float32] | type[np.float64],
         progress: Progress,
+        *,
+        away: bool = False,
     ) -> FloatArray:
         """Every part serves its rows and, unless it is on the diagonal, its columns."""
         given = np.asarray(columns, dtype=kind)
@@ -125,6 +134,8 @@ class Kernel:
                     # Denormal numbers would cost more than all the rest.
                     np.maximum(entries, kind(-far), out=entries)
                 np.exp(entries, out=entries)
+                if away:
+                    np.multiply(entries, distances, out=entries)
                 result[k, rows] += np.asarray(entries @ given[k, others])
                 if rows != others:
                     result[k, others] += np.asarray(given[k, rows] @ entries)

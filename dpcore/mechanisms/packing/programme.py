@@ -71,28 +71,35 @@ def solve(
     Args:
         kernel: K.
         etas: η > 0, shape (E,).
-        prior: π > 0, shape (n,); ones for the uniform prior, times n.
+        prior: π, shape (n,), ones for the uniform prior, times n; or one for each η, shape (E, n).
         diameter: largest distance of two words.
         progress: called with (stage, done, all).
         start: b to begin with, shape (E, n).
     """
     weights = np.zeros((etas.size, kernel.n)) if start is None else np.array(start, dtype=float)
     support = weights > 0 if start is not None else np.ones(weights.shape, dtype=bool)
-    limits = np.full(etas.size, _CLOSE * float(np.linalg.norm(prior)))
+    wanted = np.broadcast_to(prior, weights.shape)
+    limits = np.array([_CLOSE * float(np.linalg.norm(row)) for row in wanted])
     open_ = np.arange(etas.size)
     for _ in range(_ROUNDS):
         weights[open_], products = _descend(
-            kernel, etas[open_], prior, weights[open_], support[open_], limits[open_], progress
+            kernel,
+            etas[open_],
+            wanted[open_],
+            weights[open_],
+            support[open_],
+            limits[open_],
+            progress,
         )
         negative = support[open_] & (weights[open_] < 0)
         # A word without weight comes back only if its row is short by more than the residual is.
-        short = ~support[open_] & (products < prior * (1.0 - 1e-5))
+        short = ~support[open_] & (products < wanted[open_] - 1e-5 * np.abs(wanted[open_]))
         support[open_] = (support[open_] & ~negative) | short
         weights[open_] = np.maximum(weights[open_], 0.0)
         open_ = open_[(negative | short).any(axis=1)]
         if not open_.size:
             break
-    residual = np.where(support, prior - kernel.exact(etas, weights, progress), 0.0)
+    residual = np.where(support, wanted - kernel.exact(etas, weights, progress), 0.0)
     limits = _REFINED * np.linalg.norm(residual, axis=1)
     correction, _ = _descend(
         kernel, etas, residual, np.zeros_like(weights), support, limits, progress
@@ -116,7 +123,7 @@ def _descend(
     Args:
         kernel: K.
         etas: shape (E,).
-        wanted: the right-hand side, shape (n,) or (E, n).
+        wanted: the right-hand side, shape (E, n).
         start: shape (E, n).
         support: shape (E, n); elsewhere the solution is 0.
         limits: norm of the residual at which an η is done, shape (E,).

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.meter import meter
+from dpcore.attack.frontier.meter import meter
 from dpcore.audit.verdict import Outcome
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent

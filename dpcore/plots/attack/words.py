@@ -49,7 +49,7 @@ def share_text(probability: float, of: str = "", *, certain: bool = False) -> st
 
 
 def meter_text(low: float, high: float, promise: str) -> str:
-    """What a promise permits, in one sentence (see `dpcore.attack.meter`).
+    """What a promise permits, in one sentence (see `dpcore.attack.frontier.meter`).
 
     Args:
         low: share of words that some mechanism with this promise lets a stranger guess.
