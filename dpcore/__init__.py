@@ -13,6 +13,7 @@
     dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
     dp.audit(tem, epsilon=5)                            # is the promise true?
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
+    dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
     dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves
 
 Importing the package loads numpy and nothing heavier: each name is imported when it is first used.
@@ -31,6 +32,7 @@ _FRONT_DOOR = {
     "audit": "dpcore.audit",
     "deniability": "dpcore.front:deniability",
     "draw": "dpcore.rewrite.sentence:draw",
+    "least_distance": "dpcore.attack.frontier.least_distance:least_distance",
     "lexicon": "dpcore.lexicon",
     "map_batch": "dpcore.rewrite.columns:map_batch",
     "mechanism": "dpcore.front:mechanism",

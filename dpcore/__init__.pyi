@@ -1,3 +1,4 @@
+from dpcore.attack.frontier.least_distance import least_distance
 from dpcore.attack.frontier.meter import meter
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit_report as audit
@@ -13,6 +14,7 @@ __all__ = [
     "audit",
     "deniability",
     "draw",
+    "least_distance",
     "lexicon",
     "map_batch",
     "mechanism",

@@ -1,9 +1,10 @@
-"""The command `meter`: what any mechanism that keeps ε can give away at most, in words guessed."""
+"""The command `meter`: what any mechanism that keeps ε gives away at most, or loses at least."""
 
 from __future__ import annotations
 
 from click import Choice, option
 
+from dpcore.attack.frontier.least_distance import Nearness, least_distance
 from dpcore.attack.frontier.meter import Reading, largest_epsilon, meter
 from dpcore.attack.output.prior import parse_prior
 from dpcore.cli import shared
@@ -13,7 +14,8 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_EPSILONS
 
-_TABLE = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"
+_GUESSED = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"
+_DISTANCE = "{epsilon:>10.5g|ε} {low:>10.6f|at least} {high:>10.6f|at best}  {attained_by:<50|by}"
 
 
 @command("meter")
@@ -37,16 +39,21 @@ _TABLE = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attai
 @option(
     "--metric", default="euclidean", type=Choice([str(m) for m in Metric]), help="without --local"
 )
+@option(
+    "--distance",
+    is_flag=True,
+    help="how near to the words the outputs can be, in place of how many are guessed",
+)
 @shared.lexicon_option
 def meter_command(options: Options) -> Answer:
     """Say how many words anybody can guess, whatever mechanism keeps ε."""
+    if options.distance:
+        return _distance(options)
     lexicon = shared.lexicon(options)
     prior = parse_prior(lexicon, options.prior)
     promise = shared.fields(options, "local delta metric")
     if options.epsilon is not None:
-        epsilons = [_number(value) for value in shared.values(options.epsilon)]
-        if len(epsilons) > MAX_EPSILONS:
-            raise ParameterError(f"at most {MAX_EPSILONS:,} values of ε, got {len(epsilons):,}")
+        epsilons = _epsilons(options)
     else:
         reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise)
         if reading is None:
@@ -66,9 +73,37 @@ def meter_command(options: Options) -> Answer:
         [
             f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
             f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
-            *table(_TABLE, rows),
+            *table(_GUESSED, rows),
         ],
     )
+
+
+def _distance(options: Options) -> Answer:
+    if options.epsilon is None or options.delta != 0 or options.prior != "uniform":
+        raise ParameterError(
+            "--distance goes with --epsilon, --local and --metric: words are equally likely, and δ "
+            "is 0"
+        )
+    lexicon = shared.lexicon(options)
+    promise = shared.fields(options, "local metric progress")
+    answer = least_distance(lexicon, _epsilons(options), **promise)
+    rows = [shared.fields(row, " ".join(Nearness.__dataclass_fields__)) for row in answer.rows]
+    what = "between any two words" if options.local else f"per {options.metric} distance"
+    return Answer(
+        shared.lexicon_fields(lexicon) | shared.fields(answer, "meaning") | {"rows": rows},
+        [
+            f"Expected distance of an output from its word, {options.metric}, under any mechanism "
+            f"that keeps ε {what}",
+            *table(_DISTANCE, rows),
+        ],
+    )
+
+
+def _epsilons(options: Options) -> list[float]:
+    epsilons = [_number(value) for value in shared.values(options.epsilon)]
+    if len(epsilons) > MAX_EPSILONS:
+        raise ParameterError(f"at most {MAX_EPSILONS:,} values of ε, got {len(epsilons):,}")
+    return epsilons
 
 
 def _number(value: str | float) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from click import Choice, option
 
+from dpcore.attack.frontier.least_distance import least_distance
 from dpcore.attack.frontier.meter import largest_epsilon, meter
 from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
 from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
@@ -18,7 +19,7 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, note, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, MetricPrivacy
+from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, MetricPrivacy
 from dpcore.lexicon.cache import write_text
 from dpcore.mechanisms.mechanism import Mechanism
 
@@ -87,11 +88,12 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
     frame, axes = answer.to_pandas(), (options.across, options.upwards)
     parts = [(plots.tradeoff_figure(frame, *axes), plots.tradeoff_caption(frame, *axes))]
     lexicon = mechanisms[0].lexicon
+    promises = _promises(mechanisms, answer)
     for meaning in (EpsilonMeaning.METRIC, EpsilonMeaning.LOCAL):
         names = {
             mechanism.short
             for mechanism in mechanisms
-            if mechanism.meaning is meaning and _in_distances(mechanism, answer)
+            if mechanism.meaning is meaning and _in_distances(promises[mechanism.short])
         }
         rows = [row for row in answer.rows if row.mechanism in names]
         if not rows:
@@ -108,14 +110,27 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
             bound, frame[frame["mechanism"].isin(names)], SCALES[meaning].axis
         )
         parts.append((figure, plots.frontier_caption(factors)))
+        pure = {name for name in names if not isinstance(promises[name], ApproximateLocalPrivacy)}
+        if not pure:  # what is proved of distances is proved for δ = 0
+            continue
+        nearness = least_distance(lexicon, grid, local=local, compute=False).to_pandas()
+        left = nearness.assign(high=(1.0 - nearness["low"] / answer.spread).clip(0.0, 1.0))
+        figure = plots.frontier_figure(
+            left, frame[frame["mechanism"].isin(pure)], SCALES[meaning].axis, "meaning"
+        )
+        parts.append((figure, plots.distance_caption(left)))
     _write(options.figure, f"The trade-off on {answer.lexicon}", parts)
     note(f"wrote {options.figure}")
 
 
-def _in_distances(mechanism: Mechanism, answer: Tradeoff) -> bool:
+def _promises(mechanisms: Sequence[Mechanism], answer: Tradeoff) -> dict[str, Guarantee]:
+    """What each promises at its first ε."""
+    first = {row.mechanism: row.epsilon for row in reversed(answer.rows)}
+    return {each.short: each.guarantee(first[each.short]) for each in mechanisms}
+
+
+def _in_distances(promise: Guarantee) -> bool:
     """Whether ε multiplies Euclidean distances, if any: else it is another line that holds."""
-    epsilon = next(row.epsilon for row in answer.rows if row.mechanism == mechanism.short)
-    promise = mechanism.guarantee(epsilon)
     return not isinstance(promise, MetricPrivacy) or promise.euclidean_factor <= 1.0
 
 

@@ -1,13 +1,16 @@
 """The command `meter`, on a small lexicon."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpcore.attack.frontier.least_distance import least_distance
 from dpcore.attack.frontier.meter import meter
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
+from tests.shell import small_vectors
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -35,6 +38,18 @@ def test_local_privacy_and_backwards(capsys: pytest.CaptureFixture[str]) -> None
     assert metric["high"] <= 0.05
 
 
+def test_how_near_outputs_can_be(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    vectors = small_vectors(tmp_path / "small.vec")
+    for local in (True, False):
+        options = ["--local"] * local
+        result = printed(capsys, "--distance", "--epsilon", "1,4", "--lexicon", vectors, *options)
+        expected = least_distance(load(vectors), [1, 4], local=local)
+        assert result["rows"] == expected.to_pandas().to_dict("records")
+        assert result["meaning"] == ("local" if local else "euclidean")
+    assert main(["meter", "--distance", "--epsilon", "1", "--lexicon", vectors]) == 0
+    assert "at least" in capsys.readouterr().out
+
+
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meter", "--epsilon", "2", "--prior", "doctor=0.5,nurse=0.5", "--local"]) == 0
     lines = capsys.readouterr().out
@@ -53,6 +68,8 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         (["--guessed-at-most", "2"], "share"),
         (["--guessed-at-most", "0.00001", "--local"], "no ε promises"),
         (["--epsilon", "1", "--prior", "nosuchword=1"], "nosuchword"),
+        (["--epsilon", "1", "--distance", "--delta", "0.1"], "--distance goes with"),
+        (["--guessed-at-most", ".1", "--distance"], "--distance goes with"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(

@@ -44,7 +44,8 @@ def test_a_page_with_the_picture(
     more = ("--mechanism", "madlib", "--epsilon", "madlib=0.1,1,10,100", "--across", "kind")
     assert main([*few(vectors), *more, "--figure", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
-    assert text.count("plotly-graph-div") == 3  # the trade-off, and two meanings of ε
+    assert text.count("plotly-graph-div") == 5  # the trade-off, and two lines for each meaning of ε
+    assert "No mechanism is above it." in text
     assert "this many times the least: k-ary 1 to 1.58." in text
     assert "madlib (he says what came out: at least this leaks)" in capsys.readouterr().out
     assert main([*few(vectors), "--figure", str(page / "in-a-file.html")]) == 2

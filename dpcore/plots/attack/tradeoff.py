@@ -99,13 +99,17 @@ def tradeoff_caption(table: pd.DataFrame, across: str = "word", upwards: str = "
 _LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02)
 
 
-def frontier_figure(bound: pd.DataFrame, table: pd.DataFrame, title: str) -> go.Figure:
-    """Words guessed over ε, a curve a mechanism, all below the line that no mechanism crosses.
+def frontier_figure(
+    bound: pd.DataFrame, table: pd.DataFrame, title: str, quantity: str = "word"
+) -> go.Figure:
+    """A quantity over ε, a curve a mechanism, all below the line that no mechanism crosses.
 
     Args:
-        bound: as `Meter.to_pandas` has it.
+        bound: columns epsilon and high, the most there can be: of words guessed as
+            `Meter.to_pandas` has it.
         table: as for `tradeoff_figure`, of mechanisms whose ε means what the bound's does.
         title: of the axis of ε.
+        quantity: of `AXES`.
     """
     line_hover = "no mechanism above<br>ε = %{x:.4~g}: %{y:.3g} in 100<extra></extra>"
     traces = [
@@ -119,8 +123,8 @@ def frontier_figure(bound: pd.DataFrame, table: pd.DataFrame, title: str) -> go.
         )
     ]
     names = "label" if "label" in table else "mechanism"
-    guessed = table[table["quantity"] == "word"]
-    for name, rows in guessed.groupby(names, sort=False):
+    measured = table[table["quantity"] == quantity]
+    for name, rows in measured.groupby(names, sort=False):
         ascending = rows.sort_values("epsilon")
         hover = f"{plain(str(name))}<br>ε = %{{x:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
         look = style_of(str(name))
@@ -134,8 +138,22 @@ def frontier_figure(bound: pd.DataFrame, table: pd.DataFrame, title: str) -> go.
         height=400 + 11 * len(traces),
         legend=LEGEND_CLOSE,
         xaxis=axis(title, type="log"),
-        yaxis=axis(f"{AXES['word']}, in 100", range=[-3, 103]),
+        yaxis=axis(f"{AXES[quantity]}, in 100", range=[-3, 103]),
     )
+
+
+def distance_caption(bound: pd.DataFrame) -> str:
+    """Where the line is, and that it may be a little above what any mechanism reaches.
+
+    Args:
+        bound: as for `frontier_figure`.
+    """
+    half = bound[bound["high"] >= 0.5]["epsilon"]
+    start = "The line is the most that can be left of the meaning: 1 less the least expected "
+    line = f"{start}distance over the mean distance of two words. No mechanism is above it."
+    if half.empty or half.min() == bound["epsilon"].min():
+        return line
+    return f"{line} Below ε = {half.min():.3g} nobody can leave half of it."
 
 
 def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
