@@ -29,6 +29,11 @@ _DISTANCE = "{epsilon:>10.5g|ε} {low:>10.6f|at least} {high:>10.6f|at best}  {a
         },
     }
 )
+@option(
+    "--refine",
+    is_flag=True,
+    help="of --guessed-at-most: compute between the known ε, minutes for 25,000 words",
+)
 @option("--local", is_flag=True, help="ε between any two words, not per distance")
 @option("--delta", default=0.0, help="δ of --local")
 @option(
@@ -55,12 +60,13 @@ def meter_command(options: Options) -> Answer:
     if options.epsilon is not None:
         epsilons = _epsilons(options)
     else:
-        reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise)
+        more = shared.fields(options, "refine progress")
+        reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise, **more)
         if reading is None:
             raise ParameterError(
                 f"no ε promises that nobody guesses more than {options.guessed_at_most:g} of the "
-                "words: who knows nothing but how likely they are guesses as many, or the weights "
-                "of this lexicon are not known (`python -m dpcore calibrate --mechanism optimal`)"
+                "words: who knows nothing but how likely they are guesses as many, or the bounds "
+                "of this lexicon and prior are not known: --refine computes them"
             )
         epsilons = [reading.epsilon]
     answer = meter(lexicon, epsilons, prior, **promise, progress=options.progress)

@@ -90,6 +90,19 @@ def test_backwards_it_promises_what_was_asked_for() -> None:
     assert largest_epsilon(LEXICON, 0.001, local=True, delta=0.01) is None
 
 
+@pytest.mark.parametrize("prior", [None, zipf()])
+def test_refined_it_is_the_largest_epsilon(prior: Prior | None) -> None:
+    for share in (0.3, 0.9):
+        coarse = largest_epsilon(LEXICON, share, prior)
+        reading = largest_epsilon(LEXICON, share, prior, refine=True)
+        assert reading.high <= share
+        assert coarse is None or coarse.epsilon <= reading.epsilon
+        assert meter(LEXICON, reading.epsilon, prior).rows[0].high == reading.high
+        assert meter(LEXICON, 1.003 * reading.epsilon, prior).rows[0].high > share
+    # Less than who sees nothing guesses anyway is promised by no ε.
+    assert largest_epsilon(LEXICON, 0.9 / N, prior, refine=True) is None
+
+
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_nonsense_is_refused(epsilon: float) -> None:
     with pytest.raises(EpsilonError, match="finite number > 0"):
