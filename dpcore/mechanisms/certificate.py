@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from dpcore.arrays import FloatArray
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, write_text
 from dpcore.lexicon.damage import FIELDS
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.metric import Metric
 
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)
@@ -75,8 +79,10 @@ class Certificate:
         ]
 
 
-def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> Certificate:
-    """Strengths whose certified ε lie just below those of `EPSILONS`.
+def search(
+    evaluate: Callable[[FloatArray], FloatArray], start: FloatArray, more: Sequence[float] = ()
+) -> Certificate:
+    """Strengths whose certified ε lie just below those of `EPSILONS`, and then of `more`.
 
     The entries are certified one by one, so nothing is assumed; if a larger strength does not have
     a larger ε they are only less close to the target.
@@ -84,25 +90,53 @@ def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> C
     Args:
         evaluate: the certified ε of each strength, shape (m,) to shape (m,).
         start: strengths to begin with, ascending, spread over the range of interest.
+        more: other ε that are wanted; what is found for `EPSILONS` does not depend on them.
     """
     strengths = np.asarray(start, dtype=np.float64)
     epsilons = evaluate(strengths)
-    for turn in range(_MOST_TURNS):
-        guesses = _guesses(epsilons, strengths, turn)
-        if not guesses.size:
-            break
-        strengths = np.append(strengths, guesses)
-        epsilons = np.append(epsilons, evaluate(guesses))
-    # Kept are the ends, and for each ε of the table the entry that a look-up would take.
-    everything = Certificate(epsilons, strengths)
-    used = {0, everything.epsilons.size - 1}
-    used |= set((np.searchsorted(everything.epsilons, EPSILONS, side="right") - 1).tolist())
-    kept = sorted(used - {-1})
-    return Certificate(everything.epsilons[kept], everything.strengths[kept])
+    rows: list[tuple[FloatArray, FloatArray]] = []
+    for wanted in (np.array(EPSILONS), np.asarray(more, dtype=np.float64)):
+        for turn in range(_MOST_TURNS):
+            guesses = _guesses(epsilons, strengths, wanted, turn)
+            if not guesses.size:
+                break
+            strengths = np.append(strengths, guesses)
+            epsilons = np.append(epsilons, evaluate(guesses))
+        # Kept are the ends, and for each wanted ε the entry that a look-up would take.
+        everything = Certificate(epsilons, strengths)
+        used = {0, everything.epsilons.size - 1}
+        used |= set((np.searchsorted(everything.epsilons, wanted, side="right") - 1).tolist())
+        kept = sorted(used - {-1})
+        rows.append((everything.epsilons[kept], everything.strengths[kept]))
+    return Certificate(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
 
 
-def _guesses(epsilons: FloatArray, strengths: FloatArray, turn: int) -> FloatArray:
-    """Where to look next for every ε of the table that no certified one comes close to.
+def around_the_rise(lexicon: Lexicon, metric: Metric | str) -> list[float]:
+    """Round ε close to each other where the share of words that stay goes from none to all.
+
+    With Δ the diameter, that is around ln(n)/Δ for an exponential mechanism; beyond
+    (ln n + 14)/Δ₀ all but a millionth stay.
+    """
+    extent = lexicon.with_metric(metric).extent
+    middle = math.log(max(len(lexicon), 2)) / extent.diameter
+    high = math.inf
+    if extent.separation > 0:
+        high = (math.log(len(lexicon)) + 14.0) / extent.separation
+    step = _round_below(middle / 20.0)
+    first, last = math.ceil(0.4 * middle / step), math.floor(min(2.2 * middle, high) / step)
+    return [float(f"{i * step:.6g}") for i in range(first, last + 1)]
+
+
+def _round_below(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is at most this."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= value)
+
+
+def _guesses(
+    epsilons: FloatArray, strengths: FloatArray, targets: FloatArray, turn: int
+) -> FloatArray:
+    """Where to look next for every target ε that no certified one comes close to.
 
     Between the largest strength that fits and the next known one, which does not: at the estimate
     by interpolation in logarithms, a little below, and more so where that has failed before; in the
@@ -112,7 +146,7 @@ def _guesses(epsilons: FloatArray, strengths: FloatArray, turn: int) -> FloatArr
     logs = np.log(strengths[order])
     # The least ε of this strength or a larger one: what a look-up finds.
     known = np.minimum.accumulate(np.log(epsilons[order])[::-1])[::-1]
-    wanted = np.log(EPSILONS)
+    wanted = np.log(targets)
     place = np.searchsorted(known, wanted, side="right") - 1
     inside = (place >= 0) & (place < known.size - 1)
     wanted, place = wanted[inside], place[inside]

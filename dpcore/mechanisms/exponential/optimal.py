@@ -32,7 +32,7 @@ from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
 from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
 from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.certificate import EPSILONS, Certificate
+from dpcore.mechanisms.certificate import EPSILONS, Certificate, around_the_rise
 from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem import euclidean_factor
@@ -112,18 +112,14 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def wanted(self) -> list[float]:
         """The ε for which weights are computed: round numbers, and more where something happens.
 
-        With Δ the diameter, words are hardly told apart below ln(n)/4Δ; around ln(n)/Δ the share of
-        words that stay goes from none to all; and beyond (ln n + 14)/Δ₀ weights of 1 are within
-        1e-6 of the best.
+        With Δ the diameter, words are hardly told apart below ln(n)/4Δ; and beyond (ln n + 14)/Δ₀
+        weights of 1 are within 1e-6 of the best.
         """
         extent = self.lexicon.with_metric(self.metric).extent
-        middle = math.log(max(len(self.lexicon), 2)) / extent.diameter
-        low, high = 0.25 * middle, math.inf
-        if extent.separation > 0:
-            high = (math.log(len(self.lexicon)) + 14.0) / extent.separation
-        step = _round_below(middle / 20.0)
-        first, last = math.ceil(0.4 * middle / step), math.floor(min(2.2 * middle, high) / step)
-        fine = {float(f"{i * step:.6g}") for i in range(first, last + 1)}
+        size = math.log(max(len(self.lexicon), 2))
+        low = 0.25 * (size / extent.diameter)
+        high = (size + 14.0) / extent.separation if extent.separation > 0 else math.inf
+        fine = set(around_the_rise(self.lexicon, self.metric))
         return sorted(fine | {epsilon for epsilon in EPSILONS if low < epsilon < high})
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
@@ -315,12 +311,6 @@ class Optimal(CalibratedMechanism, ExactMechanism):
             log_weight = math.log(weight) if weight > 0 else -math.inf
             normalisers = self._table.normalisers[row].astype(np.float64)
         return np.asarray(log_weight - eta * distance - normalisers)
-
-
-def _round_below(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is at most this."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= value)
 
 
 @lru_cache(maxsize=_KEPT)

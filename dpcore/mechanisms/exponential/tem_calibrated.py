@@ -19,7 +19,7 @@ from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
+from dpcore.mechanisms.certificate import EPSILONS, Certificate, around_the_rise, search
 from dpcore.mechanisms.exponential.tem import TruncatedExponential, euclidean_factor
 from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
@@ -121,4 +121,5 @@ def _certificate(lexicon: Lexicon, metric: Metric, beta: float, progress: Progre
         # What is certified is a bound: the computed loss and its error, rounded up.
         return np.nextafter([loss.epsilon + loss.error for loss in losses], np.inf)
 
-    return search(evaluate, np.geomspace(first, min(last, EPSILONS[-1]), _START))
+    start = np.geomspace(first, min(last, EPSILONS[-1]), _START)
+    return search(evaluate, start, around_the_rise(lexicon, metric))
