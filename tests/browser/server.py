@@ -41,7 +41,7 @@ def serve(
         script: the Streamlit script; the repository's configuration applies to it.
         home: an empty folder that stands in for the person's home.
         options: further command-line options of `streamlit run`.
-        at: the port; None for a free one.
+        fixed_port: None for a free one.
 
     Raises:
         RuntimeError: the server ended or did not answer in time; holds what it printed.
