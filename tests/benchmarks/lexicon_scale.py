@@ -1,6 +1,7 @@
-"""Time and memory of a large vocabulary: reading, adding, loading, searching, bounding.
+"""Time and memory of a large vocabulary: reading, adding, searching, and each kind of work.
 
-Run `python tests/benchmarks/lexicon_scale.py --words 400000 --dimension 300`. Each step runs in a
+Run `python tests/benchmarks/lexicon_scale.py --words 400000 --dimension 300`, with `--steps meter`
+for the slowest alone (the packing bound at two ε, by parts). Each step runs in a
 process of its own, so that the peak of its memory is its own; "x vectors" is that peak divided by
 the size of the vectors alone (the baseline that no step can beat).
 """
@@ -16,8 +17,17 @@ from pathlib import Path
 
 import numpy as np
 
+from dpcore.lexicon.lexicon import Lexicon
+
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = ("read text", "read text.gz", "read binary", "add", "load", "nearest", "exact", "bounds")
+STEPS = (
+    *("read text", "read text.gz", "read binary", "add", "load", "nearest", "exact", "bounds"),
+    *("sentence tem", "sentence madlib", "sentence neighbour-response"),
+    *("deniability tem", "deniability madlib", "privatize tem", "privatize neighbour-response"),
+    *("privatize madlib", "meter"),
+)
+WORDS_OF_A_TEXT, TEXTS = 12, 100
+EPSILON = {"tem": 5.0, "madlib": 20.0, "neighbour-response": 12.0}
 
 
 def make_files(folder: Path, words: int, dimension: int) -> None:
@@ -69,6 +79,8 @@ def run_step(step: str, folder: Path) -> None:
             index.search(queries, 128)
             searched = time.perf_counter() - began_search - built
             note += f", flat index {built:.2f} s, 200 queries for 128 {searched:.2f} s"
+        elif step.startswith(("sentence", "deniability", "privatize", "meter")):
+            note += work(*f"{step} tem".split()[:2], lexicon, folder)
         elif step == "bounds":
             bounds = bound_extent(lexicon.vectors, lexicon.metric)
             note += f", {bounds}"
@@ -77,11 +89,40 @@ def run_step(step: str, folder: Path) -> None:
     print(f"{seconds:.3f} {peak} {note}")
 
 
+def work(what: str, name: str, lexicon: Lexicon, folder: Path) -> str:
+    """What a person would do with the vocabulary; returns a note."""
+    import dpcore as dp
+
+    if what == "meter":
+        return f", {dp.meter(lexicon, [1.0, 2.0]).rows}"
+    mechanism = dp.mechanism(name, lexicon)
+    epsilon = EPSILON[name]
+    words = np.random.default_rng(2).integers(len(lexicon), size=(TEXTS, WORDS_OF_A_TEXT))
+    texts = [" ".join(lexicon.words[i] for i in row) for row in words.tolist()]
+    if what == "sentence":
+        began = time.perf_counter()
+        dp.release(dp.read(texts[0], lexicon), mechanism, epsilon=epsilon)
+        dp.release(dp.read(texts[1], lexicon), mechanism, epsilon=epsilon)
+        return f", two texts of {WORDS_OF_A_TEXT} words {time.perf_counter() - began:.2f} s"
+    if what == "deniability":
+        dp.deniability(mechanism, texts[0].split()[:3], [0.5 * epsilon, epsilon])
+        return ", 3 words at two epsilon"
+    source = folder / "texts.txt"
+    source.write_text("\n".join(texts), encoding="utf-8")
+    out = folder / f"{name}.txt"
+    options = ["--mechanism", name, "--epsilon", str(epsilon), "--lexicon", "scale"]
+    command = [sys.executable, "-m", "dpcore", "privatize", str(source), "--out", str(out)]
+    subprocess.run([*command, *options], check=True, stdout=2)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    return f", {words.size:,} words; the command's own peak {children / 1e6:,.0f} MB"
+
+
 def main() -> None:
     """Make the files and run every step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words", type=int, default=400_000)
     parser.add_argument("--dimension", type=int, default=300)
+    parser.add_argument("--steps", nargs="*", choices=STEPS, default=STEPS)
     parser.add_argument("--step")
     parser.add_argument("--folder", type=Path)
     arguments = parser.parse_args()
@@ -94,7 +135,7 @@ def main() -> None:
         folder = Path(name)
         make_files(folder, arguments.words, arguments.dimension)
         environment = {**os.environ, "DPCORE_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
-        for step in STEPS:
+        for step in dict.fromkeys(("add", *arguments.steps)):
             command = [sys.executable, __file__, "--step", step, "--folder", name]
             answer = subprocess.run(
                 command, env=environment, check=True, capture_output=True, text=True
