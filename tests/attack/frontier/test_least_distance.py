@@ -159,7 +159,12 @@ def test_no_mechanism_of_the_registry_comes_nearer_than_its_promise_permits(key:
         assert mean >= reading.rows[0].low - doubt * away.max()
 
 
-def test_the_identity_comes_nearer_than_any_promise_permits() -> None:
-    """The canary of the test before."""
-    assert least_distance(SMALL, 2.0, local=True).rows[0].low > 0.1
-    assert least_distance(SMALL, 2.0).rows[0].low > 0.01
+@pytest.mark.parametrize(("key", "epsilon"), [("optimal", 2.0), ("k-ary", 5.0)])
+def test_a_mechanism_that_spends_more_than_it_says_is_caught(key: str, epsilon: float) -> None:
+    """The canary of the test before: a promise of ε, kept at 1.5·ε."""
+    mechanism, n = create(key, SMALL), len(SMALL)
+    away = distances(SMALL.vectors, SMALL.vectors)
+    laws = [mechanism.law(word, [1.5 * epsilon]) for word in range(n)]
+    mean = float(np.mean([law.dense(n)[0] @ row for law, row in zip(laws, away, strict=True)]))
+    low = least_distance(SMALL, epsilon, local=key == "k-ary").rows[0].low
+    assert mean < low - n * laws[0].error * away.max()

@@ -151,3 +151,14 @@ def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key: s
             assert dense.max(axis=0).sum() / n <= high + n * laws[0].error
         else:  # the largest of noisy numbers is too large: what stays is not
             assert np.diag(dense).mean() <= high + 5.0 * max(law.error for law in laws)
+
+
+@pytest.mark.parametrize("key", ["optimal", "k-ary"])
+def test_a_mechanism_that_spends_more_than_it_says_is_caught(key: str) -> None:
+    """The canary of the test before: a promise of ε, kept at 1.5·ε."""
+    mechanism, n = create(key, SMALL), len(SMALL)
+    for epsilon in (0.5, 2.0):
+        laws = [mechanism.law(word, [1.5 * epsilon]) for word in range(n)]
+        dense = np.stack([law.dense(n)[0] for law in laws])
+        high = meter(SMALL, epsilon, local=key == "k-ary").rows[0].high
+        assert dense.max(axis=0).sum() / n > high + n * laws[0].error
