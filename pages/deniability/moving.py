@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.slider import run_parts
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,7 +35,7 @@ def moved(fragment: str) -> Callable[[], None]:
 
     def run() -> None:
         if st.session_state.get(OPEN_VIEW) in AT_EPSILON:
-            st.rerun([fragment, VIEWS])
+            run_parts(fragment, VIEWS)
 
     return run
 

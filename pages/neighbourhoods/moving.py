@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared.groups import group_of, grouped
-from pages.shared.slider import epsilon_slider
+from pages.shared.slider import epsilon_slider, run_parts
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -43,4 +43,4 @@ def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, s
 
 def _moved() -> None:
     if st.session_state.get(OPEN_VIEW) == AT_EPSILON:
-        st.rerun([MOVING, VIEWS])
+        run_parts(MOVING, VIEWS)

@@ -71,3 +71,20 @@ def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
     assert len(wanted) > 10
     assert before != wanted
     assert after == wanted
+
+
+def test_a_run_of_the_whole_page_stays_one_if_a_slider_has_moved_too(
+    opened: Callable[..., AppTest],
+) -> None:
+    """What was done in one hurry arrives together: a part of the page alone would lose the rest."""
+    test = opened(part="Word by word")
+    test.select_slider(key="eps_metric").set_value(3.0)
+    test.session_state["lines"] = True
+    _, after = watched(test.run)
+    _, wanted = watched(lambda: opened(eps_metric=3.0, part="Word by word", lines=True))
+    # A fresh visit measures first, which takes places of its own; the test writes no address.
+    shown, wished = (
+        {screen[1:] for screen in screens.values() if not screen[2].startswith(b"[(")}
+        for screens in (after, wanted)
+    )
+    assert shown == wished
