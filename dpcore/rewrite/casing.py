@@ -45,7 +45,8 @@ CASE_RELEASES = {
 }
 """For each policy, what it releases, to be shown to users."""
 
-_PRONOUN = frozenset(["i", "i'm", "i've", "i'll", "i'd"])
+PRONOUNS = frozenset(["i", "i'm", "i've", "i'll", "i'd"])
+"""Words that always have a capital."""
 _SENTENCE_END = frozenset(".!?")
 # Between the end of a sentence and the next word these may stand.
 _TRANSPARENT = frozenset("\"'“”„‘’‚«»‹›()[]{}-‐‑–—¿¡")
@@ -97,7 +98,7 @@ def apply(case: Case, word: str) -> str:
     """
     if case is Case.UPPER:
         return word.upper()
-    if case is Case.TITLE or word in _PRONOUN:
+    if case is Case.TITLE or word in PRONOUNS:
         for place, letter in enumerate(word):
             if letter.isalnum():
                 return word[:place] + letter.title() + word[place + 1 :]
@@ -154,7 +155,7 @@ def own_case(token: Token) -> tuple[Case | None, bool]:
     shape = released_case(token.text)
     text = _without_symbols(token.text).replace("’", "'")
     single = len(text) == 1 and shape is Case.TITLE
-    if text[0] == "I" and text.lower() in _PRONOUN:
+    if text[0] == "I" and text.lower() in PRONOUNS:
         # Its capital says nothing about a name and must not move to another word.
         return None, single
     return shape if (text.isascii() and text.isalpha()) or _cased(text) else None, single

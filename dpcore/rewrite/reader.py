@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import IntArray
 from dpcore.errors import TextError
-from dpcore.rewrite.casing import Case, CasePolicy, apply, begins_sentence, own_case, released_case
+from dpcore.rewrite.casing import (
+    PRONOUNS,
+    Case,
+    CasePolicy,
+    apply,
+    begins_sentence,
+    own_case,
+    released_case,
+)
 from dpcore.rewrite.encoded import CASES, GAPS, Documents, Skeleton
 from dpcore.rewrite.english import CLITICS
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
@@ -50,6 +58,10 @@ _MOST = 400_000  # chunks and tokens that are remembered: some 200 MB
 _SPACE, _PARAGRAPH = 1, 3  # in `GAPS`
 _LOWER, _TITLE, _UPPER, _BY_SENTENCE = range(4)  # in `CASES`, and one more
 _NOTHING, _BEGINS, _GOES_ON = range(3)  # as `begins_sentence` says
+
+
+# A chunk, and which of its apostrophes belong to the word behind them, and to that before them.
+_Variant = tuple[int, frozenset[int], frozenset[int]]
 
 
 class _Columns:
@@ -92,7 +104,7 @@ class Reader:
 
     def _forget(self) -> None:
         self._chunk_of: dict[str, int] = {}
-        self._variant_of: dict[tuple[int, frozenset[int], frozenset[int]], int] = {}
+        self._variant_of: dict[_Variant, int] = {}
         self._token_of: dict[tuple[str, Kind], int] = {}
         self._fixed_of: dict[str, int] = {}
         # Of a chunk whose apostrophes may be quotation marks: its tokens, and these.
@@ -104,9 +116,7 @@ class Reader:
             *("own", "capitals", "single", "unknown", "closing"),
         )
         self._slots = _Columns("index", "fixed", "part", "case", "apart", "parts", "ending")
-        self._names: NDArray[np.object_] = np.array(
-            [apply(Case.LOWER, word) for word in self._lexicon.words], dtype=object
-        )
+        self._names: NDArray[np.object_] | None = None
 
     def read(self, texts: Iterable[str], *, for_text: bool = True, first: int = 0) -> Documents:
         """Read some documents: see `dpcore.rewrite.documents.encode_all`."""
@@ -167,7 +177,7 @@ class Reader:
             gap.astype(np.int8),
             np.flatnonzero(self._slots["ending"][slots]),
             ends_of_slots,
-            self._names,
+            self._written(),
             len(self._lexicon),
         )
         return words, offsets, skeleton
@@ -194,40 +204,41 @@ class Reader:
             # What is invisible is white space to the words around it: the document is one chunk.
             whole.update((np.searchsorted(ends, empty, side="right") - 1).tolist())
             new = [texts[number] for number in whole]
-            self._add([list(tokenize(text)) for text in new], new, doubtful=False)
+            self._add([list(tokenize(text)) for text in new], new)
         gaps = np.full(ids.size, _SPACE)
         for start, codes in odd:
             gaps[start : start + len(codes)] = codes
         gaps[ends[:-1][np.diff(ends) > 0]] = 0
-        doubtful = np.flatnonzero(self._chunks["doubtful"][ids])
-        bounds = np.searchsorted(doubtful, ends).tolist()
-        for start, stop in pairwise(bounds):
-            if start < stop:
-                self._pair(ids, doubtful[start:stop].tolist())
+        self._pair(ids, ends)
         return ids, gaps, ends
 
-    def _pair(self, ids: IntArray, places: list[int]) -> None:
-        """Find out which apostrophes of a document are quotation marks; changes its chunks."""
-        doubtful = [self._doubtful[int(ids[place])] for place in places]
-        begins = _offsets([len(tokens) for tokens, _ in doubtful]).tolist()
-        leading, trailing = unpaired(
-            replace(mark, place=begin + mark.place)
-            for begin, (_, marks) in zip(begins[:-1], doubtful, strict=True)
-            for mark in marks
-        )
-        if not (leading or trailing):
-            return
-        for place, begin, (tokens, marks) in zip(places, begins[:-1], doubtful, strict=True):
-            inside = [mark.place for mark in marks]
-            before = frozenset(i for i in inside if begin + i in leading)
-            behind = frozenset(i for i in inside if begin + i in trailing)
-            if before or behind:
-                key = int(ids[place]), before, behind
-                if key not in self._variant_of:
-                    self._variant_of[key] = self._add(
-                        [joined(tokens, before, behind)], doubtful=False
-                    )
-                ids[place] = self._variant_of[key]
+    def _pair(self, ids: IntArray, ends: IntArray) -> None:
+        """Find out which apostrophes belong to words; their chunks become others."""
+        doubtful = np.flatnonzero(self._chunks["doubtful"][ids])
+        wanted: list[tuple[int, _Variant]] = []
+        for start, stop in pairwise(np.searchsorted(doubtful, ends).tolist()):
+            # Of one document; its marks are counted on from chunk to chunk.
+            begin = 0
+            marks: list[Apostrophe] = []
+            inside: list[tuple[int, int, list[int]]] = []
+            for place in doubtful[start:stop].tolist():
+                tokens, here = self._doubtful[int(ids[place])]
+                marks += [replace(mark, place=begin + mark.place) for mark in here]
+                inside.append((place, begin, [mark.place for mark in here]))
+                begin += len(tokens)
+            joining = unpaired(marks)
+            for place, begin, some in inside if any(joining) else ():
+                before, behind = (
+                    frozenset(i for i in some if begin + i in side) for side in joining
+                )
+                if before or behind:
+                    wanted.append((place, (int(ids[place]), before, behind)))
+        keys = dict.fromkeys(key for _, key in wanted)
+        new = [key for key in keys if key not in self._variant_of]
+        first = self._add([joined(self._doubtful[key[0]][0], *key[1:]) for key in new])
+        self._variant_of.update(zip(new, range(first, first + len(new)), strict=True))
+        for place, key in wanted:
+            ids[place] = self._variant_of[key]
 
     def _carried(
         self, token: IntArray, gap: IntArray, unknown: NDArray[np.bool_], kept: IntArray
@@ -236,8 +247,8 @@ class Reader:
         own = gap[kept]
         if not kept.size:
             return own
-        begins = np.append(0, kept[:-1] + 1)
-        carried = np.maximum.reduceat(np.where(unknown, gap, 0), begins)
+        lost = np.where(unknown, gap, 0)[: kept[-1] + 1]
+        carried = np.maximum.reduceat(lost, np.append(0, kept[:-1] + 1))
         moves = (own > 0) | (self._tokens["closing"][token[kept]] == 0)
         return np.where(moves, np.maximum(own, carried), own)
 
@@ -293,7 +304,9 @@ class Reader:
             ids[missing] = [self._chunk_of[chunks[place]] for place in missing]
         return ids
 
-    def _add(self, cuts: list[list[Token]], names: Sequence[str] = (), *, doubtful: bool) -> int:
+    def _add(
+        self, cuts: list[list[Token]], names: Sequence[str] = (), *, doubtful: bool = False
+    ) -> int:
         """Remember chunks by their tokens.
 
         Args:
@@ -307,7 +320,9 @@ class Reader:
         first, piece = len(self._chunks), len(self._pieces)
         self._chunk_of.update(zip(names, range(first, first + len(cuts)), strict=False))
         keys = ((token.text, token.kind) for tokens in cuts for token in tokens)
-        self._look_up([key for key in dict.fromkeys(keys) if key not in self._token_of])
+        new = [key for key in dict.fromkeys(keys) if key not in self._token_of]
+        if new:
+            self._look_up(new)
         self._pieces.add(
             [
                 (self._token_of[token.text, token.kind], GAPS.index(plain_space(token.before)))
@@ -370,11 +385,19 @@ class Reader:
 
     def _fixed(self, text: str) -> int:
         """The number of a text that is written as it is."""
-        if text not in self._fixed_of:
-            self._fixed_of[text] = len(self._fixed_of)
-            name = np.array([apply(Case.LOWER, text)], dtype=object)
-            self._names = np.concatenate((self._names, name))
-        return self._fixed_of[text]
+        return self._fixed_of.setdefault(text, len(self._fixed_of))
+
+    def _written(self) -> NDArray[np.object_]:
+        """`Skeleton.names`."""
+        n = len(self._lexicon)
+        if self._names is None:
+            self._names = np.array(self._lexicon.words, dtype=object)
+            for word in filter(self._lexicon.__contains__, PRONOUNS):
+                self._names[self._lexicon.index(word)] = apply(Case.LOWER, word)
+        new = [apply(Case.LOWER, text) for text in list(self._fixed_of)[self._names.size - n :]]
+        if new:
+            self._names = np.concatenate((self._names, np.array(new, dtype=object)))
+        return self._names
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
