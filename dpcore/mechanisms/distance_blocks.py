@@ -11,24 +11,28 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances, paired_distances
 
 RELATIVE_ERROR = 1e-11
-"""Bound on the relative error of a distance of `near_distances` (angular: 1e-11 absolute)."""
+"""Bound on the relative error of a distance of `near_distances` (angular: absolute)."""
 _MOST_REFINED = 0.1  # share of the pairs from which on all are computed directly
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 
 
 def near_distances(
-    left: FloatArray, right: NDArray[np.float32] | FloatArray, metric: Metric
+    left: FloatArray,
+    right: NDArray[np.float32] | FloatArray,
+    metric: Metric,
+    tolerance: float = RELATIVE_ERROR,
 ) -> FloatArray:
-    """Distances of all pairs of rows, shape (k, m), right to `RELATIVE_ERROR`, in less time.
+    """Distances of all pairs of rows, shape (k, m), not to the last bit, in less time.
 
     Euclidean ones come from a matrix product, whose rounding error has a proved bound; where that
-    bound exceeds 1e-11 of the distance (near duplicates, a word and itself), the sum of squared
-    differences takes its place. The other metrics are computed directly, as `distances` does it.
+    bound exceeds the tolerance (near duplicates, a word and itself), the sum of squared differences
+    takes its place. The other metrics are computed directly, as `distances` does it.
 
     Args:
         left: shape (k, d), float64.
         right: shape (m, d).
         metric: of the distances.
+        tolerance: bound on the relative error of a Euclidean distance, well above d·2^−52.
     """
     if metric is not Metric.EUCLIDEAN:
         return distances(right, left, metric)
@@ -43,7 +47,7 @@ def near_distances(
     largest = float(left_squares.max() + right_squares.max())
     error = 2.0 * (left.shape[1] + 4) * 2.0**-53 * largest
     # The root halves a relative error, but for its square and a rounding of its own.
-    doubtful = apart < error / (1.99 * RELATIVE_ERROR) + error
+    doubtful = apart < error / (1.99 * tolerance) + error
     if np.count_nonzero(doubtful) > _MOST_REFINED * doubtful.size:
         return distances(right, left)
     p, q = np.divmod(np.flatnonzero(doubtful), doubtful.shape[1])

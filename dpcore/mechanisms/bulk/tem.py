@@ -25,7 +25,7 @@ import numpy as np
 from dpcore.lexicon.metric import Metric, distance_error
 from dpcore.lexicon.rounding import ELEMENTARY, gamma
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
-from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR, near_distances
+from dpcore.mechanisms.distance_blocks import near_distances
 from dpcore.noise.discrete import WORD_BITS, shift
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.noise.discrete import Rows
 
+_TOLERANCE = 1e-12  # relative error of a distance; less would ask for more sums of squares
 _TOGETHER = 256  # words whose distances are one product
 _TILE = 512  # outputs of such a product, about: it stays in the cache of the processor
 
@@ -79,7 +80,7 @@ class TemBulk:
         self._block = min(n, max(64, math.isqrt(n) // 2))
         self._whole = 2.0**k
         deepest = k * math.log(2.0) + 1.0
-        apart = RELATIVE_ERROR + distance_error(d) if self._metric is Metric.EUCLIDEAN else 0.0
+        apart = _TOLERANCE + distance_error(d) if self._metric is Metric.EUCLIDEAN else 0.0
         self._tau = (apart + gamma(8.0)) * deepest + 2.0 * (ELEMENTARY + gamma(4.0))
         self._kept: Kept[FloatArray] = Kept(self.row_bytes)
         self._known: tuple[Sequence[FloatArray], int] = ((), 1)
@@ -146,7 +147,8 @@ class TemBulk:
     def _weights(self, words: IntArray | list[int], begin: int, stop: int) -> FloatArray:
         """2^K·w of some outputs in a row for some words, shape (k, m), not to the last bit."""
         vectors = self._mechanism.lexicon.vectors
-        apart = near_distances(vectors[words].astype(np.float64), vectors[begin:stop], self._metric)
+        left, right = vectors[words].astype(np.float64), vectors[begin:stop]
+        apart = near_distances(left, right, self._metric, _TOLERANCE)
         return self._weigh(apart, slice(begin, stop)) * self._whole
 
     def _ends(self, words: list[int]) -> Iterator[FloatArray]:
