@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.noise.streams import DocumentGenerators
     from dpcore.rewrite.reader import Reader
 
 LAWS_STEP = 512
@@ -78,6 +79,7 @@ class _Open:
     mechanism: Mechanism
     sampler: Bulk
     reader: Reader
+    generators: DocumentGenerators
 
 
 @lru_cache(maxsize=1)
@@ -85,6 +87,7 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
     """Open a run once in each process; `number` is its id."""
     from dpcore.mechanisms.bulk.documents import bulk
     from dpcore.mechanisms.registry import create
+    from dpcore.noise.streams import DocumentGenerators
     from dpcore.rewrite.policy import Treatment
     from dpcore.rewrite.reader import Reader
 
@@ -114,7 +117,7 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
             raise StudyError(f"{missing[0]} is not there: give the same command again")
         shared.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
     treatment = Treatment(state["unknown_words"], state["keep_stop_words"], state["case"])
-    return _Open(run, mechanism, sampler, Reader(lexicon, treatment))
+    return _Open(run, mechanism, sampler, Reader(lexicon, treatment), DocumentGenerators())
 
 
 def close() -> None:
@@ -208,7 +211,15 @@ def _private(
     # The number in the corpus keys the noise, so it does not depend on how the corpus was cut.
     ids = range(first, first + len(texts))
     epsilon, secret = opened.run.state["epsilon"], opened.run.secret
-    outputs = release_all(documents, opened.mechanism, epsilon, secret, ids, sampler=opened.sampler)
+    outputs = release_all(
+        documents,
+        opened.mechanism,
+        epsilon,
+        secret,
+        ids,
+        sampler=opened.sampler,
+        generators=opened.generators,
+    )
     written: list[str | None] = [
         None if text is None else new
         for text, new in zip(texts, documents.texts(outputs), strict=True)

@@ -8,7 +8,6 @@ two releases: both would give two outputs of the same noise.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.noise.streams import DocumentGenerators
     from dpcore.rewrite.encoded import Documents
 
 
@@ -61,6 +61,7 @@ def release_all(
     ids: Sequence[int | str] | None = None,
     *,
     sampler: Bulk | None = None,
+    generators: DocumentGenerators | None = None,
 ) -> IntArray:
     """Fresh noise at one ε for every word of every document.
 
@@ -71,6 +72,7 @@ def release_all(
         secret: of the run.
         ids: one a document, unique in the run; 0, 1, … if None.
         sampler: `bulk(mechanism, epsilon)`, to keep laws and neighbours from call to call.
+        generators: to keep generators from call to call.
 
     Returns:
         Output words, shape (k,), in the order of `documents.words`.
@@ -83,15 +85,14 @@ def release_all(
         raise ParameterError(
             f"{len(documents):,} documents need as many different ids, got {len(set(names)):,}"
         )
-    rngs = [document_generator(secret, name) for name in names]
-    n = len(documents.lexicon)
-    inputs = documents.words
-    if inputs.size and inputs.min() < 0:
-        ends = pairwise(documents.offsets.tolist())
-        # Before the noise, from the document's own stream, as `release` draws them.
-        parts = [
-            stand_in(inputs[start:stop], n, rng)
-            for (start, stop), rng in zip(ends, rngs, strict=True)
-        ]
-        inputs = np.concatenate(parts)
+    if generators is None:
+        rngs = [document_generator(secret, name) for name in names]
+    else:
+        rngs = generators(secret, names)
+    inputs = documents.words.copy()
+    # Before the noise, from the document's own stream, as `release` draws them.
+    absent = np.searchsorted(documents.offsets, np.flatnonzero(inputs < 0), side="right") - 1
+    for i in np.unique(absent).tolist():
+        part = slice(*documents.offsets[i : i + 2].tolist())
+        inputs[part] = stand_in(inputs[part], len(documents.lexicon), rngs[i])
     return (sampler or bulk(mechanism, epsilon))(rngs, inputs, documents.offsets)
