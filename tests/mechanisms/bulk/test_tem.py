@@ -15,7 +15,11 @@ from dpcore.noise.streams import document_generator
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
-LEXICONS = {"cloud": lexicons.cloud(400, 12), **lexicons.crafted()}
+LEXICONS = {
+    "cloud": lexicons.cloud(400, 12),
+    "wide": lexicons.cloud(100, 300),
+    **lexicons.crafted(),
+}
 SECRET = bytes(range(32))
 
 
@@ -65,21 +69,27 @@ def test_draws_at_the_edges_of_outcomes_are_those_of_the_exact_units(
     n = len(mechanism.lexicon)
     for epsilon in scales(mechanism):
         entries, digits = [], []
-        for word in random.integers(n, size=6).tolist():
+        for word in random.integers(n, size=3).tolist():
             steps = [0, *exact(mechanism, epsilon, word).tolist()]
             total = steps[-1]
-            near = [0, 1, 2, 3, *(int(total * 2.0**-i) for i in range(25, 50, 3))]
-            places = [0, 1, n - 1, n, *random.integers(n, size=20).tolist()]
+            near = [*range(4), *(int(total * 2.0**-i) for i in range(30, 56, 2))]
+            places = [0, 1, n - 1, n, *random.integers(n, size=10).tolist()]
             for edge in (steps[place] + sign * by for place in places for by in near
                          for sign in (-1, 1)):  # fmt: skip
                 if 0 <= edge < total:
                     entries.append(word)
                     digits.append(-(-(edge << 64) // total) & 2**64 - 1)
         words, first = np.array(entries), np.array(digits, dtype=np.uint64)
-        plain = draws(Digits(document_generator(SECRET, 1), first), words, mechanism.rows(epsilon))
+        rows, plain = mechanism.rows(epsilon), np.empty_like(words)
+        for members, weights in rows(words):
+            plain[members], sure = weights.look_up(first[members])
+            for i in members[~sure].tolist():
+                drawn = Digits(document_generator(SECRET, i), first[i : i + 1])
+                plain[i] = draws(drawn, words[i : i + 1], rows)[0]
         monkeypatch.setattr(module, "first_words", lambda *_, first=first: first)
-        fast = TemBulk(mechanism, epsilon)
-        outputs = fast([document_generator(SECRET, 1)], words, np.array([0, words.size]))
+        # A document each: one that is drawn again is drawn again as a whole.
+        rngs = [document_generator(SECRET, i) for i in range(words.size)]
+        outputs = TemBulk(mechanism, epsilon)(rngs, words, np.arange(words.size + 1))
         np.testing.assert_array_equal(outputs, plain)
 
 
