@@ -68,6 +68,10 @@ def shape_of(word: str) -> Case:
     """
     if word.isascii() and word == word.lower():  # most words: no capital letter
         return Case.LOWER
+    if word.isascii() and word.isalpha():
+        if word.isupper() and len(word) > 1:
+            return Case.UPPER
+        return Case.TITLE if word.istitle() else Case.MIXED
     capital = [letter != letter.lower() for letter in _cased(word)]
     if not any(capital):
         return Case.LOWER
