@@ -110,12 +110,14 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
         )
     sampler = bulk(mechanism, state["epsilon"])
     if laws and (shared := sampler.shared_laws) is not None:
-        # Mapped and not read: the pages of all workers of a machine are the same memory.
+        # Mapped and not read: the pages of all workers of a machine are the same memory. As plain
+        # arrays, since to index a `memmap` takes ten times as long.
         files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
         missing = [path for path in files if run.facts(path) is None]
         if missing:
             raise StudyError(f"{missing[0]} is not there: give the same command again")
-        shared.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
+        laws_of = [np.asarray(np.load(f, mmap_mode="r", allow_pickle=False)) for f in files]
+        shared.use(laws_of, LAWS_STEP)
     treatment = Treatment(state["unknown_words"], state["keep_stop_words"], state["case"])
     return _Open(run, mechanism, sampler, Reader(lexicon, treatment), DocumentGenerators())
 

@@ -42,7 +42,10 @@ _TOGETHER = 256  # words whose distances are one product
 _TILE = 512  # outputs of such a product, about: it stays in the cache of the processor
 
 Weigher = Callable[["FloatArray", slice], "FloatArray"]
-"""From distances of some words to outputs in a row, shape (k, m), to their weights, each <= 1."""
+"""From distances of some words to outputs in a row, shape (k, m), to their weights, each <= 1.
+
+The result is a new array.
+"""
 
 
 class Weighed(Protocol):
@@ -144,12 +147,16 @@ class TemBulk:
             outputs[near[members]], sure[near[members]] = weights.look_up(first[near[members]])
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
-    def _weights(self, words: IntArray | list[int], begin: int, stop: int) -> FloatArray:
-        """2^K·w of some outputs in a row for some words, shape (k, m), not to the last bit."""
-        vectors = self._mechanism.lexicon.vectors
-        left, right = vectors[words].astype(np.float64), vectors[begin:stop]
-        apart = near_distances(left, right, self._metric, _TOLERANCE)
-        return self._weigh(apart, slice(begin, stop)) * self._whole
+    def _weights(self, words: FloatArray, begin: int, stop: int) -> FloatArray:
+        """2^K·w of some outputs in a row, not to the last bit, for words with these vectors.
+
+        At least ½, so that rounded up it is a unit; shape (k, m).
+        """
+        right = self._mechanism.lexicon.vectors[begin:stop]
+        apart = near_distances(words, right, self._metric, _TOLERANCE)
+        weights = self._weigh(apart, slice(begin, stop))
+        weights *= self._whole
+        return np.maximum(weights, 0.5, out=weights)
 
     def _ends(self, words: list[int]) -> Iterator[FloatArray]:
         """The cumulated units at the end of every block, and how far they may be off.
@@ -163,14 +170,17 @@ class TemBulk:
             return
         n, blocks = len(self._mechanism.lexicon), -(-len(self._mechanism.lexicon) // self._block)
         low, high = np.empty((2, len(words), blocks))
+        vectors = self._mechanism.lexicon.vectors[words].astype(np.float64)
         tile = self._block * max(1, _TILE // self._block)
         for begin in range(0, n, tile):
             stop = min(begin + tile, n)
-            weights = self._weights(words, begin, stop)
+            weights = self._weights(vectors, begin, stop)
+            whole = np.empty_like(weights)
             starts = np.arange(0, stop - begin, self._block)
             first = begin // self._block
             for sums, tau in ((low, -self._tau), (high, self._tau)):
-                whole = np.maximum(np.ceil(weights * math.exp(tau)), 1.0)
+                np.multiply(weights, math.exp(tau), out=whole)
+                np.ceil(whole, out=whole)
                 sums[:, first : first + starts.size] = np.add.reduceat(whole, starts, axis=1)
         low, high = np.cumsum(low, axis=1), np.cumsum(high, axis=1)
         # The sums themselves are rounded (Higham 2002, 4.4).
@@ -199,7 +209,7 @@ class TemBulk:
         Returns:
             Output words, and whether that is proved, shape (k,) each.
         """
-        n = len(self._mechanism.lexicon)
+        n, vectors = len(self._mechanism.lexicon), self._mechanism.lexicon.vectors
         # Block after block, since the words of a block are a slice of the vectors.
         pairs, first, which = np.unique(
             block * np.int64(n) + entries, return_index=True, return_inverse=True
@@ -214,8 +224,10 @@ class TemBulk:
             begin = number * self._block
             steps = np.empty((high - low, min(self._block, n - begin) + 1))
             steps[:, 0] = before[first[low:high]]
-            weights = self._weights(words[low:high], begin, min(begin + self._block, n))
-            np.maximum(np.ceil(weights, out=weights), 1.0, out=steps[:, 1:])
+            weights = self._weights(
+                vectors[words[low:high]].astype(np.float64), begin, begin + steps.shape[1] - 1
+            )
+            np.ceil(weights, out=steps[:, 1:])
             np.cumsum(steps, axis=1, out=steps)
             members = order[ends[low] : ends[high]]
             row, aim = which[members] - low, target[members]
