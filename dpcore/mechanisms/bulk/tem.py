@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _TOLERANCE = 1e-12  # relative error of a distance; less would ask for more sums of squares
 _TOGETHER = 256  # words whose distances are one product
+_KEPT_TOGETHER = 4096  # words of which those that are not kept are computed in one go
 _TILE = 512  # outputs of such a product, about: it stays in the cache of the processor
 
 Weigher = Callable[["FloatArray", slice], "FloatArray"]
@@ -100,9 +102,7 @@ class TemBulk:
 
     def ends_of(self, words: Sequence[int]) -> FloatArray:
         """What is kept of words, to be computed once and used by many: see `use`."""
-        parts = range(0, len(words), _TOGETHER)
-        rows = [row for i in parts for row in self._ends(list(words[i : i + _TOGETHER]))]
-        return np.stack(rows)
+        return np.stack(list(self._ends(list(words))))
 
     def use(self, known: Sequence[FloatArray], step: int) -> None:
         """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
@@ -123,15 +123,15 @@ class TemBulk:
         distinct, which, counts = np.unique(entries, return_inverse=True, return_counts=True)
         order = np.argsort(which, kind="stable")
         stops = np.cumsum(counts)
+        rows_of = self._kept.each(distinct.tolist(), self._ends, _KEPT_TOGETHER)
         for start in range(0, distinct.size, _TOGETHER):
-            part = distinct[start : start + _TOGETHER].tolist()
-            known = np.stack(list(self._kept.each(part, self._ends, len(part))))
+            known = np.stack(list(islice(rows_of, _TOGETHER)))
             ends, total, error = known[:, :-1], known[:, -2], known[:, -1]
-            members = order[stops[start] - counts[start] : stops[start + len(part) - 1]]
+            members = order[stops[start] - counts[start] : stops[start + len(known) - 1]]
             row = which[members] - start
             # One search for all: the share of a word's units up to each end, one word behind the
             # other. What is lost in it is seen in step two.
-            ladder = ends / total[:, None] + np.arange(len(part))[:, None]
+            ladder = ends / total[:, None] + np.arange(len(known))[:, None]
             place = np.searchsorted(ladder.reshape(-1), share[members] + row, side="right")
             number = np.minimum(place - row * ends.shape[1], ends.shape[1] - 1)
             target[members], block[members] = share[members] * total[row], number
@@ -168,6 +168,11 @@ class TemBulk:
         if known:
             yield from (known[word // step][word % step] for word in words)
             return
+        for start in range(0, len(words), _TOGETHER):
+            yield from self._computed(words[start : start + _TOGETHER])
+
+    def _computed(self, words: list[int]) -> FloatArray:
+        """What `_ends` yields, shape (k, blocks + 1)."""
         n, blocks = len(self._mechanism.lexicon), -(-len(self._mechanism.lexicon) // self._block)
         low, high = np.empty((2, len(words), blocks))
         vectors = self._mechanism.lexicon.vectors[words].astype(np.float64)
@@ -185,7 +190,7 @@ class TemBulk:
         low, high = np.cumsum(low, axis=1), np.cumsum(high, axis=1)
         # The sums themselves are rounded (Higham 2002, 4.4).
         error = 0.5 * (high - low)[:, -1:] + gamma(self._block + blocks + 2.0) * high[:, -1:]
-        yield from np.concatenate((0.5 * (low + high), error), axis=1)
+        return np.concatenate((0.5 * (low + high), error), axis=1)
 
     def _inside(
         self,
