@@ -1,4 +1,4 @@
-"""The distances of all pairs of words, tile by tile, from float64 products that are put right."""
+"""The distances of all pairs of words, tile by tile."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.lexicon.metric import Metric, distances, paired_distances
+from dpcore.lexicon.metric import Metric
+from dpcore.mechanisms.distance_blocks import near_distances
 
 TILE = 512
-RELATIVE_ERROR = 1e-11
-"""Bound on the relative error of a distance (angular: 1e-11 absolute)."""
-_MOST_REFINED = 0.1  # share of a tile from which on all of it is computed directly
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +47,7 @@ class Tile:
 class AllPairs:
     """Every pair of rows in one tile at least: n(n + TILE)/2 distances in place of n².
 
-    Euclidean distances come from a matrix product, whose rounding error has a proved bound; where
-    that bound exceeds 1e-11 of the distance (near duplicates), and on the diagonal, the sum of
-    squared differences takes its place. The other metrics are computed directly.
+    They are those of `near_distances`, and exactly 0 on the diagonal.
 
     Args:
         vectors: shape (n, d), float32.
@@ -65,7 +61,6 @@ class AllPairs:
         """Put the rows in order."""
         self._metric = metric
         self._rows = np.asarray(vectors if order is None else vectors[order])
-        self._euclidean = metric is Metric.EUCLIDEAN
 
     @property
     def count(self) -> int:
@@ -78,45 +73,13 @@ class AllPairs:
         n = len(self._rows)
         for i in range(0, n, TILE):
             left = self._rows[i : i + TILE].astype(np.float64)
-            left_squares = np.einsum("ij,ij->i", left, left)
             for j in range(i, n, TILE):
                 columns = slice(j, min(j + TILE, n))
-                compute = partial(self._distances, left, left_squares, columns, i == j)
+                compute = partial(self._distances, left, columns, i == j)
                 yield Tile(slice(i, min(i + TILE, n)), columns, compute)
 
-    def _distances(
-        self, left: FloatArray, left_squares: FloatArray, columns: slice, diagonal: bool
-    ) -> FloatArray:
-        if self._euclidean:
-            apart = self._by_product(left, left_squares, columns)
-        else:
-            apart = distances(self._rows[columns], left, self._metric)
+    def _distances(self, left: FloatArray, columns: slice, diagonal: bool) -> FloatArray:
+        apart = near_distances(left, self._rows[columns], self._metric)
         if diagonal:
             np.fill_diagonal(apart, 0.0)
-        return apart
-
-    def _by_product(self, left: FloatArray, left_squares: FloatArray, columns: slice) -> FloatArray:
-        right = self._rows[columns].astype(np.float64)
-        right_squares = np.einsum("ij,ij->i", right, right)
-        # A factor of 2 rounds nothing, and is cheaper in front of the product than behind it.
-        apart = (-2.0 * left) @ right.T
-        apart += left_squares[:, None]
-        apart += right_squares
-        # Higham, Accuracy and Stability, (3.5), for the product and both sums of squares, and
-        # three more roundings.
-        largest = float(left_squares.max() + right_squares.max())
-        error = 2.0 * (left.shape[1] + 4) * 2.0**-53 * largest
-        # The root halves a relative error, but for its square and a rounding of its own.
-        doubtful = apart < error / (1.99 * RELATIVE_ERROR) + error
-        share = np.count_nonzero(doubtful) / doubtful.size
-        if share > _MOST_REFINED:
-            return distances(self._rows[columns], left)
-        if not share:
-            return np.asarray(np.sqrt(apart, out=apart))
-        np.sqrt(apart, out=apart, where=~doubtful)
-        p, q = np.nonzero(doubtful)
-        step = max(1, 2**21 // left.shape[1])
-        for start in range(0, p.size, step):
-            a, b = p[start : start + step], q[start : start + step]
-            apart[a, b] = paired_distances(left[a], right[b])
         return apart

@@ -12,11 +12,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SECRET_BYTES = 32
 """Of a run secret, and of a key of ChaCha20."""
@@ -61,10 +65,51 @@ def document_generator(secret: bytes, document: int | str) -> np.random.Generato
     Raises:
         ParameterError: the secret is too short.
     """
+    return _chacha20(_document_key(secret, document))
+
+
+class DocumentGenerators:
+    """`document_generator` for many documents at once, in a tenth of the time.
+
+    To make a generator takes much longer than to give one another key, so those of one call serve
+    again in the next. For one thread, and for no longer than until that call.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none; check that a key gives the same stream in either way.
+
+        Raises:
+            ParameterError: it does not, in this version of randomgen.
+        """
+        used, key = _chacha20(bytes(SECRET_BYTES)), secrets.token_bytes(SECRET_BYTES)
+        self._made: list[np.random.Generator] = []
+        self._state: dict[str, Any] = dict(used.bit_generator.state)
+        used.bytes(36)
+        self._begin(used, key)
+        if used.bytes(256) != _chacha20(key).bytes(256):
+            raise ParameterError("this version of randomgen cannot begin a stream anew")
+
+    def __call__(self, secret: bytes, documents: Sequence[int | str]) -> list[np.random.Generator]:
+        """The streams of some documents, in order; the arguments are those of the function."""
+        keys = [_document_key(secret, document) for document in documents]
+        for rng, key in zip(self._made, keys, strict=False):
+            self._begin(rng, key)
+        self._made += [_chacha20(key) for key in keys[len(self._made) :]]
+        return self._made[: len(keys)]
+
+    def _begin(self, rng: np.random.Generator, key: bytes) -> None:
+        """Make a generator that of this key, from the beginning of its stream."""
+        # At a counter of 0 the block of numbers is computed anew, whatever stands there.
+        inner = self._state["state"] | {"keysetup": np.frombuffer(key, dtype="<u4")}
+        rng.bit_generator.state = self._state | {"state": inner}
+
+
+def _document_key(secret: bytes, document: int | str) -> bytes:
+    """The key of a document's stream."""
     if not len(secret) >= SECRET_BYTES:
         msg = f"a run secret has at least {SECRET_BYTES} bytes, got {len(secret)}"
         raise ParameterError(msg)
-    return _chacha20(hmac.digest(secret, str(document).encode("utf-8", "surrogatepass"), "sha256"))
+    return hmac.digest(secret, str(document).encode("utf-8", "surrogatepass"), "sha256")
 
 
 def _chacha20(key: bytes) -> np.random.Generator:

@@ -29,7 +29,7 @@ from dpcore.noise.streams import SECRET_BYTES
 from dpcore.privatize.files import SPAN_BYTES, read_through
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.privatize.order import Order, check_files, record_of
-from dpcore.privatize.span import LAWS_STEP, canary, changed, disk_refusal, stamp
+from dpcore.privatize.span import LAWS_STEP, canary, changed, close, disk_refusal, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +78,8 @@ def privatize(
             except (InputError, TextError):
                 run.drop(order.out)  # no corrected input could ever finish this run
                 raise
+            finally:
+                close()
         return run.publish(order.out)
 
 

@@ -10,7 +10,7 @@ import errno
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.noise.streams import DocumentGenerators
+    from dpcore.rewrite.reader import Reader
 
 LAWS_STEP = 512
 """Words whose laws are computed in one job."""
@@ -71,11 +73,13 @@ def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Open:
-    """A run as a worker keeps it: the mechanism, and laws and neighbours of words."""
+    """A run as a worker keeps it: the mechanism, laws and neighbours of words, what it has read."""
 
     run: Run
     mechanism: Mechanism
     sampler: Bulk
+    reader: Reader
+    generators: DocumentGenerators
 
 
 @lru_cache(maxsize=1)
@@ -83,6 +87,9 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
     """Open a run once in each process; `number` is its id."""
     from dpcore.mechanisms.bulk.documents import bulk
     from dpcore.mechanisms.registry import create
+    from dpcore.noise.streams import DocumentGenerators
+    from dpcore.rewrite.policy import Treatment
+    from dpcore.rewrite.reader import Reader
 
     run = resume(folder)
     state = run.state
@@ -103,13 +110,21 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
         )
     sampler = bulk(mechanism, state["epsilon"])
     if laws and (shared := sampler.shared_laws) is not None:
-        # Mapped and not read: the pages of all workers of a machine are the same memory.
+        # Mapped and not read: the pages of all workers of a machine are the same memory. As plain
+        # arrays, since to index a `memmap` takes ten times as long.
         files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
         missing = [path for path in files if run.facts(path) is None]
         if missing:
             raise StudyError(f"{missing[0]} is not there: give the same command again")
-        shared.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
-    return _Open(run, mechanism, sampler)
+        laws_of = [np.asarray(np.load(f, mmap_mode="r", allow_pickle=False)) for f in files]
+        shared.use(laws_of, LAWS_STEP)
+    treatment = Treatment(state["unknown_words"], state["keep_stop_words"], state["case"])
+    return _Open(run, mechanism, sampler, Reader(lexicon, treatment), DocumentGenerators())
+
+
+def close() -> None:
+    """Forget the run that this process has open, with what it has read."""
+    _opened.cache_clear()
 
 
 def rewrite_span(payload: Json) -> Json:
@@ -192,20 +207,21 @@ def _private(
     opened: _Open, texts: list[str | None], first: int
 ) -> tuple[list[str | None], dict[str, int]]:
     """Private texts, and what the output shows of them anyway: how many, how long."""
-    from dpcore.rewrite.documents import encode_all, release_all
-    from dpcore.rewrite.policy import Treatment
+    from dpcore.rewrite.documents import release_all
 
-    state: dict[str, Any] = opened.run.state
-    documents = encode_all(
-        (text or "" for text in texts),
-        opened.mechanism.lexicon,
-        Treatment(state["unknown_words"], state["keep_stop_words"], state["case"]),
-        first=first,
-    )
+    documents = opened.reader.read((text or "" for text in texts), first=first)
     # The number in the corpus keys the noise, so it does not depend on how the corpus was cut.
     ids = range(first, first + len(texts))
-    epsilon, secret = state["epsilon"], opened.run.secret
-    outputs = release_all(documents, opened.mechanism, epsilon, secret, ids, sampler=opened.sampler)
+    epsilon, secret = opened.run.state["epsilon"], opened.run.secret
+    outputs = release_all(
+        documents,
+        opened.mechanism,
+        epsilon,
+        secret,
+        ids,
+        sampler=opened.sampler,
+        generators=opened.generators,
+    )
     written: list[str | None] = [
         None if text is None else new
         for text, new in zip(texts, documents.texts(outputs), strict=True)

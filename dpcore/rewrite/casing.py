@@ -45,7 +45,8 @@ CASE_RELEASES = {
 }
 """For each policy, what it releases, to be shown to users."""
 
-_PRONOUN = frozenset(["i", "i'm", "i've", "i'll", "i'd"])
+PRONOUNS = frozenset(["i", "i'm", "i've", "i'll", "i'd"])
+"""Words that always have a capital."""
 _SENTENCE_END = frozenset(".!?")
 # Between the end of a sentence and the next word these may stand.
 _TRANSPARENT = frozenset("\"'“”„‘’‚«»‹›()[]{}-‐‑–—¿¡")
@@ -67,6 +68,10 @@ def shape_of(word: str) -> Case:
     """
     if word.isascii() and word == word.lower():  # most words: no capital letter
         return Case.LOWER
+    if word.isascii() and word.isalpha():
+        if word.isupper() and len(word) > 1:
+            return Case.UPPER
+        return Case.TITLE if word.istitle() else Case.MIXED
     capital = [letter != letter.lower() for letter in _cased(word)]
     if not any(capital):
         return Case.LOWER
@@ -97,11 +102,18 @@ def apply(case: Case, word: str) -> str:
     """
     if case is Case.UPPER:
         return word.upper()
-    if case is Case.TITLE or word in _PRONOUN:
+    if case is Case.TITLE or word in PRONOUNS:
         for place, letter in enumerate(word):
             if letter.isalnum():
                 return word[:place] + letter.title() + word[place + 1 :]
     return word
+
+
+def begins_sentence(token: Token) -> bool | None:
+    """Say whether the word after a token begins a sentence; None if the token changes nothing."""
+    if token.kind is not Kind.PUNCTUATION:
+        return False
+    return True if token.text in _SENTENCE_END else None if token.text in _TRANSPARENT else False
 
 
 def sentence_starts(tokens: Sequence[Token]) -> tuple[bool, ...]:
@@ -119,15 +131,9 @@ def sentence_starts(tokens: Sequence[Token]) -> tuple[bool, ...]:
     for token in tokens:
         if plain_space(token.before) == "\n\n":
             fresh = True
-        if token.kind is not Kind.PUNCTUATION:
-            flags.append(fresh)
-            fresh = False
-            continue
-        flags.append(False)
-        if token.text in _SENTENCE_END:
-            fresh = True
-        elif token.text not in _TRANSPARENT:
-            fresh = False
+        flags.append(fresh and token.kind is not Kind.PUNCTUATION)
+        begins = begins_sentence(token)
+        fresh = fresh if begins is None else begins
     return tuple(flags)
 
 
@@ -135,6 +141,28 @@ def _without_symbols(text: str) -> str:
     """A token that is one word with symbols around it as that word: "I-" is the pronoun."""
     words = () if text.isalpha() else bare(text)
     return words[0] if len(words) == 1 else text
+
+
+def own_case(token: Token) -> tuple[Case | None, bool]:
+    """Return how a token is capitalised by itself.
+
+    Args:
+        token: Any token.
+
+    Returns:
+        LOWER, TITLE or UPPER; None if that is for its place in the sentence to say. And whether it
+        is a single capital letter, which looks alike in a title and in capitals: its neighbours
+        decide.
+    """
+    if token.kind is not Kind.WORD:
+        return None, False
+    shape = released_case(token.text)
+    text = _without_symbols(token.text).replace("’", "'")
+    single = len(text) == 1 and shape is Case.TITLE
+    if text[0] == "I" and text.lower() in PRONOUNS:
+        # Its capital says nothing about a name and must not move to another word.
+        return None, single
+    return shape if (text.isascii() and text.isalpha()) or _cased(text) else None, single
 
 
 def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, ...]:
@@ -148,22 +176,15 @@ def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, .
         One of LOWER, TITLE and UPPER for each token. Under SENTENCE it depends on no letter of
         any word.
     """
-    starts = sentence_starts(tokens)
+    cases = [Case.TITLE if start else Case.LOWER for start in sentence_starts(tokens)]
     if CasePolicy(policy) is CasePolicy.SENTENCE:
-        return tuple(Case.TITLE if start else Case.LOWER for start in starts)
+        return tuple(cases)
     words = [place for place, token in enumerate(tokens) if token.kind is Kind.WORD]
-    cases = [Case.TITLE if start else Case.LOWER for start in starts]
-    shapes = [released_case(tokens[place].text) for place in words]
     for number, place in enumerate(words):
-        text = _without_symbols(tokens[place].text).replace("’", "'")
-        # A single capital letter looks alike in a title and in capitals: its neighbours decide.
-        around = shapes[max(number - 1, 0) : number] + shapes[number + 1 : number + 2]
-        shouted = bool(around) and all(shape is Case.UPPER for shape in around)
-        if len(text) == 1 and shapes[number] is Case.TITLE and shouted:
+        own, single = own_case(tokens[place])
+        around = words[max(number - 1, 0) : number] + words[number + 1 : number + 2]
+        if single and around and all(released_case(tokens[i].text) is Case.UPPER for i in around):
             cases[place] = Case.UPPER
-        elif text[0] == "I" and text.lower() in _PRONOUN:
-            # Its capital says nothing about a name and must not move to another word.
-            continue
-        elif (text.isascii() and text.isalpha()) or _cased(text):
-            cases[place] = shapes[number]
+        elif own is not None:
+            cases[place] = own
     return tuple(cases)

@@ -8,20 +8,17 @@ two releases: both would give two outputs of the same noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arrays import IntArray
-from dpcore.errors import ParameterError, TextError
+from dpcore.errors import ParameterError
 from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
-from dpcore.rewrite.rewritten import assemble
-from dpcore.rewrite.tokens import tokenize
-from dpcore.rewrite.vocabulary import Encoding, encode, stand_in
+from dpcore.rewrite.reader import Reader
+from dpcore.rewrite.vocabulary import stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,51 +26,8 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
-
-
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """Encoded documents.
-
-    Attributes:
-        lexicon: whose indices the words are.
-        words: of all open slots in a row, shape (k,), read-only; −1 for an unknown word that the
-            policy replaces.
-        offsets: document i has words[offsets[i]:offsets[i + 1]]; shape (documents + 1,), read-only.
-        encodings: one a document, or none where texts are not needed.
-    """
-
-    lexicon: Lexicon
-    words: IntArray
-    offsets: IntArray
-    encodings: tuple[Encoding, ...]
-
-    def __post_init__(self) -> None:
-        self.words.setflags(write=False)
-        self.offsets.setflags(write=False)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def texts(self, outputs: IntArray) -> list[str]:
-        """The documents with these words (lexicon indices, shape (k,)) in their open slots.
-
-        Raises:
-            ParameterError: the encodings were not kept, or there are not k outputs.
-        """
-        if len(self.encodings) != len(self):
-            raise ParameterError("the documents were encoded without what their texts need")
-        if outputs.shape != self.words.shape:
-            raise ParameterError(
-                f"{self.words.size:,} output words are needed, got {outputs.size:,}"
-            )
-        names = self.lexicon.words
-        written = [names[i] for i in outputs.tolist()]
-        ends = pairwise(self.offsets.tolist())
-        return [
-            assemble(encoding, written[start:stop])
-            for encoding, (start, stop) in zip(self.encodings, ends, strict=True)
-        ]
+    from dpcore.noise.streams import DocumentGenerators
+    from dpcore.rewrite.encoded import Documents
 
 
 def encode_all(
@@ -96,19 +50,7 @@ def encode_all(
     Raises:
         TextError: a word is refused by the policy; the message names the document by its number.
     """
-    encodings: list[Encoding] = []
-    words: list[IntArray] = []
-    for number, text in enumerate(texts, start=first + 1):
-        try:
-            encoding = encode(tokenize(text), lexicon, treatment)
-        except TextError as error:
-            raise TextError(f"document {number:,}: {error}") from None
-        words.append(encoding.words)
-        if for_text:
-            encodings.append(encoding)
-    offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
-    flat = np.concatenate(words) if words else np.empty(0, dtype=np.int64)
-    return Documents(lexicon, flat, offsets, tuple(encodings))
+    return Reader(lexicon, treatment).read(texts, for_text=for_text, first=first)
 
 
 def release_all(
@@ -119,6 +61,7 @@ def release_all(
     ids: Sequence[int | str] | None = None,
     *,
     sampler: Bulk | None = None,
+    generators: DocumentGenerators | None = None,
 ) -> IntArray:
     """Fresh noise at one ε for every word of every document.
 
@@ -129,6 +72,7 @@ def release_all(
         secret: of the run.
         ids: one a document, unique in the run; 0, 1, … if None.
         sampler: `bulk(mechanism, epsilon)`, to keep laws and neighbours from call to call.
+        generators: to keep generators from call to call.
 
     Returns:
         Output words, shape (k,), in the order of `documents.words`.
@@ -141,15 +85,14 @@ def release_all(
         raise ParameterError(
             f"{len(documents):,} documents need as many different ids, got {len(set(names)):,}"
         )
-    rngs = [document_generator(secret, name) for name in names]
-    n = len(documents.lexicon)
-    inputs = documents.words
-    if inputs.size and inputs.min() < 0:
-        ends = pairwise(documents.offsets.tolist())
-        # Before the noise, from the document's own stream, as `release` draws them.
-        parts = [
-            stand_in(inputs[start:stop], n, rng)
-            for (start, stop), rng in zip(ends, rngs, strict=True)
-        ]
-        inputs = np.concatenate(parts)
+    if generators is None:
+        rngs = [document_generator(secret, name) for name in names]
+    else:
+        rngs = generators(secret, names)
+    inputs = documents.words.copy()
+    # Before the noise, from the document's own stream, as `release` draws them.
+    absent = np.searchsorted(documents.offsets, np.flatnonzero(inputs < 0), side="right") - 1
+    for i in np.unique(absent).tolist():
+        part = slice(*documents.offsets[i : i + 2].tolist())
+        inputs[part] = stand_in(inputs[part], len(documents.lexicon), rngs[i])
     return (sampler or bulk(mechanism, epsilon))(rngs, inputs, documents.offsets)

@@ -148,7 +148,12 @@ def _missing_space(previous: Slot, slot: Slot, word: str) -> str:
     """
     if not slot.is_word or (slot.joined and word in CLITICS):
         return ""
-    return " " if previous.is_word or previous.text in _SPACE_AFTER else ""
+    return " " if parts_from_word(previous) else ""
+
+
+def parts_from_word(slot: Slot) -> bool:
+    """Whether a word that follows directly is put behind a space."""
+    return slot.is_word or slot.text in _SPACE_AFTER
 
 
 def assemble(encoding: Encoding, outputs: Sequence[str]) -> str:

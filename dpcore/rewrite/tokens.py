@@ -24,12 +24,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 APOSTROPHES = "'’"
 HYPHENS = "-‐‑"
 MARKS = '.,;:!?…¿¡"“”„‘‚«»‹›()[]{}–—/' + APOSTROPHES + HYPHENS
 """The characters that are punctuation: the only ones, beside white space, released as they are."""
+
+
+WHITE_SPACE = re.compile(r"\s+")
+"""A run of the characters that `str.isspace` takes for white space."""
 
 
 class Kind(StrEnum):
@@ -168,6 +172,16 @@ def tokenize(text: str) -> TokenizedText:
         address and a run of symbols are one token each; a punctuation mark is one token each, but
         three full stops are one.
     """
+    tokens, tail = cut(text)
+    return TokenizedText(tuple(joined(tokens, *unpaired(apostrophes(tokens)))), tail)
+
+
+def cut(text: str) -> tuple[list[Token], str]:
+    """Tokens, each apostrophe that is in no word as a mark, and what stands after the last one.
+
+    No pattern takes in white space or looks beyond it: what is found between two white spaces
+    depends on nothing else.
+    """
     classes = text.translate(_CLASSES)
     tokens: list[Token] = []
     end = 0  # of the last token
@@ -191,44 +205,75 @@ def tokenize(text: str) -> TokenizedText:
         add(start, stop, kind)
         done = stop
     add_plain(done, len(text))
-    return TokenizedText(tuple(_with_apostrophes(tokens)), text[end:])
+    return tokens, text[end:]
 
 
-def _with_apostrophes(tokens: list[Token]) -> list[Token]:
-    """Join an apostrophe that touches a word on one side and has no partner to that word.
+@dataclass(frozen=True, slots=True)
+class Apostrophe:
+    """An apostrophe that is a token.
+
+    Attributes:
+        place: Number of the token.
+        after: Whether a word or number follows, without a space.
+        before: Whether one stands before it, without a space.
+    """
+
+    place: int
+    after: bool
+    before: bool
+
+
+def apostrophes(tokens: Sequence[Token]) -> list[Apostrophe]:
+    """All of them, in order."""
+    return [
+        Apostrophe(
+            place,
+            after=_touching(tokens, place + 1),
+            before=bool(place) and not token.before and tokens[place - 1].kind in _WRITTEN,
+        )
+        for place, token in enumerate(tokens)
+        if token.text in APOSTROPHES and token.kind is Kind.PUNCTUATION
+    ]
+
+
+def unpaired(marks: Iterable[Apostrophe]) -> tuple[frozenset[int], frozenset[int]]:
+    """The places of those of a text that touch a word on one side and have no partner to it.
 
     One before a word opens, one behind a word or a mark closes the last that is open.
+
+    Returns:
+        Those before their words, and those behind.
     """
     opened: list[int] = []
-    alone: set[int] = set()
-    for place, token in enumerate(tokens):
-        if token.text not in APOSTROPHES or token.kind is not Kind.PUNCTUATION:
-            continue
-        after = _touching(tokens, place + 1)
-        before = bool(place) and not token.before and tokens[place - 1].kind in _WRITTEN
-        if after and not before:
-            opened.append(place)
+    alone: list[int] = []
+    for mark in marks:
+        if mark.after and not mark.before:
+            opened.append(mark.place)
         elif opened:
             opened.pop()
-        elif before and not after:
-            alone.add(place)
-    if not (alone or opened):
+        elif mark.before and not mark.after:
+            alone.append(mark.place)
+    return frozenset(opened), frozenset(alone)
+
+
+def joined(tokens: list[Token], leading: frozenset[int], trailing: frozenset[int]) -> list[Token]:
+    """The tokens with the apostrophes in these places as parts of the words that they touch."""
+    if not (leading or trailing):
         return tokens
-    leading = frozenset(opened)
-    joined: list[Token] = []
+    result: list[Token] = []
     for place, token in enumerate(tokens):
         if place - 1 in leading:  # the apostrophe before it goes with this word
-            mark = joined.pop()
-            joined.append(Token(mark.text + token.text, token.kind, mark.before))
-        elif place in alone:
-            word = joined.pop()
-            joined.append(Token(word.text + token.text, word.kind, word.before))
+            mark = result.pop()
+            result.append(Token(mark.text + token.text, token.kind, mark.before))
+        elif place in trailing:
+            word = result.pop()
+            result.append(Token(word.text + token.text, word.kind, word.before))
         else:
-            joined.append(token)
-    return joined
+            result.append(token)
+    return result
 
 
-def _touching(tokens: list[Token], place: int) -> bool:
+def _touching(tokens: Sequence[Token], place: int) -> bool:
     """Whether a word or number stands here, without a space before it."""
     return place < len(tokens) and tokens[place].kind in _WRITTEN and not tokens[place].before
 

@@ -47,7 +47,7 @@ class Role(StrEnum):
 
 
 # A mark that follows a word without a space; the rest may also open something.
-_CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
+CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
 _NAMED = 10  # positions named in a refusal
 
 
@@ -154,7 +154,7 @@ def _without(tokens: Sequence[Token], dropped: frozenset[int]) -> list[tuple[int
         if source in dropped:
             carried = _wider(carried, space)
             continue
-        if carried and (space or token.text not in _CLOSING):
+        if carried and (space or token.text not in CLOSING):
             space = _wider(carried, space)
         carried = ""
         kept.append((source, token if space == token.before else replace(token, before=space)))

@@ -26,7 +26,8 @@ from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.measure.similarity.rewriting_quality import words_kept
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.rewrite.documents import Documents, encode_all
+from dpcore.rewrite.documents import encode_all
+from dpcore.rewrite.encoded import Documents
 from dpcore.rewrite.vocabulary import stand_in
 from dpcore.study.plan import canonical
 from dpcore.study.reading_corpora import plain_rows

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dpcore.learn.labelled import LabelledTexts
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.documents import Documents
+    from dpcore.rewrite.encoded import Documents
 
 ATTACKS = ("auc", "tpr", "roc")
 """Quantities of membership inference."""

@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.noise.streams import generator
-from dpcore.rewrite.rewritten import assemble
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from dpcore.learn.bags import Bags
     from dpcore.learn.classifiers import Classifier
     from dpcore.study.labelled_trial import Material
@@ -63,6 +59,7 @@ class WrongAnswers:
         true, classes = material.labels[labelling][1], material.classes[labelling]
         guessed = model.predict(tests)
         places = (self._right & (guessed != true)).nonzero()[0][: self._most]
+        private = material.testing.texts(tests.words) if places.size else []
         for i in places.tolist():
             self.examples.append(
                 {
@@ -71,14 +68,8 @@ class WrongAnswers:
                     "learner": learner,
                     "epsilon": epsilon,
                     "original": material.originals[i],
-                    "private": self._written(i, tests.words),
+                    "private": private[i],
                     "true": classes[true[i]],
                     "guessed": classes[guessed[i]],
                 }
             )
-
-    def _written(self, i: int, words: NDArray[np.int64]) -> str:
-        testing = self._material.testing
-        place = slice(*testing.offsets[i : i + 2].tolist())
-        names = testing.lexicon.words
-        return assemble(testing.encodings[i], [names[w] for w in words[place].tolist()])

@@ -5,8 +5,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.lexicon.metric import Metric, distances, paired_distances
-from dpcore.mechanisms import all_pairs
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs
+from dpcore.mechanisms import all_pairs, distance_blocks
+from dpcore.mechanisms.all_pairs import AllPairs
+from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 from tests.mechanisms import lexicons
 
 
@@ -46,7 +47,7 @@ def test_most_distances_of_a_tile_come_from_the_product(monkeypatch: pytest.Monk
         asked.append(len(left))
         return direct(left, right)
 
-    monkeypatch.setattr(all_pairs, "paired_distances", counted)
+    monkeypatch.setattr(distance_blocks, "paired_distances", counted)
     for tile in AllPairs(lexicons.cloud(200, 20).vectors, Metric.EUCLIDEAN):
         assert tile.distances.shape == (200, 200)
     assert sum(asked) == 200  # the diagonal

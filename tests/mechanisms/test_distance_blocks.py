@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from dpcore.lexicon.metric import distances
+from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.mechanisms import distance_blocks as module
-from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_words
+from dpcore.mechanisms.distance_blocks import (
+    distances_by_word,
+    near_distances,
+    nearest_words,
+)
 from tests.mechanisms import lexicons
 
 
@@ -23,11 +27,30 @@ def test_every_distinct_word_is_computed_once_in_its_order(monkeypatch: pytest.M
     np.testing.assert_array_equal(rows, distances(vectors, vectors[words]))
 
 
-def test_nearest_words_take_the_lowest_index_of_equal_ones() -> None:
-    vectors = lexicons.crafted()["lattice"].vectors
-    words = np.arange(len(vectors))
-    order, distance = nearest_words(vectors, words, 7)
-    rows = distances(vectors, vectors)
-    expected = np.argsort(rows, axis=1, kind="stable")[:, :7]
+@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+@pytest.mark.parametrize("tolerance", [1e-11, 1e-12])
+def test_near_distances_are_as_near_as_asked(name: str, tolerance: float) -> None:
+    vectors = (lexicons.cloud(90, 40) if name == "cloud" else lexicons.crafted()[name]).vectors
+    left = vectors[::3].astype(np.float64)
+    rough = near_distances(left, vectors, Metric.EUCLIDEAN, tolerance)
+    plain = distances(vectors, left)
+    assert (np.abs(rough - plain) <= (tolerance + distance_error(vectors.shape[1])) * plain).all()
+    assert (rough[np.arange(len(left)), 3 * np.arange(len(left))] == 0.0).all()
+
+
+@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_nearest_words_take_the_lowest_index_of_equal_ones(
+    name: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FEWEST", 8)
+    monkeypatch.setattr(module, "_TILE", 16)
+    monkeypatch.setattr(module, "_BLOCK_ENTRIES", 1)
+    vectors = (lexicons.cloud(90, 40) if name == "cloud" else lexicons.crafted()[name]).vectors
+    words = np.append(np.arange(len(vectors)), [1, 0])
+    count = min(count, len(vectors))
+    order, distance = nearest_words(vectors, words, count)
+    rows = distances(vectors, vectors[words])
+    expected = np.argsort(rows, axis=1, kind="stable")[:, :count]
     np.testing.assert_array_equal(order, expected)
     np.testing.assert_array_equal(distance, np.take_along_axis(rows, expected, axis=1))

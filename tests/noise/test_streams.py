@@ -7,6 +7,7 @@ import secrets
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError
 from dpcore.noise import streams
-from dpcore.noise.streams import document_generator, generator
+from dpcore.noise.streams import DocumentGenerators, document_generator, generator
 from tests.chance import assert_distribution
 
 
@@ -56,6 +57,34 @@ def test_documents_have_independent_noise() -> None:
 def test_a_short_secret_is_refused() -> None:
     with pytest.raises(ParameterError, match="at least 32 bytes"):
         document_generator(b"secret", 1)
+
+
+def test_generators_that_serve_again_are_those_of_their_documents() -> None:
+    """In growing and shrinking batches, after any use: streams in full, of every kind of number."""
+    documents, secret = DocumentGenerators(), bytes(range(32))
+    batches: list[Sequence[int | str]] = [[3], ["ä", 0, 7], range(100), [3, 2], [], [5]]
+    for names in batches:
+        rngs = documents(secret, names)
+        assert len(rngs) == len(names)
+        for rng, name in zip(rngs, names, strict=True):
+            fresh = document_generator(secret, name)
+            for _ in range(2):
+                for kind, high in ((np.uint8, 200), (np.uint32, 2**31), (np.uint64, 2**64 - 1)):
+                    numbers = rng.integers(high, size=7, dtype=kind, endpoint=True)
+                    plain = fresh.integers(high, size=7, dtype=kind, endpoint=True)
+                    assert np.array_equal(numbers, plain)
+                assert np.array_equal(rng.poisson(5.0, 9), fresh.poisson(5.0, 9))
+                assert np.array_equal(rng.standard_normal(5), fresh.standard_normal(5))
+            rng.bytes(4 * int(fresh.integers(20)))
+    assert len({id(rng) for rng in documents(secret, range(100))}) == 100
+    with pytest.raises(ParameterError, match="at least 32 bytes"):
+        documents(b"secret", [1])
+
+
+def test_a_cipher_that_does_not_begin_anew_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DocumentGenerators, "_begin", lambda *_: None)
+    with pytest.raises(ParameterError, match="cannot begin a stream anew"):
+        DocumentGenerators()
 
 
 def quarter_round(x: list[int], a: int, b: int, c: int, d: int) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpcore.learn.autoencoder.network import BiLstmNetwork
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.documents import Documents
+    from dpcore.rewrite.encoded import Documents
 
 
 _SENTENCES, _PLACES = 256, 2_048  # read at a time, scored at a time: neither changes a result

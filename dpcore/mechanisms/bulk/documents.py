@@ -15,10 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.arrays import IntArray
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.noise.discrete import Words
 
 BATCH = 512
 """Noisy vectors that share one matrix product; it changes no result."""
@@ -31,10 +30,10 @@ class SharedLaws(Protocol):
     def row_bytes(self) -> int:
         """Memory for what is kept of a word."""
 
-    def ends_of(self, words: Sequence[int]) -> Words:
+    def ends_of(self, words: Sequence[int]) -> FloatArray:
         """What is kept of words."""
 
-    def use(self, known: Sequence[Words], step: int) -> None:
+    def use(self, known: Sequence[FloatArray], step: int) -> None:
         """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
 
 

@@ -1,23 +1,33 @@
 """Weights of distances, such as those of TEM, for many documents at once: inversion in two steps.
 
 Of a word's cumulated units (`dpcore.noise.discrete`) only every 64th or so is kept, so that the
-laws of a whole vocabulary fit into a bounded memory. A draw falls between two of them; the units
-between are computed again, by the same operations, and whole numbers add up alike in any order: so
-outputs are those of `sample` to the bit.
+laws of a whole vocabulary fit into a bounded memory. A draw falls between two of them, and the
+units between are computed for it.
+
+All these units come from distances of `near_distances`, which are quick and not to the last bit,
+in float64. How far a sum of them may lie from the whole number that `sample` has is bounded; a draw
+that does not lie that far inside of its outcome, about one in a hundred thousand, is drawn as
+`sample` does it, from the same digits. So outputs are those of `sample` to the bit.
+
+The bound. Let a computed exponent x be off by ρx. A weight e^−x·a, a ≤ 1, with x > K·ln 2 + 1 has
+one unit, computed in either way; any other is off by a factor e^±τ at most, with
+τ = ρ·(K·ln 2 + 1) and a few roundings.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distance_error
+from dpcore.lexicon.rounding import ELEMENTARY, gamma
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
-from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.noise.discrete import decided, scaled, shift, units
+from dpcore.mechanisms.distance_blocks import near_distances
+from dpcore.noise.discrete import WORD_BITS, shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,12 +36,18 @@ if TYPE_CHECKING:
 
     from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.noise.discrete import Rows, Words
+    from dpcore.noise.discrete import Rows
 
-_ROWS_BYTES = 16 * 2**20  # of distances held at a time
+_TOLERANCE = 1e-12  # relative error of a distance; less would ask for more sums of squares
+_TOGETHER = 256  # words whose distances are one product
+_KEPT_TOGETHER = 4096  # words of which those that are not kept are computed in one go
+_TILE = 512  # outputs of such a product, about: it stays in the cache of the processor
 
 Weigher = Callable[["FloatArray", slice], "FloatArray"]
-"""From distances of some words to outputs in a row, shape (k, m), to their weights, each <= 1."""
+"""From distances of some words to outputs in a row, shape (k, m), to their weights, each <= 1.
+
+The result is a new array.
+"""
 
 
 class Weighed(Protocol):
@@ -63,12 +79,16 @@ class TemBulk:
         self._mechanism = mechanism
         self._epsilon, self._weigh = epsilon, mechanism.weigher(epsilon)
         self._metric = Metric.parse(mechanism.metric)
-        n = len(mechanism.lexicon)
-        self._shift = shift(n)
+        n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
+        k = shift(n)
         # About √n/2: what is kept of a word and what is computed again for a draw are both small.
         self._block = min(n, max(64, math.isqrt(n) // 2))
-        self._kept: Kept[Words] = Kept(self.row_bytes)
-        self._known: tuple[Sequence[Words], int] = ((), 1)
+        self._whole = 2.0**k
+        deepest = k * math.log(2.0) + 1.0
+        apart = _TOLERANCE + distance_error(d) if self._metric is Metric.EUCLIDEAN else 0.0
+        self._tau = (apart + gamma(8.0)) * deepest + 2.0 * (ELEMENTARY + gamma(4.0))
+        self._kept: Kept[FloatArray] = Kept(self.row_bytes)
+        self._known: tuple[Sequence[FloatArray], int] = ((), 1)
 
     @property
     def shared_laws(self) -> TemBulk:
@@ -78,13 +98,13 @@ class TemBulk:
     @property
     def row_bytes(self) -> int:
         """Memory for what is kept of a word."""
-        return 8 * (len(self._mechanism.lexicon) // self._block + 1)
+        return 8 * (-(-len(self._mechanism.lexicon) // self._block) + 1)
 
-    def ends_of(self, words: Sequence[int]) -> Words:
+    def ends_of(self, words: Sequence[int]) -> FloatArray:
         """What is kept of words, to be computed once and used by many: see `use`."""
         return np.stack(list(self._ends(list(words))))
 
-    def use(self, known: Sequence[Words], step: int) -> None:
+    def use(self, known: Sequence[FloatArray], step: int) -> None:
         """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
         self._known = known, step
 
@@ -97,38 +117,88 @@ class TemBulk:
             return np.empty(0, dtype=np.int64)
         entries = self._mechanism.check_words(words)
         # Step one: by the kept ends, the block in which the unit lies that a first word leads to.
-        target, before = np.empty_like(first), np.empty_like(first)
+        share = np.ldexp(first.astype(np.float64), -WORD_BITS)
+        target, before, slack = (np.empty(words.size) for _ in range(3))
         block = np.empty(words.size, dtype=np.int64)
-        distinct, places = by_word(entries)
-        step = max(1, _ROWS_BYTES // (8 * len(self._mechanism.lexicon)))
-        for ends, members in zip(self._kept.each(distinct, self._ends, step), places, strict=True):
-            where = scaled(first[members], ends[-1])
-            numbers = np.searchsorted(ends, where, side="right")
-            target[members], block[members] = where, numbers
-            before[members] = np.where(numbers > 0, ends[numbers - 1], 0)
-        outputs, sure = self._inside(entries, block, target, before)
+        distinct, which, counts = np.unique(entries, return_inverse=True, return_counts=True)
+        order = np.argsort(which, kind="stable")
+        stops = np.cumsum(counts)
+        rows_of = self._kept.each(distinct.tolist(), self._ends, _KEPT_TOGETHER)
+        for start in range(0, distinct.size, _TOGETHER):
+            known = np.stack(list(islice(rows_of, _TOGETHER)))
+            ends, total, error = known[:, :-1], known[:, -2], known[:, -1]
+            members = order[stops[start] - counts[start] : stops[start + len(known) - 1]]
+            row = which[members] - start
+            # One search for all: the share of a word's units up to each end, one word behind the
+            # other. What is lost in it is seen in step two.
+            ladder = ends / total[:, None] + np.arange(len(known))[:, None]
+            place = np.searchsorted(ladder.reshape(-1), share[members] + row, side="right")
+            number = np.minimum(place - row * ends.shape[1], ends.shape[1] - 1)
+            target[members], block[members] = share[members] * total[row], number
+            before[members] = np.where(number > 0, ends[row, number - 1], 0.0)
+            # Target and end of the block before, then what is added up in the block; 4 is for the
+            # two units that digits leave open, and for whole numbers.
+            inside = (math.expm1(self._tau) + gamma(self._block + 8.0)) * total + self._block + 4.0
+            slack[members] = (2.0 * error + 1.001 * inside)[row]
+        outputs, sure = self._inside(entries, block, target, before, slack)
         rows = self._mechanism.rows(self._epsilon)
+        near = np.flatnonzero(~sure)
+        for members, weights in rows(entries[near]) if near.size else ():
+            outputs[near[members]], sure[near[members]] = weights.look_up(first[near[members]])
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
-    def _units(self, begin: int, stop: int, words: list[int] | IntArray) -> Words:
-        """Units of some outputs in a row for some words, shape (k, m)."""
-        vectors = self._mechanism.lexicon.vectors
-        row = distances(vectors[begin:stop], vectors[words], self._metric)
-        return units(self._weigh(row, slice(begin, stop)), self._shift)
+    def _weights(self, words: FloatArray, begin: int, stop: int) -> FloatArray:
+        """2^K·w of some outputs in a row, not to the last bit, for words with these vectors.
 
-    def _ends(self, words: list[int]) -> Iterator[Words]:
-        """The cumulated units at the end of every block, for each word."""
+        At least ½, so that rounded up it is a unit; shape (k, m).
+        """
+        right = self._mechanism.lexicon.vectors[begin:stop]
+        apart = near_distances(words, right, self._metric, _TOLERANCE)
+        weights = self._weigh(apart, slice(begin, stop))
+        weights *= self._whole
+        return np.maximum(weights, 0.5, out=weights)
+
+    def _ends(self, words: list[int]) -> Iterator[FloatArray]:
+        """The cumulated units at the end of every block, and how far they may be off.
+
+        Yields:
+            For each word, shape (blocks + 1,).
+        """
         known, step = self._known
         if known:
             yield from (known[word // step][word % step] for word in words)
             return
-        n = len(self._mechanism.lexicon)
-        ends = np.append(np.arange(self._block - 1, n - 1, self._block), n - 1)
-        for row in self._units(0, n, words):
-            yield np.cumsum(row, dtype=np.uint64)[ends]
+        for start in range(0, len(words), _TOGETHER):
+            yield from self._computed(words[start : start + _TOGETHER])
+
+    def _computed(self, words: list[int]) -> FloatArray:
+        """What `_ends` yields, shape (k, blocks + 1)."""
+        n, blocks = len(self._mechanism.lexicon), -(-len(self._mechanism.lexicon) // self._block)
+        low, high = np.empty((2, len(words), blocks))
+        vectors = self._mechanism.lexicon.vectors[words].astype(np.float64)
+        tile = self._block * max(1, _TILE // self._block)
+        for begin in range(0, n, tile):
+            stop = min(begin + tile, n)
+            weights = self._weights(vectors, begin, stop)
+            whole = np.empty_like(weights)
+            starts = np.arange(0, stop - begin, self._block)
+            first = begin // self._block
+            for sums, tau in ((low, -self._tau), (high, self._tau)):
+                np.multiply(weights, math.exp(tau), out=whole)
+                np.ceil(whole, out=whole)
+                sums[:, first : first + starts.size] = np.add.reduceat(whole, starts, axis=1)
+        low, high = np.cumsum(low, axis=1), np.cumsum(high, axis=1)
+        # The sums themselves are rounded (Higham 2002, 4.4).
+        error = 0.5 * (high - low)[:, -1:] + gamma(self._block + blocks + 2.0) * high[:, -1:]
+        return np.concatenate((0.5 * (low + high), error), axis=1)
 
     def _inside(
-        self, entries: IntArray, block: IntArray, target: Words, before: Words
+        self,
+        entries: IntArray,
+        block: IntArray,
+        target: FloatArray,
+        before: FloatArray,
+        slack: FloatArray,
     ) -> tuple[IntArray, NDArray[np.bool_]]:
         """The word of a block: units are cumulated on from the end of the block before.
 
@@ -139,11 +209,12 @@ class TemBulk:
             block: number of its block.
             target: unit that it falls into.
             before: cumulated units at the end of the block before.
+            slack: how far the difference of two such sums may be off.
 
         Returns:
-            Output words, and whether the digits that were drawn decide for them, shape (k,) each.
+            Output words, and whether that is proved, shape (k,) each.
         """
-        n = len(self._mechanism.lexicon)
+        n, vectors = len(self._mechanism.lexicon), self._mechanism.lexicon.vectors
         # Block after block, since the words of a block are a slice of the vectors.
         pairs, first, which = np.unique(
             block * np.int64(n) + entries, return_index=True, return_inverse=True
@@ -156,13 +227,17 @@ class TemBulk:
         for number in np.unique(blocks).tolist():
             low, high = np.searchsorted(blocks, (number, number + 1)).tolist()
             begin = number * self._block
-            steps = self._units(begin, min(begin + self._block, n), words[low:high])
-            steps[:, 0] += before[first[low:high]]
+            steps = np.empty((high - low, min(self._block, n - begin) + 1))
+            steps[:, 0] = before[first[low:high]]
+            weights = self._weights(
+                vectors[words[low:high]].astype(np.float64), begin, begin + steps.shape[1] - 1
+            )
+            np.ceil(weights, out=steps[:, 1:])
             np.cumsum(steps, axis=1, out=steps)
             members = order[ends[low] : ends[high]]
-            of_draw = steps[which[members] - low]
-            passed = (of_draw <= target[members, None]).sum(axis=1)
+            row, aim = which[members] - low, target[members]
+            passed = (steps[row, 1:-1] <= aim[:, None]).sum(axis=1)
             outputs[members] = begin + passed
-            last = np.take_along_axis(of_draw, passed[:, None], axis=1)[:, 0]
-            sure[members] = decided(target[members], last)
+            gap = np.minimum(aim - steps[row, passed], steps[row, passed + 1] - aim)
+            sure[members] = gap > slack[members]
         return outputs, sure

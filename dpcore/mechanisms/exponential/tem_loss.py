@@ -29,7 +29,8 @@ from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs, Tile
+from dpcore.mechanisms.all_pairs import TILE, AllPairs, Tile
+from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 from dpcore.mechanisms.hooks import WorstLoss
 
 if TYPE_CHECKING:

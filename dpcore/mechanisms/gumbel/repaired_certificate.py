@@ -31,8 +31,8 @@ from dpcore.lexicon.metric import Metric, distance_error, distances, paired_dist
 from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
+from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 

@@ -19,7 +19,8 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.limits import PACKING_BYTES
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs
+from dpcore.mechanisms.all_pairs import TILE, AllPairs
+from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 
 if TYPE_CHECKING:
     from dpcore.arrays import Float32Array, FloatArray

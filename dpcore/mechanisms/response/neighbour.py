@@ -38,6 +38,8 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Weights
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
@@ -122,7 +124,7 @@ class NeighbourResponse(Response):
     def _nearest(self, words: IntArray, k: int) -> IntArray:
         """N(w) of some words, shape (m, k), nearest first; of equally near words the lowest."""
         if words.size > _FEW and k <= NEIGHBOUR_TABLE_WIDTH:
-            return np.asarray(self.lexicon.neighbours(k).indices[words], dtype=np.int64)
+            return np.asarray(_neighbours(self.lexicon, k)[words], dtype=np.int64)
         return nearest_words(self.lexicon.vectors, words, k)[0]
 
     def _near(self, word: int, k: int, ranking: Ranking | None) -> IntArray:
@@ -201,6 +203,12 @@ class NeighbourResponse(Response):
             return WorstLoss(epsilon, error, other, 0, other, 1.0, there, float(logs[other]))
 
         return LossSearch(self.law_method, find)
+
+
+@lru_cache(maxsize=4)
+def _neighbours(lexicon: Lexicon, k: int) -> NDArray[np.int32]:
+    """N(w) of all words, shape (n, k): a copy that is not read and checked again for every text."""
+    return lexicon.neighbours(k).indices.copy()
 
 
 @lru_cache(maxsize=4)
