@@ -29,7 +29,8 @@ from dpcore.lexicon.cache import Kept, keep, recall, write_text
 from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs
+from dpcore.mechanisms.all_pairs import AllPairs
+from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.packing.kernel import Kernel
 from dpcore.mechanisms.packing.programme import solve
