@@ -122,9 +122,13 @@ def pytest_runtest_call() -> Iterator[None]:
         return (yield)
 
 
+_QUICK_IN_A_BROWSER = {"test_walk.py", "test_start_page.py", "test_frame.py", "test_departure.py"}
+"""Files of browser tests that everybody runs: the way through the app. All take twenty minutes."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a browser or the real data, before `-m` selects, and put tests in order.
+    """Mark what needs a browser, the data or much time before `-m` selects; put tests in order.
 
     Browser tests come late, because Playwright's event loop runs in a worker from the first of them
     on; files with a test that wants the machine alone come last, when nobody has to wait for it.
@@ -133,6 +137,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if browser in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            if item.path.name not in _QUICK_IN_A_BROWSER:
+                item.add_marker(pytest.mark.slow)
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.data)
     alone = {item.path for item in items if item.get_closest_marker("undisturbed")}

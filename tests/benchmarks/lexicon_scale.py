@@ -80,7 +80,8 @@ def run_step(step: str, folder: Path) -> None:
             searched = time.perf_counter() - began_search - built
             note += f", flat index {built:.2f} s, 200 queries for 128 {searched:.2f} s"
         elif step.startswith(("sentence", "deniability", "privatize", "meter")):
-            note += work(*f"{step} tem".split()[:2], lexicon, folder)
+            what, _, mechanism = step.partition(" ")
+            note += work(what, mechanism, lexicon, folder)
         elif step == "bounds":
             bounds = bound_extent(lexicon.vectors, lexicon.metric)
             note += f", {bounds}"

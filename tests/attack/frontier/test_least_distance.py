@@ -31,14 +31,13 @@ def best(away: np.ndarray, exponents: np.ndarray) -> float:
         block[np.arange(n), v, np.arange(n)] = -1.0
         rows.append(block.reshape(n, n * n))
     sums = np.kron(np.eye(n), np.ones(n))
-    close = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     answer = linprog(
         away.reshape(-1) / n,
         np.concatenate(rows),
         np.zeros(n * n * (n - 1)),
         sums,
         np.ones(n),
-        options=close,
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     assert answer.success
     return float(answer.fun)
