@@ -40,6 +40,7 @@ def best(away: np.ndarray, exponents: np.ndarray) -> float:
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     assert answer.success
+    assert answer.fun is not None
     return float(answer.fun)
 
 
