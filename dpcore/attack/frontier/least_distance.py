@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 _FILE = "least_distance.json"
 _OUTWARDS = 1e-11  # relative: more than a few roundings, and than a distance is off
 _LOCAL = (
-    *(0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0),
-    *(9.25, 9.5, 9.75, 10.0, 10.25, 10.5, 10.75, 11.0, 11.25, 11.5, 12.0, 12.5, 13.0, 14.0, 16.0),
+    *(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5, 10.0, 10.5, 11.0),
+    *(11.5, 12.0, 13.0, 14.0, 16.0),
 )
 """The ε of the bundled bounds for any two words."""
 _OPTIMAL = Optimal.short
