@@ -5,7 +5,8 @@ import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.lexicon.progress import silent
+from dpcore.mechanisms.bulk.sweep import by_law, outputs_at
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.chance import assert_law, assert_same_law
 from tests.fixtures import MakeRng
@@ -55,6 +56,20 @@ def test_truncated_noise_is_that_of_its_paths(small: Lexicon, rng: MakeRng) -> N
     order = np.sort(epsilons)
     plain = mechanism.paths(rng(), words, epsilons=order).at(epsilons)
     assert (outputs != plain).mean() < 0.02
+
+
+@pytest.mark.parametrize("settings", [None, {"k": 1}, {"k": 7}, {"k": 39}, {"k": None}], ids=str)
+def test_a_response_is_the_inversion_of_its_law(
+    settings: dict[str, int | None] | None, small: Lexicon, rng: MakeRng
+) -> None:
+    """The plain twin: the same outputs, also where e^−ε underflows."""
+    name = "k-ary" if settings is None else "neighbour-response"
+    mechanism = create(name, small, settings or {})
+    words = np.tile(np.arange(40), 100)
+    epsilons = np.array([1e-9, 1.0, 4.0, 2.5, 30.0, 2_000.0])
+    plain = by_law(mechanism, rng(), words, epsilons, silent)
+    assert np.array_equal(outputs_at(mechanism, rng(), words, epsilons), plain)
+    assert len(np.unique(plain[:, 0])) == 40
 
 
 def test_words_in_any_order_are_independent_draws(small: Lexicon, rng: MakeRng) -> None:
