@@ -6,7 +6,7 @@ import pytest
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import silent
-from dpcore.mechanisms.bulk.sweep import by_law, outputs_at
+from dpcore.mechanisms.bulk.sweep import by_law, by_paths, outputs_at
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.chance import assert_law, assert_same_law
 from tests.fixtures import MakeRng
@@ -14,6 +14,7 @@ from tests.mechanisms import contract
 
 DRAWS = 4_000
 RADIAL = ("madlib", "mahalanobis", "random-projection", "laplace", "l2-laplace", "gaussian")
+VICKREY = ({}, {"t": 0.0}, {"t": 1.0}, {"noise": "mahalanobis", "t": 0.5})
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
@@ -44,6 +45,19 @@ def test_it_is_the_path_of_the_same_noise(key: str, small: Lexicon, rng: MakeRng
     epsilons = np.geomspace(0.2, 200, 9)
     outputs = outputs_at(mechanism, rng(), words, epsilons)
     plain = mechanism.paths(rng(), words).at(epsilons)
+    assert (outputs != plain).mean() < 1e-3
+    assert len(np.unique(outputs)) > 10
+
+
+@pytest.mark.parametrize("settings", VICKREY, ids=str)
+def test_the_second_nearest_is_that_of_its_paths(
+    settings: dict[str, str | float], small: Lexicon, rng: MakeRng
+) -> None:
+    mechanism = create("vickrey", small, settings)
+    words = np.repeat(np.arange(0, 40, 2), 50)  # more than one batch
+    epsilons = np.geomspace(1e-3, 2_000, 9)
+    outputs = outputs_at(mechanism, rng(), words, epsilons)
+    plain = by_paths(mechanism, rng(), words, epsilons, silent)
     assert (outputs != plain).mean() < 1e-3
     assert len(np.unique(outputs)) > 10
 
