@@ -28,11 +28,12 @@ class Mean:
     trials: int
 
 
-def mean_interval(values: ArrayLike) -> Mean:
+def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
     """Mean with Student's t-interval: trials are taken as independent and about normal.
 
     Args:
         values: one of each trial, shape (k,).
+        level: coverage of the interval, above 0 and below 1.
 
     Raises:
         ParameterError: there is no value, or one is not finite.
@@ -42,15 +43,15 @@ def mean_interval(values: ArrayLike) -> Mean:
     if sample.size == 1:
         return Mean(mean, math.nan, math.nan, 1)
     error = float(sample.std(ddof=1)) / math.sqrt(sample.size)
-    half = _quantile(sample.size - 1) * error
+    half = _quantile(sample.size - 1, level) * error
     return Mean(mean, mean - half, mean + half, int(sample.size))
 
 
 @functools.lru_cache(maxsize=64)
-def _quantile(freedom: int) -> float:
+def _quantile(freedom: int, level: float) -> float:
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
-    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - LEVEL)))  # both tails share what is left
+    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share what is left
 
 
 def _sample(values: ArrayLike, what: str) -> NDArray[np.float64]:

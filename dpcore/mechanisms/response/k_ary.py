@@ -82,7 +82,7 @@ class KAryResponse(Response):
         """1: the word itself."""
         return 1
 
-    def favoured(self, words: IntArray, epsilon: float) -> IntArray:  # noqa: ARG002 - at any ε
+    def favoured(self, words: IntArray, epsilon: float) -> IntArray:
         """The word itself."""
         return words[:, None]
 
