@@ -117,14 +117,11 @@ class Vickrey(Mahalanobis):
                 stays, moves = factors.astype(np.float32)[:, :, None]
                 scores = stays * still - moves * reach
                 noisy = origins[part] + sizes[:, None] * unit
-                pair, squares = [], []
-                for _ in range(2):
-                    nearest = scores.argmin(axis=1)
-                    scores[rows, nearest] = np.inf
-                    away = noisy - targets[nearest]
-                    pair.append(nearest)
-                    squares.append(np.einsum("ij,ij->i", away, away))
-                outputs[start + rows, e] = np.where(first_wins(*squares, bar), *pair)
+                first = scores.argmin(axis=1)
+                scores[rows, first] = np.inf
+                second = scores.argmin(axis=1)
+                s1, s2 = (np.square(noisy - targets[y]).sum(axis=1) for y in (first, second))
+                outputs[start + rows, e] = np.where(first_wins(s1, s2, bar), first, second)
             progress(self.short, start + part.size, entries.size)
         return outputs
 

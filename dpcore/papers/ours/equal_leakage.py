@@ -31,7 +31,7 @@ from dpcore.study.definition import Study
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.plan import Arm, Plan, Settings
 from dpcore.study.reading import Reading
-from dpcore.study.rows import PRIVATE
+from dpcore.study.rows import CLEAN, PRIVATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,6 +263,16 @@ def compared(figures: Figures, learner: str = "tf-idf") -> tuple[Compared, ...]:
     )
 
 
+def without_privacy(
+    figures: Figures, data: str, learner: str = "tf-idf"
+) -> tuple[Reading, Reading]:
+    """Accuracy, and AUC of the stronger attacker, of the texts as they stand."""
+    return (
+        figures.without("accuracy", data=data, learner=learner, tested_on=CLEAN),
+        figures.without("auc", data=data, variant=STRONGER),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Point:
     """What is read of one mechanism at one ε: its line, and accuracy and AUC by trial."""
@@ -279,19 +289,19 @@ def _points(figures: Figures, data: str, learner: str) -> list[_Point]:
     tested = figures.rows("accuracy", data=data, learner=learner, tested_on=PRIVATE)
     attacked = figures.rows("auc", data=data, variant=STRONGER)
     points = []
-    for rate in figures.rows("word").itertuples():
-        level = min(LEVELS, key=lambda level: abs(math.log(rate.value / level)))
-        if abs(rate.value / level - 1.0) > NEAR:
+    for rate in figures.rows("word").to_dict("records"):
+        level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
+        if abs(rate["value"] / level - 1.0) > NEAR:
             continue
-        curve, epsilon = str(rate.label), float(rate.epsilon)
+        curve, epsilon = str(rate["label"]), float(rate["epsilon"])
         accuracy, auc = (_by_seed(rows, curve, epsilon) for rows in (tested, attacked))
         line = Compared(
             data,
             level,
             curve,
             epsilon,
-            Reading(rate.value, rate.low, rate.high),
-            rate.variant == REPEATS,
+            Reading(rate["value"], rate["low"], rate["high"]),
+            rate["variant"] == REPEATS,
             figures.at("nw", curve, epsilon),
             _reading(accuracy),
             _reading(auc),

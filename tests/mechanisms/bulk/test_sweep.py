@@ -14,7 +14,9 @@ from tests.mechanisms import contract
 
 DRAWS = 4_000
 RADIAL = ("madlib", "mahalanobis", "random-projection", "laplace", "l2-laplace", "gaussian")
-VICKREY = ({}, {"t": 0.0}, {"t": 1.0}, {"noise": "mahalanobis", "t": 0.5})
+VICKREY: tuple[dict[str, str | float], ...] = (
+    {}, {"t": 0.0}, {"t": 1.0}, {"noise": "mahalanobis", "t": 0.5}
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
