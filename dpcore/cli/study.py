@@ -115,7 +115,7 @@ _COMPARED = (
 def _compare(options: Options) -> Answer:
     """Mechanisms at equal leakage, as the study NAME recorded them."""
     figures = Figures(read_recorded(options.name))
-    points = compared(figures, options.learner)
+    points = compared(figures, learner=options.learner)
     corpora = list(dict.fromkeys(point.data for point in points))
     without = {data: without_privacy(figures, data, options.learner) for data in corpora}
     result = {
@@ -150,8 +150,8 @@ def _compared_lines(
     for data, (accuracy, auc) in without.items():
         yield f"{data}, without privacy: accuracy {accuracy}, AUC {auc}"
         yield from table(_COMPARED, (_shown(point) for point in points if point.data == data))
-    yield "≥: of one who repeats the output, a lower bound. Differences: intervals that hold for"
-    yield "all of a corpus together; * where 0 lies outside. All others: 95 %."
+    yield "≥: of an attacker who need not be the best one. Differences: intervals that hold for all"
+    yield "of a corpus together; * where 0 lies outside. All other intervals: 95 %."
 
 
 def _shown(point: Compared) -> dict[str, str]:

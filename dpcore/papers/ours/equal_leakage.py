@@ -8,7 +8,8 @@ guesses the same share of them, and the texts that come out are learned from.
 steps; the levels are some of them. All others are brought to these levels: the responses in closed
 form, the rest by interpolation in the recorded trade-off (`epsilon_at`). What the share is in truth
 is measured again, with other noise than that of the trade-off. Where a column of the law is no
-closed form, the attacker repeats what came out: his share is a lower bound of what is guessed.
+closed form, the attacker repeats what came out, or has learned from some outputs of every word:
+his share is a lower bound of what is guessed.
 
 What does not reach a level is not there. `truncated-gumbel` gives two words of five away at the
 least ε that it has, and its repair nearly all. Response over k neighbours gives away 1 of k at
@@ -30,7 +31,8 @@ from dpcore.papers.ours.teaching import divided
 from dpcore.study.definition import Study
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.plan import Arm, Plan, Settings
-from dpcore.study.reading import Reading
+from dpcore.study.reading import Figures, Reading
+from dpcore.study.recorded import read_recorded
 from dpcore.study.rows import CLEAN, PRIVATE
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from dpcore.learn.labelled import LabelledTexts
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
-    from dpcore.study.reading import Figures
     from dpcore.study.rows import Row
     from dpcore.study.sources import Sources
 
@@ -48,6 +49,11 @@ LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
 NEAR = 0.1
 """Relative: a rate this near to a level, or nearer, is compared there."""
 REFERENCE = "optimal"
+LEARNED = "learned"
+"""The attacker who has seen some outputs of every word."""
+_LEARNED = {"vickrey": 20}
+# Outputs of each word that he has seen. Only of an arm that often answers with a neighbour, so that
+# who repeats the output knows less: for the others he learns nothing that repeating does not say.
 _MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
 
 _CLOSED: Settings = (("outputs", 400),)
@@ -80,7 +86,6 @@ _SHARED: Settings = (
     ("learners", ("tf-idf", "averaged")),
     ("attacked", ("tf-idf",)),
     ("outputs", 10_000),
-    ("guessed", _FIRST),
 )
 _TASK = "dpcore.papers.ours.equal_leakage:measure"
 _TRIALS = 10
@@ -93,7 +98,7 @@ TEACHING = Study(
         ARMS,
         ("bundled",),
         seeds=tuple(range(_FIRST, _FIRST + _TRIALS)),
-        options=_SHARED,
+        options=(*_SHARED, ("guessed", _FIRST)),
         together=True,
     ),
     f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, drawn "
@@ -138,8 +143,9 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     """One seed of one mechanism at all its ε, or of the baseline, and once what is guessed.
 
     Options: `learners` and `attacked`, as `dpcore.study.labelled_trial.Wanted`; `guessed`, the seed
-    whose cells measure what is guessed, from `outputs`, as `dpcore.attack.trade.tradeoff.tradeoff`;
-    of a file `train` and `test` (texts), `words` of each that are read, and `title`.
+    whose cells measure what is guessed, from `outputs`, as `dpcore.attack.trade.tradeoff.tradeoff`
+    (it is of mechanism, ε and lexicon alone, and measured once for all corpora); of a file `train`
+    and `test` (texts), `words` of each that are read, and `title`.
     """
     from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 
@@ -173,13 +179,14 @@ def _drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, Label
 
 def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
     """The share of the words that are guessed, and how near the text stays."""
+    from dpcore.attack.trade.ground import REPEATS
     from dpcore.attack.trade.tradeoff import tradeoff
     from dpcore.study.rows import row
 
     outputs = int(cell.option("outputs"))
     # Pairs of words told apart are not wanted: as few as there can be.
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
-    return [
+    rows = [
         row(
             amount.quantity,
             amount.value,
@@ -191,6 +198,54 @@ def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
         )
         for amount in table.rows
         if amount.quantity in _MEASURED
+    ]
+    repeated = [line for line in rows if (line["quantity"], line["variant"]) == ("word", REPEATS)]
+    if repeated and mechanism.exact_law:
+        stronger = _from_all_laws(mechanism, cell)
+    elif repeated and cell.label in _LEARNED:
+        stronger = _learned(mechanism, cell)
+    else:
+        return rows
+    for line, other in zip(repeated, stronger, strict=True):
+        # Both are lower bounds, or the other is what they bound.
+        if other["value"] > line["value"]:
+            line |= other
+    return rows
+
+
+def _from_all_laws(mechanism: Mechanism, cell: Cell) -> list[Row]:
+    from dpcore.attack.trade.ground import BAYES
+    from dpcore.attack.trade.stronger import from_laws
+    from dpcore.study.rows import row
+
+    shares, error = from_laws(mechanism, np.asarray(cell.epsilons))
+    ends = {"variant": BAYES, "count": len(mechanism.lexicon)}
+    return [
+        row("word", share, epsilon=epsilon, low=share - error, high=share + error, **ends)
+        for epsilon, share in zip(cell.epsilons, shares.tolist(), strict=True)
+    ]
+
+
+def _learned(mechanism: Mechanism, cell: Cell) -> list[Row]:
+    from dpcore.attack.trade.stronger import learned
+    from dpcore.measure.probability_intervals import Tally
+    from dpcore.study.rows import row
+
+    count, draws = int(cell.option("outputs")), _LEARNED[cell.label]
+    right = learned(mechanism, np.asarray(cell.epsilons), draws, count, cell.seed)
+    hits = right.sum(axis=0)
+    ends = zip(*Tally.counted(hits, count).interval(), strict=True)
+    return [
+        row(
+            "word",
+            hit / count,
+            epsilon=epsilon,
+            variant=LEARNED,
+            low=float(low),
+            high=float(high),
+            count=count,
+        )
+        for epsilon, hit, (low, high) in zip(cell.epsilons, hits.tolist(), ends, strict=True)
     ]
 
 
@@ -220,7 +275,7 @@ class Compared:
         curve: which.
         epsilon: ε.
         guessed: share of the words that are guessed, with the interval of its measurement.
-        at_least: whether an attacker who repeats the output was measured: a lower bound.
+        at_least: whether the attacker is not known to be the best one: a lower bound.
         kept: share of the places of the texts whose word stayed.
         accuracy: on private test texts.
         auc: of the stronger attacker on the membership of training texts.
@@ -242,24 +297,27 @@ class Compared:
     attack: Reading | None = None
 
 
-def compared(figures: Figures, learner: str = "tf-idf") -> tuple[Compared, ...]:
+def compared(
+    figures: Figures, rates: Figures | None = None, learner: str = "tf-idf"
+) -> tuple[Compared, ...]:
     """Every mechanism at every level that it is near to, corpus by corpus.
 
     Args:
         figures: of a record of `STUDIES`.
+        rates: of the record that holds the shares that are guessed; `TEACHING` if None.
         learner: whose accuracy; the attacker's is that of the classifier that was attacked.
 
     Raises:
         StudyError: the record has no shares of words that are guessed, or no such learner.
     """
-    rates = figures.rows("word")
+    guessed = (rates or Figures(read_recorded(TEACHING.name))).rows("word")
     accuracies = figures.rows("accuracy", learner=learner, tested_on=PRIVATE)
-    if not (len(rates) and len(accuracies)):
-        raise StudyError(f"{figures.name} has no guessed words, or no accuracy of {learner!r}")
+    if not (len(guessed) and len(accuracies)):
+        raise StudyError(f"no guessed words, or no accuracy of {learner!r}, for {figures.name}")
     return tuple(
         point
         for data in dict.fromkeys(accuracies["data"])
-        for point in _beside_reference(_points(figures, str(data), learner))
+        for point in _beside_reference(_points(figures, guessed, str(data), learner))
     )
 
 
@@ -282,14 +340,15 @@ class _Point:
     auc: pd.Series
 
 
-def _points(figures: Figures, data: str, learner: str) -> list[_Point]:
+def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> list[_Point]:
     """All that are near to a level, in the order of the levels and then of the arms."""
-    from dpcore.attack.trade.ground import REPEATS
+    from dpcore.attack.trade.ground import BAYES
 
+    there = set(figures.rows("nw")["label"])
     tested = figures.rows("accuracy", data=data, learner=learner, tested_on=PRIVATE)
     attacked = figures.rows("auc", data=data, variant=STRONGER)
     points = []
-    for rate in figures.rows("word").to_dict("records"):
+    for rate in rates[rates["label"].isin(there)].to_dict("records"):
         level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
         if abs(rate["value"] / level - 1.0) > NEAR:
             continue
@@ -301,7 +360,7 @@ def _points(figures: Figures, data: str, learner: str) -> list[_Point]:
             curve,
             epsilon,
             Reading(rate["value"], rate["low"], rate["high"]),
-            rate["variant"] == REPEATS,
+            rate["variant"] != BAYES,
             figures.at("nw", curve, epsilon),
             _reading(accuracy),
             _reading(auc),

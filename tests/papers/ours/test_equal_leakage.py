@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
+from dpcore.cli import study as study_command
 from dpcore.cli.main import main
 from dpcore.errors import StudyError
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours import equal_leakage
 from dpcore.papers.ours.equal_leakage import (
     ARMS,
+    LEARNED,
     LEVELS,
     NEAR,
     REFERENCE,
@@ -39,7 +41,8 @@ from tests.study import toy_corpus
 
 DATA = "toy.parquet"
 MOST = 6
-SMALL = (("train", 60), ("test", 50), ("words", MOST), ("title", "Toy"), ("outputs", 100))
+SMALL = (("train", 60), ("test", 50), ("words", MOST), ("title", "Toy"))
+GUESSED = (("outputs", 100), ("guessed", 1))
 RECORDED = [study for study in STUDIES if study.name in {e.name for e in read_bundled()}]
 
 
@@ -82,7 +85,8 @@ def test_the_levels_are_those_of_the_reference() -> None:
 def test_no_noise_is_that_of_the_trade_off(study: Study) -> None:
     trade = read_recorded("trade-off").entry.plan["seeds"]
     assert not set(study.plan.seeds) & set(trade)
-    assert dict(study.plan.options)["guessed"] == study.plan.seeds[0]
+    guessed = dict(study.plan.options).get("guessed")
+    assert guessed == (study.plan.seeds[0] if study is TEACHING else None)
     assert study.plan.arms[0] == Arm("")
     assert REFERENCE in {arm.name for arm in study.plan.arms}
     assert study.reads_data == (study is not TEACHING)
@@ -99,6 +103,8 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Sources]:
         Arm("k-ary", (1.0, 4.0)),
         Arm("madlib", (2.0, 30.0)),
         Arm("neighbour-response", (3.0,), (("k", 3),), "neighbour-response, k = 3"),
+        Arm("truncated-gumbel", (60.0,)),
+        Arm("vickrey", (2.0, 1e4)),
     )
     plan = dataclasses.replace(
         STUDIES[1].plan,
@@ -106,7 +112,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Sources]:
         lexicons=("toy",),
         data=(DATA,),
         seeds=(1, 2),
-        options=tuple((dict(STUDIES[1].plan.options) | dict(SMALL)).items()),
+        options=tuple((dict(STUDIES[1].plan.options) | dict(SMALL) | dict(GUESSED)).items()),
     )
     lexicons = {"toy": toy_corpus.lexicon()}
     files = {DATA: toy_corpus.write(folder / DATA)}
@@ -136,11 +142,28 @@ def test_a_trial_has_accuracy_attack_and_once_what_is_guessed(measured: list[Row
     assert set(words["seed"]) == {1}
     attackers = dict(zip(words["label"], words["variant"], strict=True))
     assert attackers["k-ary"] == attackers["neighbour-response, k = 3"] == "bayes"
-    assert len(words) == 5
+    assert attackers["madlib"] == "repeats"
+    # Computed laws of a vocabulary that is too large for columns are all looked at; here it is not.
+    assert attackers["truncated-gumbel"] == "bayes"
+    assert len(words) == 8
     n = toy_corpus.WORDS
     for epsilon in (1.0, 4.0):
         (value,) = words.loc[(words["label"] == "k-ary") & (words["epsilon"] == epsilon), "value"]
         assert value == pytest.approx(math.exp(epsilon) / (math.exp(epsilon) + n - 1), rel=1e-9)
+
+
+def test_a_better_attacker_takes_the_place_of_one_who_repeats(toy: tuple[Plan, Sources]) -> None:
+    plan, sources = toy
+    cell = next(cell for cell in plan.cells() if cell.mechanism == "vickrey")
+    cell = dataclasses.replace(cell, settings=(("t", 1.0),), options=GUESSED)
+    rows = equal_leakage._guessed(sources.mechanism(cell), cell)
+    words = {r["epsilon"]: r for r in rows if r["quantity"] == "word"}
+    kept = {r["epsilon"]: r["value"] for r in rows if r["quantity"] == "kept"}
+    assert words[1e4]["variant"] == LEARNED
+    assert kept[1e4] == 0.0
+    assert words[1e4]["low"] <= words[1e4]["value"] <= words[1e4]["high"]
+    assert words[1e4]["value"] > 0.2
+    assert all(line["value"] >= kept[epsilon] for epsilon, line in words.items())
 
 
 def test_texts_are_cut_and_the_same_for_every_mechanism(
@@ -158,7 +181,7 @@ def test_texts_are_cut_and_the_same_for_every_mechanism(
     both = [parts["Toy"] for parts in seen]
     assert [(len(a), len(b)) for a, b in both] == [(60, 50)] * len(seen)
     assert max(len(text.split()) for a, b in both for text in a.texts + b.texts) == MOST
-    by_seed = [{a.texts + b.texts for a, b in both[i : i + 4]} for i in (0, 4)]
+    by_seed = [{a.texts + b.texts for a, b in both[i : i + 6]} for i in (0, 6)]
     assert [len(texts) for texts in by_seed] == [1, 1]
     assert by_seed[0] != by_seed[1]
 
@@ -209,7 +232,7 @@ def figures() -> Figures:
 
 
 def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) -> None:
-    points = compared(figures)
+    points = compared(figures, figures)
     assert [(p.level, p.curve) for p in points] == [
         (LEVELS[1], "tem"), (LEVELS[1], "optimal"), (LEVELS[1], "madlib"),
         (LEVELS[3], "optimal"), (LEVELS[4], "k-ary"),
@@ -237,15 +260,17 @@ def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) 
 
 def test_a_record_without_guesses_or_such_a_classifier_is_refused(figures: Figures) -> None:
     with pytest.raises(StudyError, match="no accuracy of 'network'"):
-        compared(figures, "network")
-    with pytest.raises(StudyError, match="teaching-corpus has no guessed words"):
-        compared(Figures(read_recorded("teaching-corpus")))
+        compared(figures, figures, "network")
+    teaching = Figures(read_recorded("teaching-corpus"))
+    with pytest.raises(StudyError, match=r"no guessed words, or .* for toy"):
+        compared(figures, teaching)
 
 
 def test_the_command_line(
     figures: Figures, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("dpcore.cli.study.read_recorded", lambda _: figures.recorded)
+    for reader in (study_command, equal_leakage):
+        monkeypatch.setattr(reader, "read_recorded", lambda _: figures.recorded)
     assert main(["study", "compare", "toy"]) == 0
     printed = capsys.readouterr().out
     assert "d, without privacy: accuracy 0.800 (0.800 to 0.800), AUC 0.900" in printed
@@ -275,8 +300,9 @@ def test_what_is_recorded_stands_at_the_levels(study: Study) -> None:
 
     A false alarm of 1e-2 for the fifty shares of a study: it is of what is recorded once.
     """
-    figures, points = _recorded(study)
-    rates = figures.rows("word")
+    _, points = _recorded(study)
+    rates = read_recorded(TEACHING.name).rows("word")
+    rates = rates[rates["label"].isin({arm.name for arm in study.plan.arms})]
     assert len(rates) == sum(len(arm.epsilons) for arm in study.plan.arms)
     for rate in rates.to_dict("records"):
         level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
