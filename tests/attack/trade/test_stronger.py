@@ -43,9 +43,3 @@ def test_a_mechanism_that_answers_with_the_neighbour_is_read_backwards() -> None
     assert right.mean() == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / COUNT))
     assert 0.3 < share < 1.0
     assert (nearest != words).all()
-
-
-def test_without_anything_seen_he_repeats() -> None:
-    mechanism = create("k-ary", lexicons.cloud(N, 5))
-    right = learned(mechanism, np.array([1e3]), 1, 500, 0)
-    assert right.all()
