@@ -28,12 +28,11 @@ class Mean:
     trials: int
 
 
-def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
+def mean_interval(values: ArrayLike) -> Mean:
     """Mean with Student's t-interval: trials are taken as independent and about normal.
 
     Args:
         values: one of each trial, shape (k,).
-        level: coverage of the interval, above 0 and below 1.
 
     Raises:
         ParameterError: there is no value, or one is not finite.
@@ -43,12 +42,13 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
     if sample.size == 1:
         return Mean(mean, math.nan, math.nan, 1)
     error = float(sample.std(ddof=1)) / math.sqrt(sample.size)
-    half = _quantile(sample.size - 1, level) * error
+    half = student_quantile(sample.size - 1) * error
     return Mean(mean, mean - half, mean + half, int(sample.size))
 
 
 @functools.lru_cache(maxsize=64)
-def _quantile(freedom: int, level: float) -> float:
+def student_quantile(freedom: int, level: float = LEVEL) -> float:
+    """Half the width of Student's interval of this coverage, in standard errors."""
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
     return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share what is left

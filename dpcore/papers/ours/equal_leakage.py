@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import StudyError
-from dpcore.learn.intervals import LEVEL, mean_interval
+from dpcore.learn.intervals import LEVEL, mean_interval, student_quantile
 from dpcore.papers.ours.teaching import divided
 from dpcore.study.definition import Study
 from dpcore.study.membership_trial import STRONGER
@@ -281,7 +281,7 @@ class Compared:
         kept: share of the places of the texts whose word stayed.
         accuracy: on private test texts.
         auc: of the stronger attacker on the membership of training texts.
-        gain: accuracy minus that of the reference, trial by trial; the interval holds for all
+        gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
             comparisons on this corpus together (Bonferroni). None for the reference.
         attack: the same of the AUC.
     """
@@ -378,26 +378,50 @@ def _by_seed(rows: pd.DataFrame, curve: str, epsilon: float) -> pd.Series:
     return values
 
 
-def _reading(values: pd.Series, level: float = LEVEL) -> Reading:
-    mean = mean_interval(values.to_numpy(dtype=np.float64), level)
+def _reading(values: pd.Series) -> Reading:
+    mean = mean_interval(values.to_numpy(dtype=np.float64))
     return Reading(mean.mean, mean.low, mean.high)
 
 
 def _beside_reference(points: list[_Point]) -> list[Compared]:
     """The lines, each with its differences from the reference at its level."""
-    references = {p.line.level: p for p in points if p.line.curve == REFERENCE}
-    others = sum(p.line.curve != REFERENCE and p.line.level in references for p in points)
+    levels = dict.fromkeys(p.line.level for p in points if p.line.curve == REFERENCE)
+    there = [point for point in points if point.line.level in levels]
     # Two differences each; all intervals together miss with 5 % at most.
-    level = 1.0 - (1.0 - LEVEL) / max(2 * others, 1)
-    lines = []
-    for point in points:
-        line, reference = point.line, references.get(point.line.level)
-        if reference is not None and line.curve != REFERENCE:
-            # Trials with one seed have the same texts, so that what they do to both cancels.
-            line = replace(
-                line,
-                gain=_reading(point.accuracy - reference.accuracy, level),
-                attack=_reading(point.auc - reference.auc, level),
-            )
-        lines.append(line)
-    return lines
+    coverage = 1.0 - (1.0 - LEVEL) / max(2 * (len(there) - len(levels)), 1)
+    differences: dict[tuple[str, float], dict[str, Reading]] = {}
+    for level in levels:
+        some = [point for point in there if point.line.level == level]
+        for name, numbers in (
+            ("gain", {p.line.curve: p.accuracy for p in some}),
+            ("attack", {p.line.curve: p.auc for p in some}),
+        ):
+            for curve, difference in _differences(numbers, coverage).items():
+                differences.setdefault((curve, level), {})[name] = difference
+    return [
+        replace(point.line, **differences.get((point.line.curve, point.line.level), {}))
+        for point in points
+    ]
+
+
+def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
+    """Of each mechanism from the reference, over trials that all have in common.
+
+    Trials of one seed have the same texts, so that what they do to all cancels. What is left has
+    one variance for all mechanisms of a level (as Dunnett 1955 takes it): the residual of number ~
+    mechanism + trial, with (m − 1)·(trials − 1) degrees of freedom.
+    """
+    reference = numbers[REFERENCE]
+    table = np.array([series.loc[reference.index].to_numpy(float) for series in numbers.values()])
+    m, trials = table.shape
+    freedom, half = (m - 1) * (trials - 1), math.nan
+    if freedom:
+        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+        error = math.sqrt(2.0 * float(np.square(rest).sum()) / freedom / trials)
+        half = student_quantile(freedom, coverage) * error
+    result = {}
+    for curve, series in numbers.items():
+        if curve != REFERENCE:
+            mean = float((series - reference).mean())
+            result[curve] = Reading(mean, mean - half, mean + half)
+    return result

@@ -244,13 +244,15 @@ def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) 
     assert tem.gain is not None
     assert tem.attack is not None
     assert tem.gain.mean == pytest.approx(0.05)
-    # 0.002 up and down over four trials; two mechanisms with two differences each.
-    error = 0.002 * math.sqrt(4 / 3) / 2
-    half = float(stdtrit(3, 1 - 0.05 / 4 / 2)) * error
+    # ±0.002 in four trials of one of three mechanisms: of it 2/3 is left of its own and 1/3 of the
+    # others when the trial's mean is taken away. Two mechanisms have two differences each.
+    squares = 4 * 0.002**2 * ((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
+    half = float(stdtrit(2 * 3, 1 - 0.05 / 4 / 2)) * math.sqrt(2 * squares / (2 * 3) / 4)
     assert tem.gain.high - tem.gain.mean == pytest.approx(half)
+    assert madlib.gain is not None
+    assert madlib.gain.high - madlib.gain.mean == pytest.approx(half)
     assert tuple(tem.attack) == pytest.approx((0.0, 0.0, 0.0))
     assert (tem.at_least, madlib.at_least) == (False, True)
-    assert madlib.gain is not None
     assert madlib.gain.mean == pytest.approx(0.0)
     for alone in (by_name[REFERENCE, LEVELS[1]], by_name["k-ary", LEVELS[4]]):
         assert alone.gain is None
