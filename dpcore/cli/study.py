@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from click import argument
+from click import argument, option
 
 from dpcore.cli import shared
-from dpcore.cli.printer import Answer
+from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import StudyError
+from dpcore.papers.ours.equal_leakage import Compared, compared, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
 from dpcore.study.definition import Study
-from dpcore.study.recorded import FOLDER, Entry, check_writable, read_bundled, write_recorded
+from dpcore.study.reading import Figures, Reading
+from dpcore.study.recorded import (
+    FOLDER,
+    Entry,
+    check_writable,
+    read_bundled,
+    read_recorded,
+    write_recorded,
+)
 from dpcore.study.recording import Options as Choice
 from dpcore.study.recording import record
 
@@ -91,3 +101,74 @@ def _run(options: Options) -> Answer:
             f"{known:,} words, of which {entry.words:,} measured; seed {entry.seed}",
         ],
     )
+
+
+_COMPARED = (
+    "{level:>7|level} {curve:<26|mechanism} {epsilon:>8|ε} {guessed:>9} {kept:>6|Nw} "
+    "{accuracy:>22} {gain:>26|minus optimal} {auc:>22|AUC} {attack:>26|minus optimal}"
+)
+
+
+@command("compare", study_command)
+@argument("name")
+@option("--learner", default="tf-idf", metavar="NAME", help="whose accuracy")
+def _compare(options: Options) -> Answer:
+    """Mechanisms at equal leakage, as the study NAME recorded them."""
+    figures = Figures(read_recorded(options.name))
+    points = compared(figures, learner=options.learner)
+    corpora = list(dict.fromkeys(point.data for point in points))
+    without = {data: without_privacy(figures, data, options.learner) for data in corpora}
+    result = {
+        "name": figures.name,
+        "learner": options.learner,
+        "without": [
+            {"data": data, "accuracy": _ends(both[0]), "auc": _ends(both[1])}
+            for data, both in without.items()
+        ],
+        "rows": [
+            shared.fields(point, "data level curve epsilon at_least")
+            | {name: _ends(getattr(point, name)) for name in _READINGS}
+            for point in points
+        ],
+    }
+    return Answer(result, _compared_lines(points, without))
+
+
+_READINGS = ("guessed", "kept", "accuracy", "auc", "gain", "attack")
+
+
+def _ends(reading: Reading | None) -> list[float | None] | None:
+    """Mean and both ends; an end that there is none of (one trial) is null."""
+    if reading is None:
+        return None
+    return [None if math.isnan(value) else value for value in reading]
+
+
+def _compared_lines(
+    points: Sequence[Compared], without: dict[str, tuple[Reading, Reading]]
+) -> Iterator[str]:
+    for data, (accuracy, auc) in without.items():
+        yield f"{data}, without privacy: accuracy {accuracy}, AUC {auc}"
+        yield from table(_COMPARED, (_shown(point) for point in points if point.data == data))
+    yield "≥: of an attacker who need not be the best one. Differences: intervals that hold for all"
+    yield "of a corpus together; * where 0 lies outside. All other intervals: 95 %."
+
+
+def _shown(point: Compared) -> dict[str, str]:
+    """The cells of one line."""
+    guessed = f"{'≥ ' if point.at_least else ''}{point.guessed.mean:.4f}"
+    both = {"gain": point.gain, "attack": point.attack}
+    return {
+        "level": f"{point.level:g}",
+        "curve": point.curve,
+        "epsilon": f"{point.epsilon:g}",
+        "guessed": guessed,
+        "kept": f"{point.kept.mean:.3f}",
+        "accuracy": str(point.accuracy),
+        "auc": str(point.auc),
+    } | {
+        name: ""
+        if reading is None
+        else f"{reading}{' *' if reading.low * reading.high > 0 else ''}"
+        for name, reading in both.items()
+    }

@@ -42,15 +42,16 @@ def mean_interval(values: ArrayLike) -> Mean:
     if sample.size == 1:
         return Mean(mean, math.nan, math.nan, 1)
     error = float(sample.std(ddof=1)) / math.sqrt(sample.size)
-    half = _quantile(sample.size - 1) * error
+    half = student_quantile(sample.size - 1) * error
     return Mean(mean, mean - half, mean + half, int(sample.size))
 
 
 @functools.lru_cache(maxsize=64)
-def _quantile(freedom: int) -> float:
+def student_quantile(freedom: int, level: float = LEVEL) -> float:
+    """Half the width of Student's interval of this coverage, in standard errors."""
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
-    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - LEVEL)))  # both tails share what is left
+    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share what is left
 
 
 def _sample(values: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOMINAL = "nominal"
-EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal proved loss"}
+EQUAL = {
+    "nw": "equal Nw",
+    "word": "equal guesses",
+    "auc": "equal attacker success",
+    LOSS: "equal proved loss",
+}
 _FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
 
 
@@ -51,6 +56,7 @@ def curves_view(evidence: Evidence) -> None:
             required=True,
             help="nominal: each mechanism over its own ε, those whose ε means the same together. "
             "equal: all in one figure, over what their text gives away: how many words stay, how "
+            "many are guessed, how "
             "well an attacker finds out which texts were used; or over the largest privacy loss "
             "between two words, as far as a bound on it is proved.",
         )

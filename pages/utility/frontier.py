@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def frontier_view(evidence: Evidence) -> None:
     """Draw the choice of both axes, and the figure."""
     there = evidence.quantities
-    costs: list[str] = [name for name in ("auc", "nw") if name in there]
+    costs: list[str] = [name for name in ("auc", "nw", "word") if name in there]
     if evidence.has_losses:
         costs.append(LOSS)
-    gains = [name for name in there if name not in {"auc", "nw"}]
+    gains = [name for name in there if name not in {"auc", "nw", "word"}]
     if not (costs and gains):
         note("There is nothing to compare yet.")
         return

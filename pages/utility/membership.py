@@ -26,7 +26,7 @@ def membership_view(evidence: Evidence) -> None:
     rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
     curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
     if not curves:
-        note("There is no inference of membership here, or not yet.")
+        note("There is no ROC curve of an inference of membership here, or not yet.")
         return
     with st.container(horizontal=True):
         label = pick(

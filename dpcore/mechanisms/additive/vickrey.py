@@ -17,9 +17,12 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import Guarantee, Rounding
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
+from dpcore.lexicon.progress import Progress
 from dpcore.mechanisms.additive.envelope import Lines, Steps, crossings, farthest
 from dpcore.mechanisms.additive.multivariate import Mahalanobis
+from dpcore.mechanisms.bulk.documents import BATCH
 from dpcore.mechanisms.settings import parameter
+from dpcore.noise.radial import radii
 
 
 @lru_cache(maxsize=1)
@@ -88,6 +91,39 @@ class Vickrey(Mahalanobis):
         bar = self.odds_bar(coins)
         wins = first_wins(np.square(near[:, 0]), np.square(near[:, 1]), bar)
         return np.where(wins, pair[:, 0], pair[:, 1])
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        progress: Progress,
+    ) -> IntArray:
+        """The two least of ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩, and the coin of `paths`."""
+        targets, origins = self.targets, self.origins
+        half = 0.5 * np.einsum("ij,ij->i", targets, targets)
+        outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
+        for start in range(0, entries.size, BATCH):
+            part = entries[start : start + BATCH]
+            unit = self.directions(rng, part.size)
+            radius = radii(rng, self.family, part.size, self.dimension)
+            bar = self.odds_bar(self.coins(rng, part.size))
+            reach, rows = unit.astype(np.float32) @ targets.T, np.arange(part.size)
+            still = half - origins[part] @ targets.T
+            for e, epsilon in enumerate(epsilons.tolist()):
+                sizes = self.scale(epsilon) * radius
+                # A common factor keeps the numbers in the range of float32 at the smallest ε.
+                factors = np.stack((1.0 / np.maximum(sizes, 1.0), np.minimum(sizes, 1.0)))
+                stays, moves = factors.astype(np.float32)[:, :, None]
+                scores = stays * still - moves * reach
+                noisy = origins[part] + sizes[:, None] * unit
+                first = scores.argmin(axis=1)
+                scores[rows, first] = np.inf
+                second = scores.argmin(axis=1)
+                s1, s2 = (np.square(noisy - targets[y]).sum(axis=1) for y in (first, second))
+                outputs[start + rows, e] = np.where(first_wins(s1, s2, bar), first, second)
+            progress(self.short, start + part.size, entries.size)
+        return outputs
 
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
         """Output along each ray with one coin a ray: exact, a quadratic within each (y₁, y₂)."""

@@ -82,6 +82,10 @@ class KAryResponse(Response):
         """1: the word itself."""
         return 1
 
+    def favoured(self, words: IntArray, epsilon: float) -> IntArray:
+        """The word itself."""
+        return words[:, None]
+
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
         """So far on from each entry."""
         return (entries + places) % len(self.lexicon)

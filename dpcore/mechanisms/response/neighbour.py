@@ -113,6 +113,10 @@ class NeighbourResponse(Response):
         """k places of N(w), then all words."""
         return _mixture(len(self.lexicon), self.width(epsilon), epsilon)
 
+    def favoured(self, words: IntArray, epsilon: float) -> IntArray:
+        """N(w)."""
+        return self._nearest(words, self.width(epsilon))
+
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
         """A place below k is one of the nearest words, any other a word as it stands."""
         k = self.width(epsilon)

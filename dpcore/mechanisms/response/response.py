@@ -20,9 +20,10 @@ from dpcore.mechanisms.hooks import LossBounds
 from dpcore.noise.discrete import Digits, draws
 
 if TYPE_CHECKING:
-    from dpcore.arrays import IntArray
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.progress import Progress
     from dpcore.noise.discrete import Rows, Weights
 
 
@@ -37,6 +38,10 @@ class Response(ExactMechanism):
     @abstractmethod
     def width(self, epsilon: float) -> int:
         """How many outputs of each word are e^ε times as likely as all others."""
+
+    @abstractmethod
+    def favoured(self, words: IntArray, epsilon: float) -> IntArray:
+        """These outputs of each of some words, in any order, shape (m, `width`)."""
 
     @abstractmethod
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
@@ -54,6 +59,38 @@ class Response(ExactMechanism):
         self.check_index(index)
         entries, table = self.check_words(words), self.places(self.check_epsilon(epsilon))
         return self.outputs(entries, draws(Digits(rng), entries, _every(table)), epsilon)
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        progress: Progress,
+    ) -> IntArray:
+        """The inversion of `by_law`, in the order of the vocabulary, without a row for each word.
+
+        With favoured outputs of weight 1 at s_0 < s_1 < … and q = e^−ε for all others, the weights
+        up to and with s_j sum to (s_j − j)·q + j + 1.
+        """
+        uniform, n = rng.random(entries.size), len(self.lexicon)
+        result = np.empty((entries.size, epsilons.size), dtype=np.int64)
+        distinct, which = np.unique(entries, return_inverse=True)
+        for e, epsilon in enumerate(epsilons.tolist()):
+            places = np.sort(self.favoured(distinct, epsilon), axis=1)[which]
+            k, q = places.shape[1], math.exp(-epsilon)
+            aim = uniform * (k + (n - k) * q)
+            before = (places - np.arange(k)) * q + np.arange(k)
+            passed = (before + 1.0 <= aim[:, None]).sum(axis=1)
+            last = np.minimum(passed, k - 1)
+            rows = np.arange(entries.size)
+            inside = (passed < k) & (before[rows, last] <= aim)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                # Where q underflows, every aim is inside.
+                between = np.where(inside, 0.0, np.floor((aim - passed) / q))
+            others = np.minimum(between.astype(np.int64) + passed, n - 1)
+            result[:, e] = np.where(inside, places[rows, last], others)
+            progress(self.short, e + 1, epsilons.size)
+        return result
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
         """ε on the outputs that are near to the first word only, −ε on those of the second, or 0.

@@ -21,6 +21,7 @@ TITLES = {
     "accuracy": "accuracy",
     "auc": "attacker's AUC (0.5: guessing)",
     "nw": "Nw: share of words that stay",
+    "word": "share of words that are guessed",
     "rouge1": "ROUGE-1 F1",
     "rouge1_recall": "ROUGE-1 recall",
     "bleu": "BLEU",
@@ -33,6 +34,9 @@ EXPLAINED = {
     "auc": "Attacker's AUC: how well an attacker tells the texts that the classifier learned from "
     "apart from others (0.5: as by guessing, 1: never wrong).",
     "nw": "Nw: the share of words that come out unchanged.",
+    "word": "Guessed: of all words of the lexicon, taken for equally likely, the share that an "
+    "attacker names who knows the mechanism and sees what came out. Where that cannot be computed "
+    "he repeats it, which is a lower bound.",
     "rouge1": "ROUGE-1 F1: how many words the rewritten text and the original share (1: all).",
     "rouge1_recall": "ROUGE-1 recall: the share of the original's words that are in the rewritten "
     "text.",

@@ -19,6 +19,7 @@ COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x"
 
 X_TITLES = {
     "nw": "Nw: share of words that stay",
+    "word": "share of words that are guessed",
     "auc": "attacker's AUC (0.5: guessing)",
     "loss": "largest proved loss between two words (nats)",
 }

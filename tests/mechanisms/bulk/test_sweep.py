@@ -5,7 +5,8 @@ import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.lexicon.progress import silent
+from dpcore.mechanisms.bulk.sweep import by_law, by_paths, outputs_at
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.chance import assert_law, assert_same_law
 from tests.fixtures import MakeRng
@@ -13,6 +14,9 @@ from tests.mechanisms import contract
 
 DRAWS = 4_000
 RADIAL = ("madlib", "mahalanobis", "random-projection", "laplace", "l2-laplace", "gaussian")
+VICKREY: tuple[dict[str, str | float], ...] = (
+    {}, {"t": 0.0}, {"t": 1.0}, {"noise": "mahalanobis", "t": 0.5}
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
@@ -47,6 +51,19 @@ def test_it_is_the_path_of_the_same_noise(key: str, small: Lexicon, rng: MakeRng
     assert len(np.unique(outputs)) > 10
 
 
+@pytest.mark.parametrize("settings", VICKREY, ids=str)
+def test_the_second_nearest_is_that_of_its_paths(
+    settings: dict[str, str | float], small: Lexicon, rng: MakeRng
+) -> None:
+    mechanism = create("vickrey", small, settings)
+    words = np.repeat(np.arange(0, 40, 2), 50)  # more than one batch
+    epsilons = np.geomspace(1e-3, 2_000, 9)
+    outputs = outputs_at(mechanism, rng(), words, epsilons)
+    plain = by_paths(mechanism, rng(), words, epsilons, silent)
+    assert (outputs != plain).mean() < 1e-3
+    assert len(np.unique(outputs)) > 10
+
+
 def test_truncated_noise_is_that_of_its_paths(small: Lexicon, rng: MakeRng) -> None:
     mechanism = create("trlaplace", small, {"clip_norm": 0.5, "delta_root": 0.25})
     words = np.arange(40)
@@ -55,6 +72,20 @@ def test_truncated_noise_is_that_of_its_paths(small: Lexicon, rng: MakeRng) -> N
     order = np.sort(epsilons)
     plain = mechanism.paths(rng(), words, epsilons=order).at(epsilons)
     assert (outputs != plain).mean() < 0.02
+
+
+@pytest.mark.parametrize("settings", [None, {"k": 1}, {"k": 7}, {"k": 39}, {"k": None}], ids=str)
+def test_a_response_is_the_inversion_of_its_law(
+    settings: dict[str, int | None] | None, small: Lexicon, rng: MakeRng
+) -> None:
+    """The plain twin: the same outputs, also where e^−ε underflows."""
+    name = "k-ary" if settings is None else "neighbour-response"
+    mechanism = create(name, small, settings or {})
+    words = np.tile(np.arange(40), 100)
+    epsilons = np.array([1e-9, 1.0, 4.0, 2.5, 30.0, 2_000.0])
+    plain = by_law(mechanism, rng(), words, epsilons, silent)
+    assert np.array_equal(outputs_at(mechanism, rng(), words, epsilons), plain)
+    assert len(np.unique(plain[:, 0])) == 40
 
 
 def test_words_in_any_order_are_independent_draws(small: Lexicon, rng: MakeRng) -> None:

@@ -1,0 +1,427 @@
+"""All mechanisms at equal leakage: what private text still teaches where as many words are guessed.
+
+Equal ε is no equal privacy: it means something else in every mechanism. Here ε is chosen so that
+the best attacker who knows the mechanism, and takes all words of the lexicon for equally likely,
+guesses the same share of them, and the texts that come out are learned from.
+
+`optimal` has weights for a grid of ε and takes those of the smaller neighbour, so its rates are
+steps; the levels are some of them. All others are brought to these levels: the responses in closed
+form, the rest by interpolation in the recorded trade-off (`epsilon_at`). What the share is in truth
+is measured again, with other noise than that of the trade-off. Where a column of the law is no
+closed form, the attacker repeats what came out, or has learned from some outputs of every word:
+his share is a lower bound of what is guessed.
+
+What does not reach a level is not there. `truncated-gumbel` gives two words of five away at the
+least ε that it has, and its repair nearly all. Response over k neighbours gives away 1 of k at
+most: for k = 10 the level .103 stands at .0998. `tem-calibrated` is certified at few ε, and only
+one is near a level; its law is that of TEM at a larger ε.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import StudyError
+from dpcore.learn.intervals import LEVEL, mean_interval, student_quantile
+from dpcore.papers.ours.teaching import divided
+from dpcore.study.definition import Study
+from dpcore.study.membership_trial import STRONGER
+from dpcore.study.plan import Arm, Plan, Settings
+from dpcore.study.reading import Figures, Reading
+from dpcore.study.recorded import read_recorded
+from dpcore.study.rows import CLEAN, PRIVATE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.learn.labelled import LabelledTexts
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
+"""Shares of the words that are guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
+NEAR = 0.1
+"""Relative: a rate this near to a level, or nearer, is compared there."""
+REFERENCE = "optimal"
+LEARNED = "learned"
+"""The attacker who has seen some outputs of every word."""
+_LEARNED = {"vickrey": 20}
+# Outputs of each word that he has seen. Only of an arm that often answers with a neighbour, so that
+# who repeats the output knows less: for the others he learns nothing that repeating does not say.
+_MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
+
+_CLOSED: Settings = (("outputs", 400),)
+# Columns of these are closed forms: a few hundred outputs say the share to a percent of itself.
+_NEIGHBOURS = {3: (6.507, 7.324, 8.223, 10.32), 10: (6.714, 7.876, 14.0), 30: (7.791,)}
+ARMS = (
+    Arm(""),
+    Arm("optimal", (0.85, 0.95, 1.05, 1.2, 1.35), options=_CLOSED),
+    Arm("tem", (1.7, 1.9, 2.1, 2.4, 2.7), options=_CLOSED),
+    Arm("tem-calibrated", (1.4,), options=_CLOSED),
+    Arm("truncated-gumbel", (106.0,)),
+    Arm("madlib", (6.55, 7.69, 9.0, 11.2, 13.6)),
+    Arm("mahalanobis", (6.93, 8.07, 9.42, 11.7, 14.2)),
+    # From ε = 15 to 30 the share of one who repeats stands still, for it is the second word that
+    # comes out, and one who has learned which guesses more and more: at 17 both guess as many.
+    Arm("vickrey", (7.51, 8.83, 10.7, 17.0, 193.0)),
+    Arm("random-projection", (4.55, 5.34, 6.25, 7.88, 9.81)),
+    Arm("k-ary", (6.455, 7.209, 7.962, 9.089, 10.21), options=_CLOSED),
+    *(
+        Arm("neighbour-response", values, (("k", k),), f"neighbour-response, k = {k}", _CLOSED)
+        for k, values in _NEIGHBOURS.items()
+    ),
+    Arm("laplace", (100.0, 118.0, 137.0, 171.0, 208.0)),
+    Arm("l2-laplace", (72.3, 84.1, 97.8, 121.0, 148.0)),
+    Arm("gaussian", (25.7, 31.9, 39.5, 54.4, 72.6)),
+    Arm("trlaplace-corrected", (100.0, 118.0, 137.0, 171.0, 209.0)),
+    Arm("adept-l1", (82.6, 96.7, 113.0, 141.0, 172.0)),
+)
+_FIRST = 1
+# Seed 0 is that of the recorded trade-off, from which ε was found: here all noise is fresh.
+_SHARED: Settings = (
+    ("learners", ("tf-idf", "averaged")),
+    ("attacked", ("tf-idf",)),
+    ("outputs", 10_000),
+)
+_TASK = "dpcore.papers.ours.equal_leakage:measure"
+_TRIALS = 10
+TEACHING = Study(
+    "Teaching corpus: mechanisms at equal leakage",
+    "",
+    Plan(
+        "equal-leakage",
+        _TASK,
+        ARMS,
+        ("bundled",),
+        seeds=tuple(range(_FIRST, _FIRST + _TRIALS)),
+        options=(*_SHARED, ("guessed", _FIRST)),
+        together=True,
+    ),
+    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, drawn "
+    "anew and whole, under both labellings.",
+)
+_LEFT_OUT = ("tem-calibrated", "truncated-gumbel", "l2-laplace", "trlaplace-corrected", "adept-l1")
+# For time: the law or the noise of each is near to that of another arm, or it has one level alone.
+_REAL_ARMS = tuple(arm for arm in ARMS if arm.mechanism not in _LEFT_OUT)
+_REAL_TRIALS, _WORDS = 8, 60
+
+
+def _real(key: str, title: str, training: int, testing: int) -> Study:
+    file = f"{key}.parquet"
+    sizes: Settings = (("train", training), ("test", testing), ("words", _WORDS), ("title", title))
+    return Study(
+        f"{title}: mechanisms at equal leakage",
+        "",
+        Plan(
+            f"{TEACHING.name}-{key}",
+            _TASK,
+            _REAL_ARMS,
+            ("bundled",),
+            (file,),
+            tuple(range(_FIRST, _FIRST + _REAL_TRIALS)),
+            (*_SHARED, *sizes),
+            together=True,
+        ),
+        f"In each of {_REAL_TRIALS} trials {training:,} training and {testing:,} test texts, drawn "
+        f"anew, of each its first {_WORDS} words; over the bundled lexicon.",
+    )
+
+
+STUDIES = (
+    TEACHING,
+    _real("sst2", "SST-2", 800, 400),
+    _real("agnews", "AG News", 300, 200),
+    _real("imdb", "IMDb", 250, 150),
+)
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One seed of one mechanism at all its ε, or of the baseline, and once what is guessed.
+
+    Options: `learners` and `attacked`, as `dpcore.study.labelled_trial.Wanted`; `guessed`, the seed
+    whose cells measure what is guessed, from `outputs`, as `dpcore.attack.trade.tradeoff.tradeoff`
+    (it is of mechanism, ε and lexicon alone, and measured once for all corpora); of a file `train`
+    and `test` (texts), `words` of each that are read, and `title`.
+    """
+    from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+
+    parts = _drawn(cell, sources) if cell.data else divided(cell.shared_generator("split"))
+    material = read_material(parts, sources.lexicon(cell.lexicon))
+    mechanism = sources.mechanism(cell) if cell.mechanism else None
+    wanted = Wanted(tuple(cell.option("learners")), tuple(cell.option("attacked")))
+    trial = labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted)
+    # Curves of true over false positives would be most of the table.
+    rows = [measured for measured in trial if measured["quantity"] != "roc"]
+    if mechanism is not None and cell.seed == cell.option("guessed"):
+        rows += _guessed(mechanism, cell)
+    return rows
+
+
+def _drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
+    """Texts of a real corpus, the same for every mechanism, each cut to its first words."""
+    from dpcore.study.reading_corpora import labelled_rows
+
+    path, most = sources.file(cell.data), int(cell.option("words"))
+    both = [
+        labelled_rows(path, split, int(cell.option(split)), cell.shared_generator("texts", split))
+        for split in ("train", "test")
+    ]
+    first, last = (
+        replace(part, texts=tuple(" ".join(text.split()[:most]) for text in part.texts))
+        for part in both
+    )
+    return {str(cell.option("title")): (first, last)}
+
+
+def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
+    """The share of the words that are guessed, and how near the text stays."""
+    from dpcore.attack.trade.ground import REPEATS
+    from dpcore.attack.trade.tradeoff import tradeoff
+    from dpcore.study.rows import row
+
+    outputs = int(cell.option("outputs"))
+    # Pairs of words told apart are not wanted: as few as there can be.
+    table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
+    rows = [
+        row(
+            amount.quantity,
+            amount.value,
+            epsilon=amount.epsilon,
+            variant=amount.attacker,
+            low=amount.low,
+            high=amount.high,
+            count=outputs,
+        )
+        for amount in table.rows
+        if amount.quantity in _MEASURED
+    ]
+    repeated = [line for line in rows if (line["quantity"], line["variant"]) == ("word", REPEATS)]
+    if repeated and mechanism.exact_law:
+        stronger = _from_all_laws(mechanism, cell)
+    elif repeated and cell.label in _LEARNED:
+        stronger = _learned(mechanism, cell)
+    else:
+        return rows
+    for line, other in zip(repeated, stronger, strict=True):
+        # Both are lower bounds, or the other is what they bound.
+        if other["value"] > line["value"]:
+            line |= other
+    return rows
+
+
+def _from_all_laws(mechanism: Mechanism, cell: Cell) -> list[Row]:
+    from dpcore.attack.trade.ground import BAYES
+    from dpcore.attack.trade.stronger import from_laws
+    from dpcore.study.rows import row
+
+    shares, error = from_laws(mechanism, np.asarray(cell.epsilons))
+    ends = {"variant": BAYES, "count": len(mechanism.lexicon)}
+    return [
+        row("word", share, epsilon=epsilon, low=share - error, high=share + error, **ends)
+        for epsilon, share in zip(cell.epsilons, shares.tolist(), strict=True)
+    ]
+
+
+def _learned(mechanism: Mechanism, cell: Cell) -> list[Row]:
+    from dpcore.attack.trade.stronger import learned
+    from dpcore.measure.probability_intervals import Tally
+    from dpcore.study.rows import row
+
+    count, draws = int(cell.option("outputs")), _LEARNED[cell.label]
+    right = learned(mechanism, np.asarray(cell.epsilons), draws, count, cell.seed)
+    hits = right.sum(axis=0)
+    ends = zip(*Tally.counted(hits, count).interval(), strict=True)
+    return [
+        row(
+            "word",
+            hit / count,
+            epsilon=epsilon,
+            variant=LEARNED,
+            low=float(low),
+            high=float(high),
+            count=count,
+        )
+        for epsilon, hit, (low, high) in zip(cell.epsilons, hits.tolist(), ends, strict=True)
+    ]
+
+
+def epsilon_at(trade: Figures, curve: str, level: float) -> float | None:
+    """ε at which a curve of the recorded trade-off gives a share of the words away.
+
+    Log odds of the share are interpolated linearly in ln ε. None where the recorded shares do not
+    reach from below the level to above it.
+    """
+    rows = trade.rows("word", label=curve).sort_values("epsilon")
+    shares = rows["value"].to_numpy(dtype=np.float64)
+    if not shares[0] <= level <= shares[-1]:
+        return None
+    inside = (shares > 0.0) & (shares < 1.0)
+    odds = np.log(shares[inside] / (1.0 - shares[inside]))
+    epsilons = np.log(rows["epsilon"].to_numpy(dtype=np.float64)[inside])
+    return math.exp(float(np.interp(math.log(level / (1.0 - level)), odds, epsilons)))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A mechanism at one level on one corpus, beside `REFERENCE` there.
+
+    Attributes:
+        data: the labelling or corpus.
+        level: of `LEVELS`.
+        curve: which.
+        epsilon: ε.
+        guessed: share of the words that are guessed, with the interval of its measurement.
+        at_least: whether the attacker is not known to be the best one: a lower bound.
+        kept: share of the places of the texts whose word stayed.
+        accuracy: on private test texts.
+        auc: of the stronger attacker on the membership of training texts.
+        gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
+            comparisons on this corpus together (Bonferroni). None for the reference.
+        attack: the same of the AUC.
+    """
+
+    data: str
+    level: float
+    curve: str
+    epsilon: float
+    guessed: Reading
+    at_least: bool
+    kept: Reading
+    accuracy: Reading
+    auc: Reading
+    gain: Reading | None = None
+    attack: Reading | None = None
+
+
+def compared(
+    figures: Figures, rates: Figures | None = None, learner: str = "tf-idf"
+) -> tuple[Compared, ...]:
+    """Every mechanism at every level that it is near to, corpus by corpus.
+
+    Args:
+        figures: of a record of `STUDIES`.
+        rates: of the record that holds the shares that are guessed; `TEACHING` if None.
+        learner: whose accuracy; the attacker's is that of the classifier that was attacked.
+
+    Raises:
+        StudyError: the record has no shares of words that are guessed, or no such learner.
+    """
+    guessed = (rates or Figures(read_recorded(TEACHING.name))).rows("word")
+    accuracies = figures.rows("accuracy", learner=learner, tested_on=PRIVATE)
+    if not (len(guessed) and len(accuracies)):
+        raise StudyError(f"no guessed words, or no accuracy of {learner!r}, for {figures.name}")
+    return tuple(
+        point
+        for data in dict.fromkeys(accuracies["data"])
+        for point in _beside_reference(_points(figures, guessed, str(data), learner))
+    )
+
+
+def without_privacy(
+    figures: Figures, data: str, learner: str = "tf-idf"
+) -> tuple[Reading, Reading]:
+    """Accuracy, and AUC of the stronger attacker, of the texts as they stand."""
+    return (
+        figures.without("accuracy", data=data, learner=learner, tested_on=CLEAN),
+        figures.without("auc", data=data, variant=STRONGER),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """What is read of one mechanism at one ε: its line, and accuracy and AUC by trial."""
+
+    line: Compared
+    accuracy: pd.Series
+    auc: pd.Series
+
+
+def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> list[_Point]:
+    """All that are near to a level, in the order of the levels and then of the arms."""
+    from dpcore.attack.trade.ground import BAYES
+
+    there = set(figures.rows("nw")["label"])
+    tested = figures.rows("accuracy", data=data, learner=learner, tested_on=PRIVATE)
+    attacked = figures.rows("auc", data=data, variant=STRONGER)
+    points = []
+    for rate in rates[rates["label"].isin(there)].to_dict("records"):
+        level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
+        if abs(rate["value"] / level - 1.0) > NEAR:
+            continue
+        curve, epsilon = str(rate["label"]), float(rate["epsilon"])
+        accuracy, auc = (_by_seed(rows, curve, epsilon) for rows in (tested, attacked))
+        line = Compared(
+            data,
+            level,
+            curve,
+            epsilon,
+            Reading(rate["value"], rate["low"], rate["high"]),
+            rate["variant"] != BAYES,
+            figures.at("nw", curve, epsilon),
+            _reading(accuracy),
+            _reading(auc),
+        )
+        points.append(_Point(line, accuracy, auc))
+    return sorted(points, key=lambda point: point.line.level)
+
+
+def _by_seed(rows: pd.DataFrame, curve: str, epsilon: float) -> pd.Series:
+    """One number a trial, by seed."""
+    chosen = rows[(rows["label"] == curve) & (rows["epsilon"] == epsilon)]
+    values: pd.Series = chosen.set_index("seed")["value"]
+    return values
+
+
+def _reading(values: pd.Series) -> Reading:
+    mean = mean_interval(values.to_numpy(dtype=np.float64))
+    return Reading(mean.mean, mean.low, mean.high)
+
+
+def _beside_reference(points: list[_Point]) -> list[Compared]:
+    """The lines, each with its differences from the reference at its level."""
+    levels = dict.fromkeys(p.line.level for p in points if p.line.curve == REFERENCE)
+    there = [point for point in points if point.line.level in levels]
+    # Two differences each; all intervals together miss with 5 % at most.
+    coverage = 1.0 - (1.0 - LEVEL) / max(2 * (len(there) - len(levels)), 1)
+    differences: dict[tuple[str, float], dict[str, Reading]] = {}
+    for level in levels:
+        some = [point for point in there if point.line.level == level]
+        for name, numbers in (
+            ("gain", {p.line.curve: p.accuracy for p in some}),
+            ("attack", {p.line.curve: p.auc for p in some}),
+        ):
+            for curve, difference in _differences(numbers, coverage).items():
+                differences.setdefault((curve, level), {})[name] = difference
+    return [
+        replace(point.line, **differences.get((point.line.curve, point.line.level), {}))
+        for point in points
+    ]
+
+
+def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
+    """Of each mechanism from the reference, over trials that all have in common.
+
+    Trials of one seed have the same texts, so that what they do to all cancels. What is left has
+    one variance for all mechanisms of a level (as Dunnett 1955 takes it): the residual of number ~
+    mechanism + trial, with (m − 1)·(trials − 1) degrees of freedom.
+    """
+    reference = numbers[REFERENCE]
+    table = np.array([series.loc[reference.index].to_numpy(float) for series in numbers.values()])
+    m, trials = table.shape
+    freedom, half = (m - 1) * (trials - 1), math.nan
+    if freedom:
+        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+        error = math.sqrt(2.0 * float(np.square(rest).sum()) / freedom / trials)
+        half = student_quantile(freedom, coverage) * error
+    result = {}
+    for curve, series in numbers.items():
+        if curve != REFERENCE:
+            mean = float((series - reference).mean())
+            result[curve] = Reading(mean, mean - half, mean + half)
+    return result
