@@ -30,6 +30,7 @@ from dpcore.rewrite.casing import (
 from dpcore.rewrite.encoded import CASES, GAPS, Documents, Skeleton
 from dpcore.rewrite.english import CLITICS
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
+from dpcore.rewrite.ragged import Columns, offsets_of, spread
 from dpcore.rewrite.rewritten import parts_from_word
 from dpcore.rewrite.tokens import (
     WHITE_SPACE,
@@ -48,8 +49,6 @@ from dpcore.rewrite.vocabulary import CLOSING, encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike
-
     from dpcore.lexicon.lexicon import Lexicon
 
 _BATCH = 1_000_000  # characters that are read together
@@ -62,25 +61,6 @@ _NOTHING, _BEGINS, _GOES_ON = range(3)  # as `begins_sentence` says
 
 # A chunk, and which of its apostrophes belong to the word behind them, and to that before them.
 _Variant = tuple[int, frozenset[int], frozenset[int]]
-
-
-class _Columns:
-    """Whole numbers in columns that grow."""
-
-    def __init__(self, *names: str) -> None:
-        self._names, self._rows = names, np.empty((len(names), 0), dtype=np.int64)
-
-    def __len__(self) -> int:
-        return self._rows.shape[1]
-
-    def __getitem__(self, name: str) -> IntArray:
-        return np.asarray(self._rows[self._names.index(name)])
-
-    def add(self, rows: Sequence[Sequence[int]]) -> None:
-        """Put rows behind the others."""
-        if rows:
-            new = np.array(rows, dtype=np.int64).T
-            self._rows = np.concatenate((self._rows, new), axis=1)
 
 
 class Reader:
@@ -109,13 +89,13 @@ class Reader:
         self._fixed_of: dict[str, int] = {}
         # Of a chunk whose apostrophes may be quotation marks: its tokens, and these.
         self._doubtful: dict[int, tuple[list[Token], list[Apostrophe]]] = {}
-        self._chunks = _Columns("piece", "pieces", "doubtful")
-        self._pieces = _Columns("token", "gap")
-        self._tokens = _Columns(
+        self._chunks = Columns("piece", "pieces", "doubtful")
+        self._pieces = Columns("token", "gap")
+        self._tokens = Columns(
             *("slot", "slots", "begins", "mark", "word"),
             *("own", "capitals", "single", "unknown", "closing"),
         )
-        self._slots = _Columns("index", "fixed", "part", "case", "apart", "parts", "ending")
+        self._slots = Columns("index", "fixed", "part", "case", "apart", "parts", "ending")
         self._names: NDArray[np.object_] | None = None
 
     def read(self, texts: Iterable[str], *, for_text: bool = True, first: int = 0) -> Documents:
@@ -140,10 +120,10 @@ class Reader:
     ) -> tuple[IntArray, IntArray, Skeleton | None]:
         ids, gaps, ends = self._met(texts)
         counts = self._chunks["pieces"][ids]
-        pieces = _spread(self._chunks["piece"][ids], counts)
+        pieces = spread(self._chunks["piece"][ids], counts)
         token, gap = self._pieces["token"][pieces], self._pieces["gap"][pieces]
         gap[(np.cumsum(counts) - counts)[counts > 0]] = gaps[counts > 0]
-        ends = _offsets(counts)[ends]
+        ends = offsets_of(counts)[ends]
         unknown = self._tokens["unknown"][token] > 0
         if unknown.any() and self._treatment.unknown_words is UnknownWordPolicy.REJECT:
             document = int(np.searchsorted(ends, np.flatnonzero(unknown)[0], side="right")) - 1
@@ -153,12 +133,12 @@ class Reader:
             gap = self._carried(token, gap, unknown, kept)
             token, ends = token[kept], np.searchsorted(kept, ends)
         counts = self._tokens["slots"][token]
-        slots = _spread(self._tokens["slot"][token], counts)
-        ends_of_slots = _offsets(counts)[ends]
+        slots = spread(self._tokens["slot"][token], counts)
+        ends_of_slots = offsets_of(counts)[ends]
         fixed = self._slots["fixed"][slots]
         open_slots = fixed < 0
         words = self._slots["index"][slots[open_slots]]
-        offsets = _offsets(open_slots)[ends_of_slots]
+        offsets = offsets_of(open_slots)[ends_of_slots]
         if not for_text:
             return words, offsets, None
         owner = np.repeat(np.arange(token.size), counts)
@@ -197,7 +177,7 @@ class Reader:
                 chunks += parts
                 counts.append(len(parts))
             ids = self._ids(chunks)
-            ends = _offsets(counts)
+            ends = offsets_of(counts)
             empty = np.flatnonzero(self._chunks["pieces"][ids] == 0)
             if whole or not empty.size:
                 break
@@ -346,7 +326,7 @@ class Reader:
         encoding = encode(tokens, self._lexicon, self._each)
         unknown = frozenset(encoding.unknown)
         counts = np.bincount([slot.source for slot in encoding.slots], minlength=len(tokens))
-        begin = (len(self._slots) + _offsets(counts)).tolist()
+        begin = (len(self._slots) + offsets_of(counts)).tolist()
         rows = []
         for number, token in enumerate(tokens):
             self._token_of[keys[number]] = len(self._token_of)
@@ -412,14 +392,3 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _offsets(counts: ArrayLike) -> IntArray:
-    """Where each of some parts begins, and where the last one ends."""
-    return np.append(0, np.cumsum(counts, dtype=np.int64))
-
-
-def _spread(starts: IntArray, counts: IntArray) -> IntArray:
-    """All of starts[i] to starts[i] + counts[i] − 1, one i after the other."""
-    offsets = _offsets(counts)
-    return np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])

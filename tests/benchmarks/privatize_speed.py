@@ -15,9 +15,10 @@ import os
 import sys
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpcore.mechanisms.mechanism import Mechanism
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
@@ -34,6 +35,7 @@ EPSILONS = {
     "random-projection": 20.0,
     "tem": 5.0,
     "tem-calibrated": 5.0,
+    "optimal": 5.0,
     "truncated-gumbel": 60.0,
     "truncated-gumbel-repaired": 15.0,
     "trlaplace": 4.0,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms import all_pairs
+from dpcore.mechanisms import all_pairs, distance_blocks
 from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from tests.mechanisms import lexicons
@@ -109,7 +109,7 @@ def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch: pytest.Monkey
         apart = distances(vectors, origins, Metric.EUCLIDEAN)
         return np.where(apart < 1.01, 0.0, apart)
 
-    monkeypatch.setattr(all_pairs, "distances", wrong)
+    monkeypatch.setattr(distance_blocks, "distances", wrong)
     lexicon = lexicons.line(0.0, 1.0, 3.0, 9.0)
     loss = effective_epsilon(lexicon, "manhattan", 0.5)
     assert (loss.epsilon, loss.error) == (math.inf, 0.0)
@@ -124,7 +124,7 @@ def test_nan_among_the_losses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
         apart[apart == apart.max()] = math.nan
         return apart
 
-    monkeypatch.setattr(all_pairs, "distances", broken)
+    monkeypatch.setattr(distance_blocks, "distances", broken)
     with pytest.raises(ComputationError, match="NaN"):
         effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
 
