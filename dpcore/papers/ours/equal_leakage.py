@@ -398,10 +398,11 @@ def _beside_reference(points: list[_Point]) -> list[Compared]:
         ):
             for curve, difference in _differences(numbers, coverage).items():
                 differences.setdefault((curve, level), {})[name] = difference
-    return [
-        replace(point.line, **differences.get((point.line.curve, point.line.level), {}))
-        for point in points
-    ]
+    lines = []
+    for line in (point.line for point in points):
+        both = differences.get((line.curve, line.level), {})
+        lines.append(replace(line, gain=both.get("gain"), attack=both.get("attack")))
+    return lines
 
 
 def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
