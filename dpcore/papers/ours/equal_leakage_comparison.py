@@ -19,8 +19,9 @@ from dpcore.study.rows import CLEAN, PRIVATE
 if TYPE_CHECKING:
     import pandas as pd
 
-NEAR = 0.1
-"""Relative: a rate this near to a level, or nearer, is compared there."""
+NEAR = 0.15
+"""Relative: a rate this near to a level, or nearer, is compared there. At the lowest level, where
+both were drawn, this is two standard errors of what is measured less what ε was found from."""
 REFERENCE = "optimal"
 
 
