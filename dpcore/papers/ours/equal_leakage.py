@@ -79,7 +79,7 @@ _SHARED: Settings = (
     ("outputs", 10_000),
 )
 _TASK = "dpcore.papers.ours.equal_leakage:measure"
-_TRIALS = 6
+_TRIALS = 5
 TEACHING = Study(
     "Teaching corpus: mechanisms at equal leakage",
     "",
