@@ -56,7 +56,7 @@ class Compared:
         accuracy: on private test texts.
         auc: of the stronger attacker on the membership of training texts.
         gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
-            comparisons on this corpus together (Bonferroni). None for the reference.
+            comparisons on this corpus together. None for the reference.
         attack: the same of the AUC.
     """
 
@@ -74,7 +74,10 @@ class Compared:
 
 
 def compared(
-    figures: Figures, rates: Figures | None = None, learner: str = "tf-idf"
+    figures: Figures,
+    rates: Figures | None = None,
+    learner: str = "tf-idf",
+    level: float = LEVEL,
 ) -> tuple[Compared, ...]:
     """Every mechanism at every level that it is near to, corpus by corpus.
 
@@ -82,6 +85,7 @@ def compared(
         figures: of a record of `STUDIES`.
         rates: of the record that holds the shares that are guessed; `TEACHING` if None.
         learner: whose accuracy; the attacker's is that of the classifier that was attacked.
+        level: coverage of the intervals of all differences on one corpus together.
 
     Raises:
         StudyError: the record has no shares of words that are guessed, or no such learner.
@@ -93,7 +97,7 @@ def compared(
     return tuple(
         point
         for data in dict.fromkeys(accuracies["data"])
-        for point in _beside_reference(_points(figures, guessed, str(data), learner))
+        for point in _beside_reference(_points(figures, guessed, str(data), learner), level)
     )
 
 
@@ -157,12 +161,12 @@ def _reading(values: pd.Series) -> Reading:
     return Reading(mean.mean, mean.low, mean.high)
 
 
-def _beside_reference(points: list[_Point]) -> list[Compared]:
+def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
     """The lines, each with its differences from the reference at its level."""
     levels = dict.fromkeys(p.line.level for p in points if p.line.curve == REFERENCE)
     there = [point for point in points if point.line.level in levels]
-    # Two differences each; all intervals together miss with 5 % at most.
-    coverage = 1.0 - (1.0 - LEVEL) / max(2 * (len(there) - len(levels)), 1)
+    # Two differences each: what all may miss together is shared out among them (Bonferroni).
+    coverage = 1.0 - (1.0 - together) / max(2 * (len(there) - len(levels)), 1)
     differences: dict[tuple[str, float], dict[str, Any]] = {}
     for level in levels:
         some = [point for point in there if point.line.level == level]

@@ -320,9 +320,9 @@ def test_what_is_recorded_stands_at_the_levels(study: Study) -> None:
 def test_laws_of_one_form_teach_the_same(study: Study) -> None:
     """TEM at these ε is all but the law of the reference: a difference would be an error of ours.
 
-    All comparisons of a corpus have one level, 5 %; these are few of them.
+    False alarm 1e-6, shared out among more differences than are looked at here.
     """
-    _, points = _recorded(study)
+    points = compared(Figures(read_recorded(study.name)), level=1 - 1e-6)
     twins = [point for point in points if point.curve == "tem"]
     assert len(twins) % len(LEVELS) == 0
     for point in twins:
