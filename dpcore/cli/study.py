@@ -13,7 +13,7 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import StudyError
-from dpcore.papers.ours.equal_leakage import Compared, compared, without_privacy
+from dpcore.papers.ours.equal_leakage_comparison import Compared, compared, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
 from dpcore.study.definition import Study
 from dpcore.study.reading import Figures, Reading

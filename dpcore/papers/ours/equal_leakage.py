@@ -6,7 +6,8 @@ guesses the same share of them, and the texts that come out are learned from.
 
 `optimal` has weights for a grid of ε and takes those of the smaller neighbour, so its rates are
 steps; the levels are some of them. All others are brought to these levels: the responses in closed
-form, the rest by interpolation in the recorded trade-off (`epsilon_at`). What the share is in truth
+form, the rest by interpolation in the recorded trade-off
+(`equal_leakage_comparison.epsilon_at`). What the share is in truth
 is measured again, with other noise than that of the trade-off. Where a column of the law is no
 closed form, the attacker repeats what came out, or has learned from some outputs of every word:
 his share is a lower bound of what is guessed.
@@ -19,25 +20,16 @@ one is near a level; its law is that of TEM at a larger ε.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import StudyError
-from dpcore.learn.intervals import LEVEL, mean_interval, student_quantile
 from dpcore.papers.ours.teaching import divided
 from dpcore.study.definition import Study
-from dpcore.study.membership_trial import STRONGER
 from dpcore.study.plan import Arm, Plan, Settings
-from dpcore.study.reading import Figures, Reading
-from dpcore.study.recorded import read_recorded
-from dpcore.study.rows import CLEAN, PRIVATE
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpcore.learn.labelled import LabelledTexts
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
@@ -46,9 +38,6 @@ if TYPE_CHECKING:
 
 LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
 """Shares of the words that are guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
-NEAR = 0.1
-"""Relative: a rate this near to a level, or nearer, is compared there."""
-REFERENCE = "optimal"
 LEARNED = "learned"
 """The attacker who has seen some outputs of every word."""
 _LEARNED = {"vickrey": 20}
@@ -90,7 +79,7 @@ _SHARED: Settings = (
     ("outputs", 10_000),
 )
 _TASK = "dpcore.papers.ours.equal_leakage:measure"
-_TRIALS = 10
+_TRIALS = 5
 TEACHING = Study(
     "Teaching corpus: mechanisms at equal leakage",
     "",
@@ -109,7 +98,7 @@ TEACHING = Study(
 _LEFT_OUT = ("tem-calibrated", "truncated-gumbel", "l2-laplace", "trlaplace-corrected", "adept-l1")
 # For time: the law or the noise of each is near to that of another arm, or it has one level alone.
 _REAL_ARMS = tuple(arm for arm in ARMS if arm.mechanism not in _LEFT_OUT)
-_REAL_TRIALS, _WORDS = 8, 60
+_REAL_TRIALS, _WORDS = 5, 60
 
 
 def _real(key: str, title: str, training: int, testing: int) -> Study:
@@ -136,8 +125,6 @@ def _real(key: str, title: str, training: int, testing: int) -> Study:
 STUDIES = (
     TEACHING,
     _real("sst2", "SST-2", 800, 400),
-    _real("agnews", "AG News", 300, 200),
-    _real("imdb", "IMDb", 250, 150),
 )
 
 
@@ -249,180 +236,3 @@ def _learned(mechanism: Mechanism, cell: Cell) -> list[Row]:
         )
         for epsilon, hit, (low, high) in zip(cell.epsilons, hits.tolist(), ends, strict=True)
     ]
-
-
-def epsilon_at(trade: Figures, curve: str, level: float) -> float | None:
-    """ε at which a curve of the recorded trade-off gives a share of the words away.
-
-    Log odds of the share are interpolated linearly in ln ε. None where the recorded shares do not
-    reach from below the level to above it.
-    """
-    rows = trade.rows("word", label=curve).sort_values("epsilon")
-    shares = rows["value"].to_numpy(dtype=np.float64)
-    if not shares[0] <= level <= shares[-1]:
-        return None
-    inside = (shares > 0.0) & (shares < 1.0)
-    odds = np.log(shares[inside] / (1.0 - shares[inside]))
-    epsilons = np.log(rows["epsilon"].to_numpy(dtype=np.float64)[inside])
-    return math.exp(float(np.interp(math.log(level / (1.0 - level)), odds, epsilons)))
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A mechanism at one level on one corpus, beside `REFERENCE` there.
-
-    Attributes:
-        data: the labelling or corpus.
-        level: of `LEVELS`.
-        curve: which.
-        epsilon: ε.
-        guessed: share of the words that are guessed, with the interval of its measurement.
-        at_least: whether the attacker is not known to be the best one: a lower bound.
-        kept: share of the places of the texts whose word stayed.
-        accuracy: on private test texts.
-        auc: of the stronger attacker on the membership of training texts.
-        gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
-            comparisons on this corpus together (Bonferroni). None for the reference.
-        attack: the same of the AUC.
-    """
-
-    data: str
-    level: float
-    curve: str
-    epsilon: float
-    guessed: Reading
-    at_least: bool
-    kept: Reading
-    accuracy: Reading
-    auc: Reading
-    gain: Reading | None = None
-    attack: Reading | None = None
-
-
-def compared(
-    figures: Figures, rates: Figures | None = None, learner: str = "tf-idf"
-) -> tuple[Compared, ...]:
-    """Every mechanism at every level that it is near to, corpus by corpus.
-
-    Args:
-        figures: of a record of `STUDIES`.
-        rates: of the record that holds the shares that are guessed; `TEACHING` if None.
-        learner: whose accuracy; the attacker's is that of the classifier that was attacked.
-
-    Raises:
-        StudyError: the record has no shares of words that are guessed, or no such learner.
-    """
-    guessed = (rates or Figures(read_recorded(TEACHING.name))).rows("word")
-    accuracies = figures.rows("accuracy", learner=learner, tested_on=PRIVATE)
-    if not (len(guessed) and len(accuracies)):
-        raise StudyError(f"no guessed words, or no accuracy of {learner!r}, for {figures.name}")
-    return tuple(
-        point
-        for data in dict.fromkeys(accuracies["data"])
-        for point in _beside_reference(_points(figures, guessed, str(data), learner))
-    )
-
-
-def without_privacy(
-    figures: Figures, data: str, learner: str = "tf-idf"
-) -> tuple[Reading, Reading]:
-    """Accuracy, and AUC of the stronger attacker, of the texts as they stand."""
-    return (
-        figures.without("accuracy", data=data, learner=learner, tested_on=CLEAN),
-        figures.without("auc", data=data, variant=STRONGER),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """What is read of one mechanism at one ε: its line, and accuracy and AUC by trial."""
-
-    line: Compared
-    accuracy: pd.Series
-    auc: pd.Series
-
-
-def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> list[_Point]:
-    """All that are near to a level, in the order of the levels and then of the arms."""
-    from dpcore.attack.trade.ground import BAYES
-
-    there = set(figures.rows("nw")["label"])
-    tested = figures.rows("accuracy", data=data, learner=learner, tested_on=PRIVATE)
-    attacked = figures.rows("auc", data=data, variant=STRONGER)
-    points = []
-    for rate in rates[rates["label"].isin(there)].to_dict("records"):
-        level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
-        if abs(rate["value"] / level - 1.0) > NEAR:
-            continue
-        curve, epsilon = str(rate["label"]), float(rate["epsilon"])
-        accuracy, auc = (_by_seed(rows, curve, epsilon) for rows in (tested, attacked))
-        line = Compared(
-            data,
-            level,
-            curve,
-            epsilon,
-            Reading(rate["value"], rate["low"], rate["high"]),
-            rate["variant"] != BAYES,
-            figures.at("nw", curve, epsilon),
-            _reading(accuracy),
-            _reading(auc),
-        )
-        points.append(_Point(line, accuracy, auc))
-    return sorted(points, key=lambda point: point.line.level)
-
-
-def _by_seed(rows: pd.DataFrame, curve: str, epsilon: float) -> pd.Series:
-    """One number a trial, by seed."""
-    chosen = rows[(rows["label"] == curve) & (rows["epsilon"] == epsilon)]
-    values: pd.Series = chosen.set_index("seed")["value"]
-    return values
-
-
-def _reading(values: pd.Series) -> Reading:
-    mean = mean_interval(values.to_numpy(dtype=np.float64))
-    return Reading(mean.mean, mean.low, mean.high)
-
-
-def _beside_reference(points: list[_Point]) -> list[Compared]:
-    """The lines, each with its differences from the reference at its level."""
-    levels = dict.fromkeys(p.line.level for p in points if p.line.curve == REFERENCE)
-    there = [point for point in points if point.line.level in levels]
-    # Two differences each; all intervals together miss with 5 % at most.
-    coverage = 1.0 - (1.0 - LEVEL) / max(2 * (len(there) - len(levels)), 1)
-    differences: dict[tuple[str, float], dict[str, Reading]] = {}
-    for level in levels:
-        some = [point for point in there if point.line.level == level]
-        for name, numbers in (
-            ("gain", {p.line.curve: p.accuracy for p in some}),
-            ("attack", {p.line.curve: p.auc for p in some}),
-        ):
-            for curve, difference in _differences(numbers, coverage).items():
-                differences.setdefault((curve, level), {})[name] = difference
-    lines = []
-    for line in (point.line for point in points):
-        both = differences.get((line.curve, line.level), {})
-        lines.append(replace(line, gain=both.get("gain"), attack=both.get("attack")))
-    return lines
-
-
-def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
-    """Of each mechanism from the reference, over trials that all have in common.
-
-    Trials of one seed have the same texts, so that what they do to all cancels. What is left has
-    one variance for all mechanisms of a level (as Dunnett 1955 takes it): the residual of number ~
-    mechanism + trial, with (m − 1)·(trials − 1) degrees of freedom.
-    """
-    reference = numbers[REFERENCE]
-    table = np.array([series.loc[reference.index].to_numpy(float) for series in numbers.values()])
-    m, trials = table.shape
-    freedom, half = (m - 1) * (trials - 1), math.nan
-    if freedom:
-        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
-        error = math.sqrt(2.0 * float(np.square(rest).sum()) / freedom / trials)
-        half = student_quantile(freedom, coverage) * error
-    result = {}
-    for curve, series in numbers.items():
-        if curve != REFERENCE:
-            mean = float((series - reference).mean())
-            result[curve] = Reading(mean, mean - half, mean + half)
-    return result
