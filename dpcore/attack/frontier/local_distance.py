@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CONSTANT = 0
 """In place of a k: the word that is nearest to all, whatever the word was."""
-_TURNS = 40  # of the ascent: after 40 the bound was within 3 % of the response wherever tried
+_TURNS = 40  # of the ascent: after them the bound was within 6 % of the response on 25,000 words
 _AVERAGED = 10  # the last of them, whose mean is taken
 _STEPS = 3  # of Newton: what they leave is mended when prices are checked
 _CLOSE = 0.01  # relative gap below which no better prices are looked for
