@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dpcore.attack.frontier.least_distance import least_distance
 from dpcore.attack.frontier.local_distance import CONSTANT, local_bounds
 from dpcore.errors import EpsilonError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms import lexicons
@@ -168,3 +170,21 @@ def test_a_mechanism_that_spends_more_than_it_says_is_caught(key: str, epsilon: 
     mean = float(np.mean([law.dense(n)[0] @ row for law, row in zip(laws, away, strict=True)]))
     low = least_distance(SMALL, epsilon, local=key == "k-ary").rows[0].low
     assert mean < low - n * laws[0].error * away.max()
+
+
+def test_the_bundled_bounds_are_those_of_the_docs() -> None:
+    """What is said of the bundled lexicon, and that nothing has to be computed for it."""
+    text = (Path(__file__).parents[3] / "docs/optimal.md").read_text(encoding="utf-8")
+    epsilons = (4.0, 6.0, 8.0, 9.0, 10.0, 11.0, 12.0)
+    rows = least_distance(load(None), epsilons, local=True, compute=False).rows
+    for epsilon, row in zip(epsilons, rows, strict=True):
+        assert row.high <= 1.0535 * row.low
+        assert row.high <= 1.012 * row.low or epsilon < 10.0
+    places = (1e3, 1e3, 1e3, 1e3, 1e3, 1e4, 1e5)
+    lows = [math.floor(row.low * place) / place for row, place in zip(rows, places, strict=True)]
+    assert f"| {' | '.join(f'{low:.6g}' for low in lows)} |" in text
+    assert "| 967 | 173 | 22 | 5 | 1 | 1 | 1 |" in text
+    assert [row.attained_by.rpartition(" ")[2] for row in rows] == "967 173 22 5 1 1 1".split()
+    (metric,) = least_distance(load(None), 1.5, compute=False).rows
+    assert metric.attained_by == "optimal"
+    assert 1.71629 < metric.low <= metric.high < 1.71635
