@@ -29,6 +29,7 @@ from dpcore.lexicon.cache import Kept, keep, recall, write_text
 from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
+from dpcore.lexicon.rounding import gamma
 from dpcore.mechanisms.all_pairs import AllPairs
 from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.optimal import Optimal
@@ -215,7 +216,9 @@ def _metric(lexicon: Lexicon, epsilons: FloatArray, metric: Metric, progress: Pr
         weights[some] = solution.weights + np.maximum(
             wanted[some] - solution.products * (1.0 - errors[some]), 0.0
         )
-    prices = nearest.sum() - weights.sum(axis=1)
+    total, less = nearest.sum(), weights.sum(axis=1)
+    # Both sums are rounded, and may be nearly equal (Higham 2002, (4.4)).
+    prices = total - less - gamma(kernel.n + 8) * (total + less)
     low = np.maximum(prices, 0.0) / kernel.n * (1.0 - _OUTWARDS)
     # Two words are at most a diameter apart, so the promise is one of ε times it for any two.
     reach = epsilons * extent.diameter * (1.0 + _OUTWARDS)

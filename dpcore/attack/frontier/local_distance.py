@@ -33,6 +33,7 @@ _STEPS = 3  # of Newton: what they leave is mended when prices are checked
 _CLOSE = 0.01  # relative gap below which no better prices are looked for
 _STEP, _STEP_DECAY = 0.08, 0.94  # of a price, in mean distances of two words
 _HEAT, _HEAT_DECAY, _LEAST_HEAT = 0.04, 0.91, 0.0013  # how many outputs count as worst off
+_MOST = 80.0  # ε: e^ε times a distance is a number in float32 too
 _BLOCK_ENTRIES = 4_000_000  # float32 distances at a time: 16 MB
 _SORTED = 1e-6  # relative: more than float32 loses of a distance, and of a sum of them
 
@@ -66,9 +67,13 @@ def local_bounds(
         epsilons: ε > 0, shape (E,).
         progress: called with (stage, words done, all words), stage after stage.
     """
+    # Where e^ε is no number, nothing is looked for: what is left is nothing in float64.
+    endless = epsilons > _MOST
+    wanted, epsilons = epsilons, np.minimum(epsilons, _MOST)
     pairs = _Pairs(vectors, metric)
     profile, sums, nearest = pairs.ranks(progress)
-    high, k = _from_above(profile, sums, epsilons)
+    high, k = _from_above(profile, sums, wanted)
+    high += pairs.error
     spread = float(sums.mean()) / pairs.n
     # Two sets of prices that are the best at one end each: where ε is small, and where it is large.
     prices = np.repeat(high[:, None], pairs.n, axis=1)
@@ -80,6 +85,7 @@ def local_bounds(
         start = np.repeat(high[open_, None], pairs.n, axis=1)
         prices[open_] = pairs.ascend(start, epsilons[open_], spread, progress)
     low = np.maximum(pairs.certify(prices, epsilons, progress), 0.0)
+    low[endless] = 0.0
     return LocalBounds(np.minimum(low, high), high, k)
 
 

@@ -125,6 +125,12 @@ def test_what_is_not_known_is_bracketed_or_computed() -> None:
         assert again == computed  # it was kept
 
 
+@pytest.mark.parametrize("local", [True, False])
+def test_an_endless_epsilon_has_bounds_too(local: bool) -> None:
+    for row in least_distance(SMALL, [75.0, 90.0, 1000.0], local=local).rows:
+        assert 0.0 <= row.low <= row.high <= 1e-5
+
+
 def test_near_twins_break_nothing() -> None:
     lexicon = lexicons.lexicon([[0.0, 1.0], [1e-7, 1.0], [3.0, 1.0]])
     for local in (True, False):
