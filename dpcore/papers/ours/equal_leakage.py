@@ -7,7 +7,7 @@ guesses the same share of them, and the texts that come out are learned from.
 `optimal` has weights for a grid of ε and takes those of the smaller neighbour, so its rates are
 steps; the levels are some of them. All others are brought to these levels: the responses in closed
 form, the rest by interpolation in the recorded trade-off
-(`equal_leakage_comparison.epsilon_at`). What the share is in truth
+(`TradeCurve.epsilon_at`). What the share is in truth
 is measured again, with other noise than that of the trade-off. Where a column of the law is no
 closed form, the attacker repeats what came out, or has learned from some outputs of every word:
 his share is a lower bound of what is guessed.

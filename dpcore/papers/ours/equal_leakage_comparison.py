@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.attack.trade.curve import TradeCurve
 from dpcore.errors import StudyError
 from dpcore.learn.intervals import LEVEL, mean_interval, student_quantile
-from dpcore.papers.ours.equal_leakage import LEVELS, TEACHING
+from dpcore.papers.ours.equal_leakage import ARMS, LEVELS, TEACHING
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.reading import Figures, Reading
 from dpcore.study.recorded import read_recorded
@@ -23,22 +24,6 @@ NEAR = 0.15
 """Relative: a rate this near to a level, or nearer, is compared there. At the lowest level, where
 both were drawn, this is two standard errors of what is measured less what ε was found from."""
 REFERENCE = "optimal"
-
-
-def epsilon_at(trade: Figures, curve: str, level: float) -> float | None:
-    """ε at which a curve of the recorded trade-off gives a share of the words away.
-
-    Log odds of the share are interpolated linearly in ln ε. None where the recorded shares do not
-    reach from below the level to above it.
-    """
-    rows = trade.rows("word", label=curve).sort_values("epsilon")
-    shares = rows["value"].to_numpy(dtype=np.float64)
-    if not shares[0] <= level <= shares[-1]:
-        return None
-    inside = (shares > 0.0) & (shares < 1.0)
-    odds = np.log(shares[inside] / (1.0 - shares[inside]))
-    epsilons = np.log(rows["epsilon"].to_numpy(dtype=np.float64)[inside])
-    return math.exp(float(np.interp(math.log(level / (1.0 - level)), odds, epsilons)))
 
 
 @dataclass(frozen=True)
@@ -101,6 +86,27 @@ def compared(
     )
 
 
+def task_curves(
+    figures: Figures, data: str, rates: Figures | None = None, learner: str = "tf-idf"
+) -> dict[str, TradeCurve]:
+    """What private text still teaches as curves, by label: along the words that are guessed.
+
+    Args:
+        figures: as for `compared`.
+        data: the labelling or corpus.
+        rates: as for `compared`.
+        learner: as for `compared`.
+
+    Returns:
+        Curves of the quantities word, kept, accuracy and auc.
+    """
+    lines: dict[str, list[Compared]] = {}
+    for line in compared(figures, rates, learner):
+        if line.data == data:
+            lines.setdefault(line.curve, []).append(line)
+    return {label: _curve(label, some) for label, some in lines.items()}
+
+
 def without_privacy(
     figures: Figures, data: str, learner: str = "tf-idf"
 ) -> tuple[Reading, Reading]:
@@ -108,6 +114,25 @@ def without_privacy(
     return (
         figures.without("accuracy", data=data, learner=learner, tested_on=CLEAN),
         figures.without("auc", data=data, variant=STRONGER),
+    )
+
+
+def _curve(label: str, lines: list[Compared]) -> TradeCurve:
+    ordered = sorted(lines, key=lambda line: line.epsilon)
+    readings = {
+        "word": [line.guessed for line in ordered],
+        "kept": [line.kept for line in ordered],
+        "accuracy": [line.accuracy for line in ordered],
+        "auc": [line.auc for line in ordered],
+    }
+    mechanism = next(arm.mechanism for arm in ARMS if arm.name == label)
+    weaker = frozenset({"word"} if any(line.at_least for line in ordered) else ())
+    return TradeCurve(
+        label,
+        mechanism,
+        np.array([line.epsilon for line in ordered]),
+        {name: np.array(values) for name, values in readings.items()},
+        weaker,
     )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import BAYES, LEAKAGES, UTILITIES
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan
+from dpcore.study.recorded import read_recorded
 
 if TYPE_CHECKING:
     from dpcore.study.plan import Cell
@@ -79,3 +83,17 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
         )
         for amount in table.rows
     ]
+
+
+@cache
+def recorded_curves() -> dict[str, TradeCurve]:
+    """The recorded trade-off by the labels of its curves, in the order of `ARMS`.
+
+    Raises:
+        StudyError: the record is not there, or damaged.
+    """
+    rows = read_recorded(STUDY.name).table
+    rows = rows[rows["quantity"].isin(LEAKAGES + UTILITIES)]
+    return {
+        str(label): TradeCurve.of(some, BAYES) for label, some in rows.groupby("label", sort=False)
+    }

@@ -22,9 +22,9 @@ from dpcore.papers.ours.equal_leakage_comparison import (
     REFERENCE,
     Compared,
     compared,
-    epsilon_at,
     without_privacy,
 )
+from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.definition import Study
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.plan import Arm, Plan
@@ -46,10 +46,12 @@ RECORDED = [study for study in STUDIES if study.name in {e.name for e in read_bu
 
 def test_epsilon_is_where_the_recorded_trade_off_meets_the_levels() -> None:
     """Of the interpolated ε three digits are kept."""
-    trade = Figures(read_recorded("trade-off"))
+    trade = recorded_curves()
     n, steps = len(load(None)), {"optimal", "tem-calibrated"}
     for arm in ARMS[1:]:
-        levels = [level for level in LEVELS if epsilon_at(trade, arm.name, level) is not None]
+        levels = [
+            level for level in LEVELS if trade[arm.name].epsilon_at("word", level) is not None
+        ]
         if arm.mechanism in {"k-ary", "neighbour-response"}:
             k = dict(arm.settings).get("k", 1)
             for level, epsilon in zip(LEVELS, arm.epsilons, strict=False):
@@ -64,9 +66,11 @@ def test_epsilon_is_where_the_recorded_trade_off_meets_the_levels() -> None:
                 if (arm.name, level) == ("vickrey", LEVELS[3]):
                     continue  # who repeats is not the attacker there
                 slack = 0.002 if arm.mechanism in steps else 0.006
-                assert epsilon == pytest.approx(epsilon_at(trade, arm.name, level), rel=slack)
-    assert epsilon_at(trade, "truncated-gumbel", LEVELS[-2]) is None
-    assert epsilon_at(trade, "truncated-gumbel-repaired", LEVELS[-1]) is None
+                assert epsilon == pytest.approx(
+                    trade[arm.name].epsilon_at("word", level), rel=slack
+                )
+    assert trade["truncated-gumbel"].epsilon_at("word", LEVELS[-2]) is None
+    assert trade["truncated-gumbel-repaired"].epsilon_at("word", LEVELS[-1]) is None
 
 
 def test_the_levels_are_those_of_the_reference() -> None:

@@ -1,0 +1,120 @@
+"""A measured trade-off as a curve: ε at a leakage, and every other quantity there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VALUE, LOW, HIGH = range(3)
+_NEVER, _ALWAYS = 1e-12, 1.0 - 1e-12  # shares whose log odds are still numbers
+
+
+@dataclass(frozen=True, eq=False)
+class TradeCurve:
+    """What one mechanism gives away and leaves, along ε.
+
+    Attributes:
+        label: of the curve.
+        mechanism: short name or registry key.
+        epsilons: at which it was measured, ascending, shape (m,).
+        amounts: by quantity, the value and the ends of its interval, shape (m, 3).
+        at_least: leakages of which the attacker is not known to be the best one: lower bounds.
+    """
+
+    label: str
+    mechanism: str
+    epsilons: FloatArray
+    amounts: dict[str, FloatArray]
+    at_least: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, best: str) -> TradeCurve:
+        """The curve of one mechanism.
+
+        Args:
+            rows: of one label, one quantity at one ε each: columns label, mechanism, epsilon,
+                quantity, value, low, high, and variant, who attacks.
+            best: the name of the best attacker.
+        """
+        ordered = rows.sort_values("epsilon", kind="stable")
+        epsilons = np.unique(ordered["epsilon"].to_numpy(dtype=np.float64))
+        amounts: dict[str, FloatArray] = {}
+        for quantity, some in ordered.groupby("quantity", sort=False):
+            if len(some) == len(epsilons):
+                amounts[str(quantity)] = some[["value", "low", "high"]].to_numpy(dtype=np.float64)
+        weaker = ordered[~ordered["variant"].isin(["", best])]["quantity"]
+        first = ordered.iloc[0]
+        return cls(
+            str(first["label"]), str(first["mechanism"]), epsilons, amounts, frozenset(weaker)
+        )
+
+    def __contains__(self, quantity: str) -> bool:
+        """Whether a quantity was measured at every ε."""
+        return quantity in self.amounts
+
+    def values(self, quantity: str) -> FloatArray:
+        """The quantity at each ε, shape (m,)."""
+        return self.amounts[quantity][:, VALUE]
+
+    def epsilon_at(self, quantity: str, share: float) -> float | None:
+        """ε at which a leakage has this value; None where the curve does not reach it.
+
+        Between two measured ε, the log odds of the leakage are linear in ln ε.
+        """
+        place = self._place(quantity, share)
+        if place is None:
+            return None
+        start, stop = place
+        logs = self._log_epsilons
+        if start == stop:
+            return float(self.epsilons[start])
+        odds = _log_odds(self.values(quantity)[[start, stop]])
+        part = (float(_log_odds(np.array(share))) - odds[0]) / (odds[1] - odds[0])
+        return math.exp(float(logs[start] + part * (logs[stop] - logs[start])))
+
+    def at(self, quantity: str, leakage: str, share: float) -> float | None:
+        """Another quantity where a leakage has this value, as a straight line is drawn.
+
+        Args:
+            quantity: what is asked for.
+            leakage: which leakage.
+            share: its value.
+        """
+        place = self._place(leakage, share)
+        if place is None:
+            return None
+        start, stop = place
+        ends, across = self.values(quantity)[[start, stop]], self.values(leakage)[[start, stop]]
+        part = 0.0 if start == stop else (share - across[0]) / (across[1] - across[0])
+        return float(ends[0] + part * (ends[1] - ends[0]))
+
+    @cached_property
+    def _log_epsilons(self) -> FloatArray:
+        logs: FloatArray = np.log(self.epsilons)
+        return logs
+
+    def _place(self, quantity: str, share: float) -> tuple[int, int] | None:
+        """The first two measurements with the share between them; twice one that has it."""
+        values = self.values(quantity)
+        reached = np.flatnonzero(values >= share)
+        if not reached.size:
+            return None
+        stop = int(reached[0])
+        if values[stop] == share:
+            return stop, stop
+        return (stop - 1, stop) if stop else None
+
+
+def _log_odds(share: FloatArray) -> FloatArray:
+    inside = np.clip(share, _NEVER, _ALWAYS)
+    odds: FloatArray = np.log(inside) - np.log1p(-inside)
+    return odds

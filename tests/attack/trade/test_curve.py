@@ -1,0 +1,79 @@
+"""A measured trade-off as a curve: between measurements, at them, and outside."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import BAYES, REPEATS
+from dpcore.lexicon.catalogue import load
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+
+
+def table(**quantities: list[float]) -> pd.DataFrame:
+    rows = [
+        {
+            "label": "a curve",
+            "mechanism": "tem",
+            "epsilon": float(2**i),
+            "quantity": name,
+            "value": value,
+            "low": value - 0.01,
+            "high": value + 0.01,
+            "variant": {"word": REPEATS, "kind": BAYES}.get(name, ""),
+        }
+        for name, values in quantities.items()
+        for i, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows).sample(frac=1.0, random_state=1)
+
+
+def test_a_table_in_any_order_is_a_curve() -> None:
+    curve = TradeCurve.of(table(word=[0.1, 0.5, 0.9], kept=[0.1, 0.4, 0.8], kind=[0.3, 0.6]), BAYES)
+    assert curve.epsilons.tolist() == [1.0, 2.0, 4.0]
+    assert curve.values("word").tolist() == [0.1, 0.5, 0.9]
+    assert curve.at_least == {"word"}
+    assert "kept" in curve
+    assert "kind" not in curve  # it was not measured at every ε
+
+
+def test_between_two_measurements_log_odds_are_linear_in_the_logarithm_of_epsilon() -> None:
+    curve = TradeCurve.of(table(word=[0.1, 0.5, 0.9], kept=[0.0, 0.4, 0.8]), BAYES)
+    assert curve.epsilon_at("word", 0.5) == 2.0
+    epsilon = curve.epsilon_at("word", 0.7)
+    assert epsilon is not None
+    part = math.log(0.7 / 0.3) / math.log(9.0)
+    assert math.log2(epsilon) == pytest.approx(1.0 + part, rel=1e-12)
+    assert curve.at("kept", "word", 0.7) == pytest.approx(0.6, rel=1e-12)
+    assert curve.at("kept", "word", 0.1) == 0.0
+
+
+def test_what_a_curve_does_not_reach_is_nothing() -> None:
+    curve = TradeCurve.of(table(word=[0.1, 0.5, 1.0], kept=[0.0, 0.4, 0.8]), BAYES)
+    assert curve.epsilon_at("word", 0.09) is None
+    assert curve.at("kept", "word", 0.09) is None
+    assert curve.epsilon_at("word", 1.0) == 4.0
+    assert TradeCurve.of(table(word=[0.1, 0.3]), BAYES).epsilon_at("word", 0.31) is None
+
+
+def test_of_a_curve_that_falls_again_the_first_crossing_counts() -> None:
+    curve = TradeCurve.of(table(word=[0.1, 0.5, 0.3, 0.7]), BAYES)
+    epsilon = curve.epsilon_at("word", 0.4)
+    assert epsilon is not None
+    assert 1.0 < epsilon < 2.0
+
+
+def test_the_recorded_curves_meet_the_closed_forms_between_their_measurements() -> None:
+    """Responses guess 1 of k + (n − k)·e^−ε: what interpolation makes of it is off by this much."""
+    n = len(load(None))
+    for arm in ARMS:
+        if arm.mechanism not in {"k-ary", "neighbour-response"}:
+            continue
+        curve, k = recorded_curves()[arm.name], dict(arm.settings).get("k", 1)
+        for share in np.geomspace(curve.values("word")[0], curve.values("word")[-1], 200)[1:-1]:
+            epsilon = curve.epsilon_at("word", float(share))
+            assert epsilon is not None
+            odds = math.exp(epsilon)
+            assert odds / (k * odds + n - k) == pytest.approx(share, rel=0.05)
