@@ -15,7 +15,7 @@ from pages.rewrite.view_files import files_view
 from pages.rewrite.view_protection import protection_view
 from pages.rewrite.view_word import word_view
 from pages.shared import link
-from pages.shared.fields import choose_seed
+from pages.shared.drawing import choose_draw, draw_again
 from pages.shared.groups import grouped
 from pages.shared.messages import note
 from pages.shared.progress import timed
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
     from pages.shared.sidebar import Choices
 
-MAX_DRAW = 9_999
 _VIEWS = {
     "What is not protected": protection_view,
     "One word: strip and odds": word_view,
@@ -40,7 +39,9 @@ _VIEWS = {
 def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str) -> None:
     """Sliders, grid and views; a step of a slider runs only this."""
     dials = _sliders(bench, mechanisms)
-    seed, number = _draw_controls()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        draw_again()
+        seed, number = choose_draw()
     missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
     for mechanism in timed("Drawing noise", missing):
         bench.draw(mechanism, seed, number)
@@ -61,36 +62,6 @@ def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
             epsilon = dials[group.name] = epsilon_slider(group, members)
             note(epsilon_reading(members[0].meaning, epsilon, nearest))
     return dials
-
-
-def _draw_controls() -> tuple[int, int]:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button(
-            "Draw again",
-            key="again",
-            icon=":material/casino:",
-            on_click=_again,
-            help="Takes fresh noise: the next draw of the same seed.",
-        )
-        number = st.number_input(
-            "Draw",
-            0,
-            MAX_DRAW,
-            key="draw",
-            bind="query-params",
-            width=130,
-            help="Which draw of this seed is shown. The same seed and draw show the same words "
-            "to everybody.",
-        )
-        seed = choose_seed(
-            "The start of the random numbers. It is part of the link, so a class that opens "
-            "one link sees one draw. For looking only: a release takes an unpredictable seed."
-        )
-    return seed, int(number)
-
-
-def _again() -> None:
-    st.session_state["draw"] = (int(st.session_state["draw"]) + 1) % (MAX_DRAW + 1)
 
 
 def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:

@@ -15,9 +15,9 @@ from pages.robustness.recorded_frame import recorded_view
 from pages.robustness.reproducing import seeds
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
+from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.papers.huang2024.autoencoder_examples import Examples

@@ -20,10 +20,10 @@ from dpcore.study.robust_curves import (
 from pages.robustness.reproducing import computed_now, seeds
 from pages.shared.fields import choose_seed, steps
 from pages.shared.figure import show_figure
+from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.table import PERCENT, numbers, show_table
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.attack.latent.examples import Examples

@@ -13,10 +13,10 @@ from dpcore.study.reading import Figures
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
+from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.table import PERCENT, numbers, show_table
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -11,11 +11,11 @@ from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.recorded import read_bundled
 from pages.robustness.reproducing import recorded_mark
 from pages.shared.downloads import csv_button
+from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import made_view, papers_view, recorded, recorded_footer
 from pages.shared.reproducing import show_link
 from pages.shared.tabs import tabs
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable

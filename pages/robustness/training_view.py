@@ -13,9 +13,9 @@ from dpcore.plots.style import SCALES
 from dpcore.study.robust_curves import constant_line, training_curves
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.figure import show_figure
+from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.table import PERCENT, numbers, show_table
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded

@@ -44,7 +44,9 @@ class Bench:
 
     sentence: Sentence
     shared: SharedDirections
-    _draws: dict[tuple[Mechanism, int, int], SentenceDraw] = field(default_factory=dict)
+    _draws: dict[tuple[Mechanism, int, int, tuple[float, ...]], SentenceDraw] = field(
+        default_factory=dict
+    )
     _many: dict[tuple[Mechanism, int, int, int], EpsilonPaths] = field(default_factory=dict)
     _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
     _outputs: dict[tuple[Mechanism, int, int, float], tuple[FloatArray, ...]] = field(
@@ -78,16 +80,26 @@ class Bench:
 
     def has_draw(self, mechanism: Mechanism, seed: int, number: int) -> bool:
         """Whether this draw is only a look-up."""
-        return (mechanism, seed, number) in self._draws
+        return (mechanism, seed, number, ()) in self._draws
 
-    def draw(self, mechanism: Mechanism, seed: int, number: int) -> SentenceDraw:
-        """One noise draw for every ε."""
+    def draw(
+        self, mechanism: Mechanism, seed: int, number: int, grid: tuple[float, ...] = ()
+    ) -> SentenceDraw:
+        """One noise draw for every ε.
+
+        Args:
+            mechanism: which.
+            seed: of the noise.
+            number: of the draw.
+            grid: the ε at which a mechanism is looked at whose paths are not exact, ascending; of
+                the slider if there is none.
+        """
 
         def compute() -> SentenceDraw:
-            grid = admissible(mechanism)
-            return draw(self.sentence, mechanism, seed, number, epsilons=grid)
+            epsilons = np.array(grid) if grid else admissible(mechanism)
+            return draw(self.sentence, mechanism, seed, number, epsilons=epsilons)
 
-        return memo(self._draws, (mechanism, seed, number), compute)
+        return memo(self._draws, (mechanism, seed, number, grid), compute)
 
     def redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> EpsilonPaths:
         """Many independent draws of one place, for every ε.

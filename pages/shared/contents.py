@@ -13,11 +13,15 @@ class Content:
         title: in the menu, in links and in the README.
         address: of the page.
         question: that it answers.
+        listed: whether the menu has it; another page leads to it if not.
+        plain: whether nothing is chosen in the sidebar, so that it begins folded away.
     """
 
     title: str
     address: str
     question: str
+    listed: bool = True
+    plain: bool = False
 
     @property
     def file(self) -> str:
@@ -34,6 +38,12 @@ CONTENTS = (
         "What does each promise?",
     ),
     Content(
+        "Trade-off",
+        "tradeoff",
+        "What does it cost to hide a word? All mechanisms at equal leakage, and what each leaves",
+        plain=True,
+    ),
+    Content(
         "Lesson",
         "lesson",
         "What is all this about? Eight steps in everyday words, each with a guess; "
@@ -44,6 +54,7 @@ CONTENTS = (
         "deniability",
         "How likely does a word stay (Nw), how many others does it become (Sw)? "
         "Which ε meets a goal?",
+        listed=False,
     ),
     Content(
         "Neighbourhoods",

@@ -40,7 +40,15 @@ def page_list() -> list[st.Page]:
     return [
         st.Page(first.file, title=first.title, default=True, url_path="first"),
         st.Page(first.file, title=first.title, url_path=first.address, visibility="hidden"),
-        *(st.Page(page.file, title=page.title, url_path=page.address) for page in others),
+        *(
+            st.Page(
+                page.file,
+                title=page.title,
+                url_path=page.address,
+                visibility="visible" if page.listed else "hidden",
+            )
+            for page in others
+        ),
     ]
 
 
@@ -51,7 +59,13 @@ def open_frame() -> st.Page:
     page = st.navigation(page_list(), position="top")
     _mend_link()  # starts over on this page, which is known only now
     _take_along(page.url_path)
-    st.set_page_config(page_title=f"{page.title} – {TITLE}", page_icon="🔏", layout="wide")
+    plain = any(content.plain for content in CONTENTS if content.address == page.url_path)
+    st.set_page_config(
+        page_title=f"{page.title} – {TITLE}",
+        page_icon="🔏",
+        layout="wide",
+        initial_sidebar_state="collapsed" if plain else "auto",
+    )
     st.html(f"<style>{_STYLE}</style>")
     return page
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.audit.store import recorded_verdicts
+from pages.shared.drawing import seed_and_draw
 from pages.shared.footer import footer
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
@@ -12,7 +13,7 @@ from pages.shared.session import bench_for
 from pages.shared.sidebar import carried_choices, choose_lexicon
 from pages.shared.text_box import text_box
 from pages.start.links import follow_old_link
-from pages.start.sentence import rewritten_sentence, seed_and_draw, shown_mechanisms
+from pages.start.sentence import rewritten_sentence, shown_mechanisms
 from pages.start.verdicts import small_verdicts
 from pages.start.ways import lesson_steps, other_pages
 

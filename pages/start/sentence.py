@@ -10,7 +10,7 @@ from dpcore.guarantee import ApproximateLocalPrivacy
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.captions import epsilon_reading
 from pages.rewrite.rewritten import rewritten
-from pages.shared import link
+from pages.shared.drawing import seed_and_draw
 from pages.shared.groups import GROUPS, group_of
 from pages.shared.messages import note
 from pages.shared.settings import chosen_settings
@@ -28,11 +28,6 @@ def shown_mechanisms() -> list[tuple[str, Settings]]:
     """Registry keys, with the settings that were chosen on other pages."""
     kinds = [resolve(short) for short in SHOWN]
     return [(kind.key, chosen_settings(kind)) for kind in kinds]
-
-
-def seed_and_draw() -> tuple[int, int]:
-    """Which draw of noise is shown: that of the page Rewrite."""
-    return int(st.session_state.get("seed", link.SEED)), int(st.session_state.get("draw", 0))
 
 
 @st.fragment

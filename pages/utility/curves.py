@@ -16,8 +16,8 @@ from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import curves
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS
+from pages.shared.linking import choose_one, choose_some
 from pages.shared.messages import inform, note
-from pages.utility.linking import choose_one, choose_some
 
 if TYPE_CHECKING:
     from collections.abc import Callable

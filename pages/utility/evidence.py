@@ -15,7 +15,7 @@ from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
 from dpcore.study.rows import CLEAN, PRIVATE
 from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import baseline
-from pages.utility.linking import choose_one
+from pages.shared.linking import choose_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

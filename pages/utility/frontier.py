@@ -12,8 +12,8 @@ from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
 from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import frontier
 from pages.shared.figure import show_figure
+from pages.shared.linking import choose_one
 from pages.shared.messages import note
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.shared.footer import footer
+from pages.shared.linking import choose_one
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.recorded import recorded_footer
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
-from pages.utility.linking import choose_one
 from pages.utility.recorded import choose_recorded
 from pages.utility.running import run_of_ones_own
 from pages.utility.views import recorded_views, run_views

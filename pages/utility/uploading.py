@@ -18,9 +18,9 @@ from dpcore.limits import (
     MIN_CLASS_TEXTS,
 )
 from dpcore.study.live import shortened, table_texts, teaching_texts
+from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.table import show_table
-from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.learn.labelled import LabelledTexts

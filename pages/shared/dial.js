@@ -1,0 +1,144 @@
+// The dial: one slider with two readings, what is given away and what is promised. Moving it only
+// shows another step and says so to the page (event "dpcore:dial"): what moves with it has its
+// numbers already. The server hears of it when the hand is off.
+
+const REST_MS = 250;
+
+const node = (tag, className, text) => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+function reading(side) {
+  const box = node("div", `reading ${side}`);
+  const about = node("span", "about");
+  const value = node("span", "value");
+  box.append(about, value);
+  return { box, about, value };
+}
+
+function field(state, name) {
+  const label = node("label");
+  const input = node("input");
+  input.type = "number";
+  input.step = "any";
+  input.min = "0";
+  // The nearest step: equally far apart are those whose ratios are equal.
+  input.addEventListener("change", () => {
+    const wanted = Math.log(Number(input.value));
+    if (!Number.isFinite(wanted)) return show(state, state.step);
+    const numbers = state.data.fields[name].values;
+    const far = numbers.map((n) => (n === null ? Infinity : Math.abs(Math.log(n) - wanted)));
+    moved(state, far.indexOf(Math.min(...far)));
+    rest(state);
+  });
+  const title = node("span");
+  label.append(title, input);
+  return { label, title, input };
+}
+
+function tell(state, resting) {
+  const { group, epsilons, shares } = state.data;
+  const step = state.step;
+  const detail = { group, step, epsilon: epsilons[step], share: shares[step], rest: resting };
+  window.dispatchEvent(new CustomEvent("dpcore:dial", { detail }));
+}
+
+function show(state, step) {
+  const { data, input } = state;
+  state.step = Math.max(0, Math.min(step, data.steps.length - 1));
+  const { left, right, spoken } = data.steps[state.step];
+  state.left.about.textContent = left[0];
+  state.left.value.textContent = left[1];
+  state.right.about.textContent = right[0];
+  state.right.value.textContent = right[1];
+  input.value = state.step;
+  input.setAttribute("aria-valuetext", spoken);
+  for (const [name, { input: box }] of state.fields) {
+    const number = data.fields[name].values[state.step];
+    box.value = number === null ? "" : number;
+  }
+}
+
+function moved(state, step) {
+  if (step === state.step) return;
+  show(state, step);
+  tell(state, false);
+}
+
+function rest(state) {
+  clearTimeout(state.resting);
+  state.resting = setTimeout(() => {
+    tell(state, true);
+    if (state.step !== state.sent) state.send("rest", { step: state.step });
+    state.sent = state.step;
+  }, REST_MS);
+}
+
+function build(state) {
+  const { data, root } = state;
+  state.left = reading("left");
+  state.right = reading("right");
+  const track = node("div", "track");
+  const input = node("input");
+  input.type = "range";
+  input.min = 0;
+  input.max = data.steps.length - 1;
+  input.step = 1;
+  input.setAttribute("aria-label", data.label);
+  input.addEventListener("input", () => moved(state, Number(input.value)));
+  input.addEventListener("change", () => rest(state));
+  state.input = input;
+  const ends = node("div", "ends");
+  const [low, high] = data.ends.map((text) => node("span", "", text));
+  ends.append(low, high);
+  track.append(input, ends);
+  root.replaceChildren(state.left.box, track, state.right.box);
+  state.fields = new Map();
+  const exact = node("details", "exact");
+  exact.append(node("summary", "", data.exact));
+  for (const name of Object.keys(data.fields)) {
+    const made = field(state, name);
+    made.title.textContent = data.fields[name].title;
+    state.fields.set(name, made);
+    exact.append(made.label);
+  }
+  if (state.fields.size) low.after(exact);
+}
+
+const states = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  let state = states.get(parentElement);
+  if (!state) {
+    const root = node("div", "dial");
+    parentElement.append(root);
+    state = { root, step: -1, resting: 0 };
+    states.set(parentElement, state);
+  }
+  state.send = setTriggerValue;
+  const { step, turn, ...content } = data;
+  const shown = JSON.stringify(content);
+  const other = shown !== state.shown;
+  if (other) {
+    state.shown = shown;
+    state.data = data;
+    build(state);
+  }
+  // A step of the server counts where it chose it (a link, a button), not where it repeats what it
+  // heard: the hand may be further on.
+  if (other || turn !== state.turn) {
+    state.turn = turn;
+    show(state, step);
+    state.sent = state.step;
+    tell(state, true);
+  }
+  return () => {
+    clearTimeout(state.resting);
+    state.root.remove();
+    states.delete(parentElement);
+  };
+}

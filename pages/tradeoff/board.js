@@ -1,0 +1,299 @@
+// The trade-off: a chart and the sentences under it, both at the step of the dial. Every number and
+// every word is in the data; here they are only placed. Texts are set as textContent. svg_files.js
+// stands before this.
+
+const SVG = "http://www.w3.org/2000/svg";
+const DASHES = {
+  solid: "", dot: "2 4", dash: "9 5", longdash: "16 6", dashdot: "9 4 2 4", longdashdot: "16 5 2 5",
+};
+
+const node = (tag, className, text) => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+const shape = (tag, attributes, text) => {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+// Plotly's dashes by name, or a list of lengths.
+const dashes = (name) =>
+  name in DASHES ? DASHES[name] : name.replaceAll("px", "").replaceAll(",", " ");
+
+// -- the chart
+
+function plane(data, width) {
+  const narrow = width < 520;
+  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(460, 0.66 * width);
+  const longest = Math.max(...data.lines.map((line) => line.label.length));
+  const area = { left: 58, right: narrow ? 16 : 34 + 6.8 * longest, top: 12, bottom: 48 };
+  const across = width - area.left - area.right;
+  const upwards = height - area.top - area.bottom;
+  const share = (axis, value) => (value - axis.low) / (axis.high - axis.low);
+  return {
+    width, height, area, narrow,
+    x: (value) => area.left + across * share(data.x, value),
+    y: (value) => area.top + upwards * (1 - share(data.y, value)),
+  };
+}
+
+const route = (points, at) =>
+  points.map(([x, y], i) => `${i ? "L" : "M"}${at.x(x).toFixed(1)},${at.y(y).toFixed(1)}`).join("");
+
+function axes(data, at) {
+  const parts = [];
+  const { left, right, top, bottom } = at.area;
+  const [low, high] = [at.height - bottom, at.width - right];
+  for (const [value, text] of data.x.ticks) {
+    const x = at.x(value);
+    parts.push(shape("line", { class: "gridline", x1: x, x2: x, y1: top, y2: low }));
+    parts.push(shape("text", { class: "tick", x, y: low + 18, "text-anchor": "middle" }, text));
+  }
+  for (const [value, text] of data.y.ticks) {
+    const y = at.y(value);
+    parts.push(shape("line", { class: "gridline", x1: left, x2: high, y1: y, y2: y }));
+    parts.push(shape("text", { class: "tick", x: left - 8, y: y + 4, "text-anchor": "end" }, text));
+  }
+  const middle = (left + high) / 2;
+  parts.push(shape("text", { class: "axis", x: middle, y: at.height - 8, "text-anchor": "middle" },
+    `${data.x.title} →`));
+  const centre = (top + low) / 2;
+  parts.push(shape("text", {
+    class: "axis", x: 14, y: centre, "text-anchor": "middle",
+    transform: `rotate(-90 14 ${centre})`,
+  }, `${data.y.title} →`));
+  return parts;
+}
+
+function guides(data, at) {
+  const parts = [];
+  for (const guide of data.guides) {
+    if (guide.kind === "bound") {
+      const [first, last] = [guide.points[0], guide.points[guide.points.length - 1]];
+      const over = [...guide.points, [last[0], data.y.high], [first[0], data.y.high]];
+      parts.push(shape("path", { class: "beyond", d: `${route(over, at)}Z` }));
+    }
+    const kind = guide.kind === "loose" ? "guide loose" : "guide";
+    parts.push(shape("path", { class: kind, d: route(guide.points, at) }));
+    const [x, y] = guide.points[guide.place];
+    const [above, anchor] = [at.y(y) - 7, guide.place ? "end" : "start"];
+    parts.push(shape("text", { class: "tick", x: at.x(x), y: above, "text-anchor": anchor }, guide.label));
+  }
+  return parts;
+}
+
+function curve(line, at) {
+  const parts = [];
+  for (const [i, [left, right, low, high]] of line.bars.entries()) {
+    const [x, y] = line.points[i];
+    const bar = { class: "bar", stroke: line.colour };
+    parts.push(shape("line", { ...bar, x1: at.x(left), x2: at.x(right), y1: at.y(y), y2: at.y(y) }));
+    parts.push(shape("line", { ...bar, x1: at.x(x), x2: at.x(x), y1: at.y(low), y2: at.y(high) }));
+  }
+  parts.push(shape("path", {
+    class: "curve", d: route(line.points, at), stroke: line.colour,
+    "stroke-dasharray": dashes(line.dash),
+  }));
+  return parts;
+}
+
+// Names at the right ends, pushed apart until they can be read; a thin line leads to a moved one.
+function names(data, at) {
+  if (at.narrow) return [];
+  const gap = 16;
+  const ends = data.lines
+    .filter((line) => line.points.length)
+    .map((line) => {
+      const inside = line.points.filter(([x]) => x <= data.x.high);
+      const [x, y] = inside[inside.length - 1] ?? line.points[0];
+      return { line, x: at.x(x), y: at.y(y), place: at.y(y) };
+    })
+    .sort((one, other) => one.place - other.place);
+  const top = at.area.top + 6;
+  ends.forEach((end, i) => {
+    end.place = Math.max(end.place, i ? ends[i - 1].place + gap : top);
+  });
+  const bottom = at.height - at.area.bottom;
+  for (let i = ends.length - 1; i >= 0; i -= 1) {
+    const most = i === ends.length - 1 ? bottom : ends[i + 1].place - gap;
+    ends[i].place = Math.min(ends[i].place, most);
+  }
+  const right = at.width - at.area.right + 10;
+  const parts = [];
+  for (const { line, x, y, place } of ends) {
+    parts.push(shape("path", {
+      d: `M${x + 4},${y}L${right - 3},${place}`, stroke: line.colour, "stroke-width": 0.75,
+      opacity: 0.6, fill: "none",
+    }));
+    const text = shape("text", { class: "end", x: right, y: place + 4 });
+    const glyph = shape("tspan", { fill: line.colour }, line.glyph);
+    text.append(glyph, shape("tspan", {}, ` ${line.label}`));
+    parts.push(text);
+  }
+  return parts;
+}
+
+function drawChart(state) {
+  const { data, svg } = state;
+  const width = Math.max(280, Math.round(state.figure.clientWidth || 640));
+  const at = plane(data, width);
+  state.at = at;
+  svg.setAttribute("viewBox", `0 0 ${width} ${at.height}`);
+  const clip = shape("clipPath", { id: "inside" });
+  clip.append(shape("rect", {
+    x: at.area.left, y: at.area.top - 4, width: width - at.area.left - at.area.right + 4,
+    height: at.height - at.area.top - at.area.bottom + 8,
+  }));
+  const inside = shape("g", { "clip-path": "url(#inside)" });
+  inside.append(...guides(data, at), ...data.lines.flatMap((line) => curve(line, at)));
+  state.level = shape("line", {
+    class: "level", y1: at.area.top, y2: at.height - at.area.bottom,
+  });
+  state.marks = data.lines.map((line) => shape("circle", { class: "mark", r: 7, stroke: line.colour }));
+  svg.replaceChildren(clip, ...axes(data, at), inside, ...names(data, at), state.level, ...state.marks);
+}
+
+function moveChart(state) {
+  const { data, at, step } = state;
+  const level = data.level[step];
+  state.level.style.display = level === null ? "none" : "";
+  if (level !== null) {
+    state.level.setAttribute("x1", at.x(level));
+    state.level.setAttribute("x2", at.x(level));
+  }
+  data.lines.forEach((line, i) => {
+    const place = line.at[step];
+    const mark = state.marks[i];
+    mark.style.display = place === null || place[0] > data.x.high ? "none" : "";
+    if (place === null) return;
+    mark.setAttribute("cx", at.x(place[0]));
+    mark.setAttribute("cy", at.y(place[1]));
+  });
+}
+
+// -- the sentences
+
+function buildRows(state) {
+  const { data, list } = state;
+  state.rows = data.rows.map((row) => {
+    const line = data.lines[row.line];
+    const item = node("li", "row");
+    const head = node("div", "head");
+    const glyph = node("span", "glyph", line.glyph);
+    glyph.style.color = line.colour;
+    glyph.setAttribute("aria-hidden", "true");
+    const name = node("span", "name");
+    name.append(glyph, line.label);
+    const left = node("span", "left");
+    const promise = node("span", "promise");
+    head.append(name, left, promise);
+    const words = node("p", "words");
+    words.dir = "auto";
+    item.append(head, words);
+    return { item, left, promise, words };
+  });
+  list.replaceChildren(...state.rows.map(({ item }) => item));
+}
+
+function fillWords(place, row, texts, step) {
+  const pieces = [];
+  for (const [index, changed, gap] of row.words[step]) {
+    if (gap) pieces.push(gap);
+    pieces.push(changed ? node("span", "changed", texts[index]) : texts[index]);
+  }
+  place.replaceChildren(...pieces);
+}
+
+function moveRows(state) {
+  const { data, step } = state;
+  state.rows.forEach(({ item, left, promise, words }, i) => {
+    const row = data.rows[i];
+    const absent = row.words[step] === null;
+    item.classList.toggle("absent", absent);
+    left.replaceChildren();
+    if (row.left[step]) left.append(node("b", "", row.left[step]), ` ${data.left}`);
+    promise.textContent = row.promise[step];
+    if (absent) words.textContent = "";
+    else fillWords(words, row, data.texts, step);
+  });
+}
+
+function move(state) {
+  state.waiting = 0;
+  moveChart(state);
+  moveRows(state);
+  state.finding.textContent = state.data.findings[state.step];
+}
+
+function go(state, step) {
+  state.step = Math.max(0, Math.min(step, state.data.findings.length - 1));
+  // Of several steps in one frame only the last is drawn.
+  if (!state.waiting) state.waiting = requestAnimationFrame(() => move(state));
+}
+
+const states = new WeakMap();
+
+function begin(parentElement) {
+  const root = node("div", "board");
+  const figure = node("figure");
+  const svg = shape("svg", { role: "img" });
+  const finding = node("p", "finding");
+  const caption = node("figcaption");
+  const files = node("p", "files");
+  for (const format of ["svg", "png"]) {
+    const button = node("button", "", `Figure as ${format.toUpperCase()}`);
+    button.type = "button";
+    button.addEventListener("click", () => saveSvg(svg, "tradeoff", format));
+    files.append(button);
+  }
+  caption.append(finding, files);
+  figure.append(svg, caption);
+  const list = node("ul", "rows");
+  root.append(figure, list);
+  parentElement.append(root);
+  const state = { root, figure, svg, finding, list, step: 0, waiting: 0 };
+  state.hear = ({ detail }) => {
+    if (state.data && detail.group === state.data.group) go(state, detail.step);
+  };
+  window.addEventListener("dpcore:dial", state.hear);
+  state.watch = new ResizeObserver(() => {
+    if (!state.data || Math.round(figure.clientWidth) === state.at?.width) return;
+    drawChart(state);
+    go(state, state.step);
+  });
+  state.watch.observe(figure);
+  return state;
+}
+
+export default function (component) {
+  const { data, parentElement } = component;
+  let state = states.get(parentElement);
+  if (!state) {
+    state = begin(parentElement);
+    states.set(parentElement, state);
+  }
+  const { step, ...content } = data;
+  const shown = JSON.stringify(content);
+  if (shown !== state.shown) {
+    const first = !state.shown;
+    state.shown = shown;
+    state.data = data;
+    state.svg.setAttribute("aria-label", data.alt);
+    drawChart(state);
+    buildRows(state);
+    go(state, first || data.group !== state.group ? step : state.step);
+    state.group = data.group;
+  }
+  return () => {
+    window.removeEventListener("dpcore:dial", state.hear);
+    cancelAnimationFrame(state.waiting);
+    state.watch.disconnect();
+    state.root.remove();
+    states.delete(parentElement);
+  };
+}

@@ -1,0 +1,73 @@
+"""What is compared: the two axes, the mechanisms, the sentence. All of it stands in the link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.papers.ours.tradeoff import recorded_curves
+from pages.shared.drawing import choose_draw, draw_again
+from pages.shared.linking import choose_one, choose_some
+from pages.shared.text_box import text_box
+from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
+
+_FIRST = ("neighbour-response-10", "neighbour-response-3", "madlib", "tem", "optimal")
+
+
+def choose_two() -> tuple[Leakage, Utility]:
+    """Draw the choice of both axes."""
+    leakages = {one.key: one for one in LEAKAGES}
+    chosen = leakages[
+        choose_one(
+            st.selectbox,
+            "What a stranger learns",
+            {key: f"Learned: {one.title}" for key, one in leakages.items()},
+            "learned",
+            help="What counts as given away; the dial counts it. "
+            + " ".join(f"**{one.title}**: {one.meaning}" for one in LEAKAGES),
+            label_visibility="collapsed",
+            width=290,
+        )
+    ]
+    # Texts were learned from at a few levels of guessed words, so only beside those.
+    utilities = {one.name: one for one in UTILITIES if _goes_with(one, chosen)}
+    kept = choose_one(
+        st.selectbox,
+        "What is left",
+        {name: f"Left: {one.title}" for name, one in utilities.items()},
+        "left",
+        help="**Meaning**: how near the output stays, 100 % for the word itself, 0 % for a word "
+        "that has nothing to do with it. **Words as they were**: the share that stays. "
+        "**Learned**: accuracy of a classifier on private texts.",
+        label_visibility="collapsed",
+        width=290,
+    )
+    return chosen, utilities[kept]
+
+
+def _goes_with(utility: Utility, leakage: Leakage) -> bool:
+    if utility.data is None:
+        return leakage.key != "auc"
+    return leakage.key in {"word", "auc"}
+
+
+def choose_curves() -> list[str]:
+    """Draw the choice of the mechanisms, each with its settings; labels of the recorded curves."""
+    titles = {label.replace(", k = ", "-"): label for label in recorded_curves()}
+    with st.popover("Mechanisms", icon=":material/tune:"):
+        chosen = choose_some(
+            "Mechanisms",
+            titles,
+            "curves",
+            _FIRST,
+            help="k of neighbour-response: how many words share the chance, the word among them.",
+        )
+    return [titles[name] for name in chosen]
+
+
+def choose_sentence() -> tuple[str, int, int]:
+    """Draw the sentence and its draw; the text, seed and number of the draw."""
+    with st.popover("Your sentence", icon=":material/edit:"):
+        text = text_box()
+        seed, number = choose_draw()
+    draw_again()
+    return text, seed, number

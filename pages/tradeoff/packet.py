@@ -1,0 +1,275 @@
+"""What the board shows at every step of the dial: curves, marks, sentences, findings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.attack.frontier.meter import meter
+from dpcore.errors import DpcoreError
+from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
+from dpcore.plots.style import style_of
+from pages.shared.groups import group_of
+from pages.tradeoff.quantities import Leakage, Utility
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from dpcore.attack.trade.curve import TradeCurve
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.sentence import SentenceDraw
+    from pages.tradeoff.quantities import Leakage, Utility
+
+_PLAIN = {
+    EpsilonMeaning.METRIC: "per distance",
+    EpsilonMeaning.METRIC_LOG: "per distance",
+    EpsilonMeaning.LOCAL: "any two words",
+    EpsilonMeaning.LOCAL_APPROXIMATE: "any two words, up to δ",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One mechanism on the board.
+
+    Attributes:
+        curve: what it gives away and leaves, of the lexicon.
+        drawn: what is drawn in the figure: the same, or what recorded texts still teach.
+        mechanism: itself.
+        draw: of the sentence, at the ε of all steps; None where none is defined.
+    """
+
+    curve: TradeCurve
+    drawn: TradeCurve
+    mechanism: Mechanism
+    draw: SentenceDraw | None
+
+
+def epsilons(curve: TradeCurve, leakage: Leakage) -> list[float | None]:
+    """The ε of a mechanism at each step of the dial; None where it does not reach the step."""
+    return [curve.epsilon_at(counted(leakage), share) for share in leakage.steps]
+
+
+def counted(leakage: Leakage) -> str:
+    """The leakage that the dial counts: what cannot be steered is counted in guessed words."""
+    return "word" if leakage.key == "auc" else leakage.key
+
+
+def packet(
+    shown: Sequence[Shown], leakage: Leakage, utility: Utility, step: int, without: float | None
+) -> dict[str, Any]:
+    """The data of the component, `pages.tradeoff.board.show_board`.
+
+    Args:
+        shown: the mechanisms, in the order of the list.
+        leakage: across.
+        utility: upwards.
+        step: of the dial.
+        without: what texts teach without privacy; None where that is not the question.
+    """
+    texts: dict[str, int] = {}
+    lines = [_line(one, leakage, utility) for one in shown]
+    high = 100.0 if leakage.steps[step] > _WIDE or leakage.low > 0.0 else 100.0 * _NARROW
+    findings = [
+        _finding(shown, lines, leakage, utility, number) for number in range(len(leakage.steps))
+    ]
+    return {
+        "group": f"leak_{leakage.key}",
+        "step": step,
+        "alt": f"{utility.axis} over {leakage.axis}, one curve for each of {len(lines)} mechanisms",
+        "x": _axis(leakage.axis, 100 * leakage.low, high),
+        "y": _upwards(utility, high),
+        "level": [None if leakage.key == "auc" else 100 * share for share in leakage.steps],
+        "lines": lines,
+        "guides": _guides(leakage, utility, high, without),
+        "rows": [_row(i, shown[i], leakage, lines[i], texts) for i in _ranked(lines, step)],
+        "texts": list(texts),
+        "left": utility.left,
+        "findings": findings,
+    }
+
+
+def _ranked(lines: list[dict[str, Any]], step: int) -> list[int]:
+    """Lines by what they leave at the step, the most first; those that are not there last."""
+    places = [line["at"][step] for line in lines]
+    return sorted(
+        range(len(lines)), key=lambda i: -math.inf if places[i] is None else places[i][1]
+    )[::-1]
+
+
+_WIDE, _NARROW = 0.5, 0.6  # beyond this step the axis shows all; before it, this much
+
+
+def _line(one: Shown, leakage: Leakage, utility: Utility) -> dict[str, Any]:
+    look, curve = style_of(one.curve.label), one.drawn
+    line: dict[str, Any] = {
+        "label": one.curve.label,
+        "colour": look.colour,
+        "dash": look.dash,
+        "glyph": look.glyph,
+        "points": [],
+        "bars": [],
+        "at": [None] * len(leakage.steps),
+    }
+    if leakage.key not in curve or utility.key not in curve:
+        return line
+    across, upwards = 100 * curve.amounts[leakage.key], 100 * curve.amounts[utility.key]
+    line["points"] = _rounded(_pairs(across[:, 0], upwards[:, 0]))
+    line["bars"] = _rounded(
+        [[*a[1:].tolist(), *u[1:].tolist()] for a, u in zip(across, upwards, strict=True)]
+    )
+    for number, share in enumerate(leakage.steps):
+        place = [curve.at(name, counted(leakage), share) for name in (leakage.key, utility.key)]
+        if None not in place:
+            line["at"][number] = [round(100 * value, 3) for value in place if value is not None]
+    return line
+
+
+def _pairs(across: np.ndarray, upwards: np.ndarray) -> list[list[float]]:
+    return [[x, y] for x, y in zip(across.tolist(), upwards.tolist(), strict=True)]
+
+
+def _rounded(rows: list[list[float]]) -> list[list[float]]:
+    """To a thousandth of a percent; an interval that is not known ends where its value is."""
+    return [[round(value, 3) if math.isfinite(value) else 0.0 for value in row] for row in rows]
+
+
+def _axis(title: str, low: float, high: float) -> dict[str, Any]:
+    width = 10.0 if high - low <= 60.0 else 20.0
+    first = math.ceil(low / width)
+    ticks = [width * i for i in range(first, math.floor(high / width) + 1)]
+    return {
+        "title": title,
+        "low": low,
+        "high": high,
+        "ticks": [[tick, f"{tick:g}"] for tick in ticks],
+    }
+
+
+_TASK = (45.0, 85.0)  # accuracy of two classes, in percent: from below a coin to above no privacy
+
+
+def _upwards(utility: Utility, high: float) -> dict[str, Any]:
+    axis = _axis(utility.axis, *(_TASK if utility.data else (0.0, high)))
+    axis["ticks"] = [[tick, f"{text} %"] for tick, text in axis["ticks"]]
+    return axis
+
+
+def _guides(
+    leakage: Leakage, utility: Utility, high: float, without: float | None
+) -> list[dict[str, Any]]:
+    """Lines that are no mechanism: what nobody can cross, and what there is to compare with."""
+    low = 100 * leakage.low
+    if utility.data is not None:
+        if without is None:
+            return []
+        level = 100 * without
+        text = f"without privacy {level:.0f} %"
+        flat = [[low, level], [high, level]]
+        return [{"label": text, "kind": "line", "points": flat, "place": 0}]
+    diagonal = [[low, low], [high, high]]
+    if leakage.key == utility.bound:
+        label = "nobody can be above this line"
+        return [{"label": label, "kind": "bound", "points": diagonal, "place": 0}]
+    if leakage.key == "word":
+        label = "dotted: the word itself, or something unrelated"
+        return [{"label": label, "kind": "loose", "points": diagonal, "place": 1}]
+    return []
+
+
+def _row(
+    number: int, one: Shown, leakage: Leakage, line: dict[str, Any], texts: dict[str, int]
+) -> dict[str, Any]:
+    places = line["at"]
+    row: dict[str, Any] = {
+        "line": number,
+        "left": ["" if place is None else _percent(place[1]) for place in places],
+        "promise": [],
+        "words": [],
+    }
+    for share, epsilon in zip(leakage.steps, epsilons(one.curve, leakage), strict=True):
+        if epsilon is None or one.draw is None:
+            row["promise"].append(_absent(one.curve, leakage, share))
+            row["words"].append(None)
+            continue
+        row["promise"].append(promise(one.mechanism, epsilon))
+        row["words"].append(_words(one.draw, epsilon, texts))
+    return row
+
+
+def _absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:
+    values = curve.values(counted(leakage))
+    if share < values[0]:
+        return f"not measured below {100 * values[0]:.2g} of 100"
+    return f"never gives away more than {100 * values.max():.2g} of 100"
+
+
+def promise(mechanism: Mechanism, epsilon: float) -> str:
+    """ε in plain words, and what the promise alone would permit."""
+    group = group_of(mechanism.meaning)
+    unit = "ln ε" if group.logarithm else "ε"
+    value = math.log(epsilon) if group.logarithm else epsilon
+    text = f"{unit} = {value:.3g} {_PLAIN[mechanism.meaning]}"
+    permitted = _permitted(mechanism, epsilon)
+    return text if permitted is None else f"{text} · would permit {_of_100(permitted)}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f}\u00a0%"
+
+
+def _of_100(share: float) -> str:
+    return "nearly all" if share > _NEARLY else f"{100 * share:.2g} of 100"
+
+
+_NEARLY = 0.99
+
+
+def _permitted(mechanism: Mechanism, epsilon: float) -> float | None:
+    """The share of words that the promise permits to be guessed; None where that is not known."""
+    try:
+        stated = mechanism.guarantee(epsilon)
+    except DpcoreError:
+        return None
+    if stated.status is Status.REFUTED or isinstance(stated, ApproximateLocalPrivacy):
+        return None
+    if isinstance(stated, MetricPrivacy) and stated.euclidean_factor > 1.0:
+        return None  # ε multiplies another distance, of which nothing is known beforehand
+    local = mechanism.meaning is EpsilonMeaning.LOCAL
+    (reading,) = meter(mechanism.lexicon, epsilon, local=local, compute=False).rows
+    return reading.high
+
+
+def _words(drawn: SentenceDraw, epsilon: float, texts: dict[str, int]) -> list[list[Any]]:
+    return [
+        [texts.setdefault(token.output, len(texts)), int(token.changed), token.before]
+        for token in drawn.at(epsilon).tokens
+        if token.output
+    ]
+
+
+def _finding(
+    shown: Sequence[Shown],
+    lines: list[dict[str, Any]],
+    leakage: Leakage,
+    utility: Utility,
+    number: int,
+) -> str:
+    """Who leaves most where equally much is given away, and who least; at most 25 words."""
+    there = {
+        one.curve.label: line["at"][number][1]
+        for one, line in zip(shown, lines, strict=True)
+        if line["at"][number] is not None
+    }
+    what, unit = leakage.counted if leakage.key != "auc" else ("A stranger guesses", "of 100 words")
+    level = f"{what} {100 * leakage.steps[number]:.3g} {unit}"
+    if not there:
+        return f"{level}: none of these mechanisms is measured there."
+    best, worst = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    most = f"{_percent(there[best])} {utility.left.removeprefix('right ')}"
+    if best == worst:
+        return f"{level}: {best} leaves {most}."
+    return f"{level}: {best} leaves {most}, {worst} {_percent(there[worst])}."

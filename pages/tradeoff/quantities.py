@@ -1,0 +1,142 @@
+"""What can be learned and what can be left: the two axes, and the steps of the dial on each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35)
+_SHARES += (0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9)
+_PAIRS = (0.51, 0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+_KINDS = (0.25, 0.26, 0.28, *(share for share in _SHARES if share >= 0.3))
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """Something that a stranger learns.
+
+    Attributes:
+        key: of `TradeCurve`, and in links.
+        title: in the list of choices.
+        axis: of the figure.
+        counted: what is counted at the dial: "A stranger guesses" … "of 100 words".
+        meaning: one sentence on what it is.
+        steps: of the dial, ascending.
+        start: one of them.
+        low: where the axis begins: below it nobody is, not even who reads nothing.
+    """
+
+    key: str
+    title: str
+    axis: str
+    counted: tuple[str, str]
+    meaning: str
+    steps: tuple[float, ...]
+    start: float
+    low: float = 0.0
+
+
+@dataclass(frozen=True)
+class Utility:
+    """Something that is left for who works with the text.
+
+    Attributes:
+        key: of `TradeCurve`.
+        name: in links.
+        title: in the list of choices.
+        axis: of the figure.
+        left: at a number: "29 % of the meaning".
+        data: of recorded texts that are learned from: record and labelling; None for the lexicon.
+        bound: the leakage that it can never exceed.
+    """
+
+    key: str
+    name: str
+    title: str
+    axis: str
+    left: str
+    data: tuple[str, str] | None = None
+    bound: str = ""
+
+
+_GUESSES = ("A stranger guesses", "of 100 words")
+LEAKAGES = (
+    Leakage(
+        "word",
+        "this very word",
+        "of 100 words, a stranger guesses",
+        _GUESSES,
+        "Seeing what came out, the best stranger names the word itself.",
+        _SHARES,
+        0.08,
+    ),
+    Leakage(
+        "near",
+        "the word or one near it",
+        "of 100 words, a stranger comes near",
+        ("A stranger comes near", "of 100 words"),
+        "He names one of the ten words nearest to it, the word itself among them.",
+        _SHARES,
+        0.2,
+    ),
+    Leakage(
+        "kind",
+        "its kind",
+        "of 100 words, a stranger knows the kind",
+        ("A stranger knows the kind of", "of 100 words"),
+        "He names its kind: an illness, a place, a feeling. Naming the commonest kind every time "
+        "is right for about a quarter.",
+        _KINDS,
+        0.35,
+        0.2,
+    ),
+    Leakage(
+        "pair",
+        "which of two near words",
+        "of 100 times, told from its nearest word",
+        ("Which of two near words: right", "of 100 times"),
+        "He is told the word and its nearest neighbour, and says which of them it was; a coin is "
+        "right 50 times.",
+        _PAIRS,
+        0.6,
+        0.5,
+    ),
+    Leakage(
+        "auc",
+        "that a text was in the data",
+        "chance to tell a member from a stranger's text",
+        _GUESSES,
+        "Membership: given a text of the training data and one that is not, which is which? A coin "
+        "is right 50 times. The dial still counts guessed words.",
+        _SHARES,
+        0.1,
+        0.5,
+    ),
+)
+UTILITIES = (
+    Utility("meaning", "meaning", "meaning", "meaning left", "of the meaning", bound="guess"),
+    Utility("kept", "kept", "words as they were", "words that stay", "of the words", bound="word"),
+    Utility(
+        "accuracy",
+        "sentiment",
+        "sentiment learned (teaching corpus)",
+        "accuracy of a classifier",
+        "right of 100 texts",
+        ("equal-leakage", "sentiment"),
+    ),
+    Utility(
+        "accuracy",
+        "topic",
+        "topic learned (teaching corpus)",
+        "accuracy of a classifier",
+        "right of 100 texts",
+        ("equal-leakage", "topic"),
+    ),
+    Utility(
+        "accuracy",
+        "sst2",
+        "sentiment learned (SST-2)",
+        "accuracy of a classifier",
+        "right of 100 texts",
+        ("equal-leakage-sst2", "SST-2"),
+    ),
+)

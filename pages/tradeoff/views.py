@@ -1,0 +1,177 @@
+"""Below the board: the numbers at the dial, what the axes mean, how all was computed, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.papers.ours.tradeoff import ARMS, STUDY
+from pages.shared import link
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note
+from pages.shared.recorded import made_view, recorded
+from pages.shared.reproducing import command_line, show_line
+from pages.shared.table import numbers, show_table
+from pages.shared.tabs import tabs
+from pages.tradeoff.packet import counted, promise
+from pages.tradeoff.scene import step_of
+
+if TYPE_CHECKING:
+    from pages.tradeoff.scene import Scene
+
+VIEWS = "views"
+
+
+def views(scene: Scene) -> None:
+    """Draw the tabs; only the open one is computed."""
+    kinds = {
+        "In numbers": _numbers_view,
+        "What the axes mean": _meaning_view,
+        "How is this computed?": _computed_view,
+        "Take it with you": _files_view,
+    }
+    st.fragment(tabs, key=VIEWS)(kinds, "part", scene)
+    st.page_link(
+        "pages/deniability/page.py",
+        label="Nw and Sw over ε, with the papers' figures beside them",
+        icon=":material/arrow_forward:",
+    )
+
+
+def at_step(scene: Scene) -> pd.DataFrame:
+    """One row a mechanism: what it gives away and leaves at the dial, and what that takes."""
+    leakage, utility = scene.leakage, scene.utility
+    share = leakage.steps[step_of(leakage)]
+    rows = []
+    for one in scene.shown:
+        epsilon = one.curve.epsilon_at(counted(leakage), share)
+        left = None
+        if utility.key in one.drawn:
+            left = one.drawn.at(utility.key, counted(leakage), share)
+        rows.append(
+            {
+                "mechanism": one.curve.label,
+                "ε": epsilon,
+                "promise": "" if epsilon is None else promise(one.mechanism, epsilon),
+                leakage.axis: None if epsilon is None else 100 * share,
+                f"{utility.axis} (%)": None if left is None else 100 * left,
+                "attacker": "repeats the output: at least"
+                if leakage.key in one.curve.at_least
+                else "the best one",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _numbers_view(scene: Scene) -> None:
+    table = at_step(scene)
+    columns = [name for name in table if table[name].dtype.kind == "f"]
+    show_table(
+        table,
+        "What every mechanism gives away and leaves at the dial",
+        column_config=numbers(columns, "%.3g"),
+    )
+    note(
+        "Between two measurements the curve is taken as straight. Where the attacker only repeats "
+        "what came out, a better one may guess more. The bars in the figure are intervals of "
+        "level 95 % of the measurements."
+    )
+    csv_button("These numbers as CSV", "tradeoff_at_the_dial", lambda: table, key="csv_at_step")
+    csv_button(
+        "All curves as CSV", "tradeoff", lambda: recorded(STUDY.name).table, key="csv_tradeoff"
+    )
+
+
+def _meaning_view(scene: Scene) -> None:
+    leakage, utility = scene.leakage, scene.utility
+    st.markdown(f"**{leakage.title}**: {leakage.meaning}")
+    if utility.key == "meaning":
+        st.markdown(
+            "**meaning left**: 1 minus the expected distance of the output from the word, over the "
+            "mean distance of two words: 100 % for the word itself, 0 % for one that has nothing "
+            "to do with it."
+        )
+    elif utility.key == "kept":
+        st.markdown("**words that stay**: how often the word itself comes out.")
+    else:
+        st.markdown(
+            "**accuracy**: a linear classifier learns from private training texts and is tested on "
+            "private test texts, five times with fresh noise; without anything learned it is right "
+            "for 50 of 100 where there are two classes."
+        )
+    st.markdown(
+        "**Why one axis of leakage?** ε is multiplied by a distance in some mechanisms and holds "
+        "between any two words in others, so equal ε is no equal privacy. What a stranger learns "
+        "can be compared."
+    )
+    st.markdown(
+        "**What a reader can use, an attacker can use.** Whoever repeats the output comes as near "
+        "to the word as the reader does. A method that leaves more meaning at equally many guessed "
+        "words gives the neighbourhood of the word away: choose *the word or one near it* above, "
+        "and the order of the methods turns round. Ask which leak matters in your texts."
+    )
+
+
+def _computed_view(scene: Scene) -> None:
+    note(
+        "Recorded once on the bundled lexicon. Where a mechanism's columns are a closed form the "
+        "stranger is Bayes' attacker over 5,000 of the 25,000 outputs; elsewhere he repeats what "
+        "came out. Own lexicons and settings: `python -m dpcore tradeoff`."
+    )
+    made_view(recorded(STUDY.name))
+    if scene.utility.data is not None:
+        made_view(recorded(scene.utility.data[0]))
+
+
+def _files_view(scene: Scene) -> None:
+    st.subheader("Link", anchor=False)
+    show_line(link.permalink())
+    note("It holds the axes, the mechanisms, the dial, the seed and the draw; never your sentence.")
+    st.subheader("Command", anchor=False)
+    share = scene.leakage.steps[step_of(scene.leakage)]
+    arms = {arm.name: arm for arm in ARMS}
+    lines = []
+    for one in scene.shown:
+        epsilon = one.curve.epsilon_at(counted(scene.leakage), share)
+        if epsilon is None:
+            continue
+        words = ["--mechanism", arms[one.curve.label].mechanism, "--epsilon", f"{epsilon:.4g}"]
+        for name, value in arms[one.curve.label].settings:
+            words += ["--set", f"{name}={value}"]
+        lines.append(command_line("tradeoff", *words))
+    show_line("\n".join(lines))
+    note("Each line measures one mechanism anew at the ε of the dial.")
+    st.subheader("Python", anchor=False)
+    st.code(python_cell(scene), language="python")
+
+
+def python_cell(scene: Scene) -> str:
+    """A cell that computes the same on its own."""
+    leakage, utility = scene.leakage, scene.utility
+    share = leakage.steps[step_of(leakage)]
+    source = "recorded_curves()"
+    imports = "from dpcore.papers.ours.tradeoff import recorded_curves"
+    if utility.data is not None:
+        name, data = utility.data
+        imports = (
+            "from dpcore.papers.ours.equal_leakage_comparison import task_curves\n"
+            "from dpcore.study.reading import Figures\n"
+            "from dpcore.study.recorded import read_recorded"
+        )
+        source = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
+    labels = [one.curve.label for one in scene.shown]
+    return "\n".join(
+        (
+            imports,
+            "",
+            f"curves = {source}",
+            f"for label in {labels!r}:",
+            "    curve = curves.get(label)",
+            "    if curve is not None:",
+            f"        epsilon = curve.epsilon_at({counted(leakage)!r}, {share!r})",
+            f"        left = curve.at({utility.key!r}, {counted(leakage)!r}, {share!r})",
+            "        print(label, epsilon, left)",
+        )
+    )
