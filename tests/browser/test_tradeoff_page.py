@@ -1,0 +1,152 @@
+"""The Trade-off page in a real Chromium: the dial moves chart and sentences without the server."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+NewPage = Callable[..., tuple[Page, Watch]]
+
+
+def opened(page: Page, url: str) -> None:
+    open_page(page, url)
+    expect(page.locator(".board .row").first).to_be_visible(timeout=30_000)
+    wait_idle(page)
+
+
+def top(page: Page, selector: str) -> float:
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def test_the_dial_moves_all_without_the_server_and_the_link_follows(
+    app_url: str, page: Page
+) -> None:
+    opened(page, f"{app_url}/tradeoff")
+    page.evaluate("window.__sent = 0")
+    page.on("websocket", lambda _: page.evaluate("window.__sent += 1"))
+    dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
+    expect(dial).to_have_attribute(
+        "aria-valuetext", "A stranger guesses 8 of 100 words; ε = 1.01 to 9.23"
+    )
+    before = page.locator(".board .words").all_inner_texts()
+    line = page.locator(".level").get_attribute("x1")
+    dial.focus()
+    dial.press("ArrowRight")
+    dial.press("ArrowRight")
+    expect(page.locator(".dial .left .value")).to_have_text("12 of 100 words")
+    assert page.locator(".level").get_attribute("x1") != line
+    assert page.locator(".board .words").all_inner_texts() != before
+    expect(page.locator(".finding")).to_contain_text("12 of 100 words")
+    wait_idle(page)
+    page.wait_for_url("**level=12**")
+    # A link that was made so shows the same.
+    sentences = page.locator(".board .words").all_inner_texts()
+    opened(page, page.url)
+    expect(page.locator(".dial .left .value")).to_have_text("12 of 100 words")
+    assert sorted(page.locator(".board .words").all_inner_texts()) == sorted(sentences)
+
+
+def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff")
+    page.get_by_text("Type a number").click()
+    field = page.get_by_role("spinbutton", name="of 100")
+    for typed, shown in (("33", "35"), ("0.2", "1"), ("1e9", "90"), ("-4", "90"), ("", "90")):
+        field.fill(typed)
+        field.press("Enter")
+        field.blur()
+        expect(page.locator(".dial .left .value")).to_have_text(f"{shown} of 100 words")
+
+
+def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:
+    """What a step costs in the page is its own work, not a new tree of the chart."""
+    opened(page, f"{app_url}/tradeoff")
+    work: dict[str, Any] = page.evaluate(
+        """async () => {
+          const host = [...document.querySelectorAll('*')].find(
+            (n) => n.shadowRoot && n.shadowRoot.querySelector('.board'));
+          const svg = host.shadowRoot.querySelector('figure svg');
+          let changes = 0;
+          const watch = new MutationObserver((list) => { changes += list.length; });
+          watch.observe(svg, { childList: true, subtree: true });
+          const times = [];
+          for (let step = 0; step < 20; step += 1) {
+            const start = performance.now();
+            window.dispatchEvent(new CustomEvent('dpcore:dial', {
+              detail: { group: 'leak_word', step, rest: false } }));
+            await new Promise((done) => requestAnimationFrame(done));
+            times.push(performance.now() - start);
+          }
+          watch.disconnect();
+          return { changes, times };
+        }"""
+    )
+    assert work["changes"] == 0  # nothing of the chart is built anew, marks are moved
+    assert len(work["times"]) == 20
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
+    page, watch = new_page(color_scheme=scheme)
+    opened(page, f"{app_url}/tradeoff")
+    assert_accessible(page)
+    for view in ("What the axes mean", "How is this computed?", "Take it with you"):
+        page.get_by_role("tab", name=view).click()
+        wait_idle(page)
+        assert_accessible(page)
+    for button in ("Mechanisms", "Your sentence"):
+        page.get_by_role("button", name=button).click()
+        wait_idle(page)
+        assert_accessible(page)
+        page.keyboard.press("Escape")
+    watch.assert_clean()
+
+
+def test_the_picture_is_on_the_first_screen(app_url: str, new_page: NewPage) -> None:
+    for options, most in (
+        ({"viewport": {"width": 1440, "height": 900}}, 300),
+        (PHONE, 420),
+    ):
+        page, watch = new_page(**options)
+        opened(page, f"{app_url}/tradeoff")
+        assert top(page, ".board figure svg") < most
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        watch.assert_clean()
+
+
+def test_the_dial_stays_in_sight(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff")
+    page.get_by_text("No telemetry").scroll_into_view_if_needed()
+    box = page.locator(".dial").bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 200
+
+
+@pytest.mark.parametrize("name", ["SVG", "PNG"])
+def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) -> None:
+    opened(page, f"{app_url}/tradeoff")
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"Figure as {name}").click()
+    content = download.value.path().read_bytes()
+    assert download.value.suggested_filename == f"tradeoff.{name.lower()}"
+    if name == "SVG":
+        assert b"meaning left" in content
+        assert b"rgb" in content  # its colours stand in it
+    else:
+        assert content.startswith(b"\x89PNG")
+        assert len(content) > 20_000
+
+
+def test_typed_words_stay_text(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff")
+    page.get_by_role("button", name="Your sentence").click()
+    page.get_by_role("textbox", name="Your sentence").fill("<img src=x onerror=alert(1)> my doctor")
+    page.get_by_role("textbox", name="Your sentence").press("Control+Enter")
+    wait_idle(page)
+    assert page.locator(".board img").count() == 0
+    assert "onerror" not in page.url

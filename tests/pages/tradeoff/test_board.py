@@ -1,0 +1,189 @@
+"""The Trade-off page: what the board is given at every step, and what the views below it say."""
+
+import contextlib
+import io
+import itertools
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create, resolve
+from dpcore.papers.ours.equal_leakage_comparison import task_curves
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from dpcore.rewrite.sentence import draw, prepare
+from dpcore.study.reading import Figures
+from dpcore.study.recorded import read_recorded
+from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from pages.tradeoff.quantities import LEAKAGES, UTILITIES
+from tests.pages.app import open_link, open_page, shown_text, table
+
+WORD = LEAKAGES[0]
+
+
+def component(test: AppTest, name: str) -> dict[str, Any]:
+    """What a component of ours was given."""
+    assert not test.exception, test.exception
+    drawn = [element.proto for element in test.get("bidi_component")]
+    (found,) = [proto for proto in drawn if proto.component_name.endswith(name)]
+    data: dict[str, Any] = json.loads(found.json)
+    return data
+
+
+def board(test: AppTest) -> dict[str, Any]:
+    return component(test, ".tradeoff")
+
+
+@pytest.fixture(scope="module")
+def first() -> AppTest:
+    return open_page("tradeoff")
+
+
+def test_marks_are_the_recorded_curves_at_every_step(first: AppTest) -> None:
+    data = board(first)
+    assert data["level"] == [pytest.approx(100 * share) for share in WORD.steps]
+    assert len(data["lines"]) == 5
+    for line in data["lines"]:
+        curve = recorded_curves()[line["label"]]
+        assert [x for x, _ in line["points"]] == pytest.approx(100 * curve.values("word"), abs=6e-4)
+        for share, place in zip(WORD.steps, line["at"], strict=True):
+            left = curve.at("meaning", "word", share)
+            if left is None:
+                assert place is None
+            else:
+                assert place == pytest.approx([100 * share, 100 * left], abs=6e-4)
+        for (x, y), (left, right, low, high) in zip(line["points"], line["bars"], strict=True):
+            assert left <= x <= right
+            assert low <= y <= high
+
+
+def test_sentences_are_the_draw_of_the_seed_at_the_epsilon_of_the_step(first: AppTest) -> None:
+    data, lexicon = board(first), load(None)
+    text = PRESETS[DEFAULT_PRESET]
+    sentence = prepare(text, lexicon)
+    arms = {arm.name: arm for arm in ARMS}
+    steps = (2, 6, 12)
+    for row in data["rows"]:
+        label = data["lines"][row["line"]]["label"]
+        arm = arms[label]
+        curve = recorded_curves()[label]
+        wanted = [curve.epsilon_at("word", share) for share in WORD.steps]
+        there = sorted({epsilon for epsilon in wanted if epsilon is not None})
+        mechanism = create(resolve(arm.mechanism).key, lexicon, dict(arm.settings))
+        drawn = draw(sentence, mechanism, 2024, 0, epsilons=there)
+        for step in steps:
+            if wanted[step] is None:
+                assert row["words"][step] is None
+                assert row["promise"][step].startswith(("not measured", "never gives away"))
+                continue
+            shown = "".join(gap + data["texts"][i] for i, _, gap in row["words"][step])
+            assert shown == drawn.at(wanted[step]).text
+            changed = sum(flag for _, flag, _ in row["words"][step])
+            assert changed == drawn.at(wanted[step]).changed
+
+
+def test_rows_stand_in_the_order_of_what_they_leave(first: AppTest) -> None:
+    data = board(first)
+    step = data["step"]
+    left = [data["lines"][row["line"]]["at"][step][1] for row in data["rows"]]
+    assert left == sorted(left, reverse=True)
+
+
+def test_a_finding_names_the_most_and_the_least_in_few_words(first: AppTest) -> None:
+    data = board(first)
+    for step, finding in enumerate(data["findings"]):
+        assert len(finding.split()) <= 25
+        there = {
+            line["label"]: line["at"][step][1]
+            for line in data["lines"]
+            if line["at"][step] is not None
+        }
+        assert max(there, key=lambda label: there[label]) in finding
+        assert f"{max(there.values()):.0f}\u00a0%" in finding
+        assert f"{min(there.values()):.0f}\u00a0%" in finding
+
+
+def test_nobody_stands_above_the_line_that_nobody_can_cross() -> None:
+    data = board(open_link("tradeoff", left="kept"))
+    (guide,) = data["guides"]
+    assert guide["kind"] == "bound"
+    for x, y in itertools.chain.from_iterable(line["points"] for line in data["lines"]):
+        assert y <= x + 1e-9
+    assert board(open_link("tradeoff"))["guides"][0]["kind"] == "loose"
+
+
+@pytest.mark.parametrize("leakage", LEAKAGES, ids=lambda one: one.key)
+def test_every_pair_of_axes_is_drawn_or_not_offered(leakage: Any) -> None:
+    for utility in UTILITIES:
+        test = open_link("tradeoff", learned=leakage.key, left=utility.name)
+        data = board(test)
+        of_texts = utility.data is not None
+        offered = leakage.key in ({"word", "auc"} if of_texts else {"word", "near", "kind", "pair"})
+        chosen = test.selectbox(key="left").value
+        assert (chosen == utility.name) == offered
+        assert any(line["points"] for line in data["lines"])
+        dial = component(test, ".dial")
+        assert dial["group"] == data["group"] == f"leak_{leakage.key}"
+        assert len(dial["steps"]) == len(data["findings"])
+
+
+def test_what_texts_teach_is_the_recorded_accuracy() -> None:
+    data = board(open_link("tradeoff", left="sst2"))
+    figures = Figures(read_recorded("equal-leakage-sst2"))
+    curves = task_curves(figures, "SST-2")
+    for line in data["lines"]:
+        curve = curves.get(line["label"])
+        if curve is None:
+            assert line["points"] == []
+        else:
+            values = 100 * curve.values("accuracy")
+            assert [y for _, y in line["points"]] == pytest.approx(values, abs=6e-4)
+    assert "without privacy 67" in data["guides"][0]["label"]
+
+
+def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
+    for level, share in (("20", 0.2), ("19.2", 0.2), ("1e9", 0.9), ("x", 0.08), ("nan", 0.08)):
+        data = component(open_link("tradeoff", level=level), ".dial")
+        assert data["shares"][data["step"]] == share
+
+
+def test_the_numbers_below_are_those_of_the_dial() -> None:
+    test = open_link("tradeoff", level="10", curves="tem,neighbour-response-10")
+    numbers = table(test, "mechanism", "ε").set_index("mechanism")
+    curve = recorded_curves()["tem"]
+    assert numbers.loc["tem", "ε"] == pytest.approx(curve.epsilon_at("word", 0.1))
+    left = 100 * (curve.at("meaning", "word", 0.1) or 0.0)
+    assert numbers.loc["tem", "meaning left (%)"] == pytest.approx(left)
+    assert numbers["ε"].isna().tolist() == [False, True]  # of ten words one is the most
+    row = board(test)["rows"][-1]
+    assert row["promise"][board(test)["step"]] == "never gives away more than 9.8 of 100"
+
+
+@pytest.mark.parametrize("left", ["meaning", "sentiment"])
+def test_the_python_cell_prints_what_the_table_says(left: str) -> None:
+    test = open_link("tradeoff", part="Take it with you", left=left, curves="tem,madlib")
+    (cell,) = [code.value for code in test.code if "import" in code.value]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(cell, {})
+    numbers = table(open_link("tradeoff", left=left, curves="tem,madlib"), "mechanism", "ε")
+    expected = numbers.set_index("mechanism").filter(like="(%)").iloc[:, 0]
+    for line in printed.getvalue().splitlines():
+        label, _, value = line.split()
+        assert 100 * float(value) == pytest.approx(expected[label])
+    assert len(printed.getvalue().splitlines()) == 2
+
+
+def test_what_is_typed_is_neither_in_the_link_nor_in_the_command() -> None:
+    test = open_link("tradeoff", part="Take it with you")
+    test.text_area(key="text").set_value("zebra crossing <b>xyzzy</b>").run()
+    assert "zebra" not in shown_text(test)
+    assert any("xyzzy" not in text for text in board(test)["texts"])
+
+
+def test_without_a_mechanism_the_page_says_what_to_do() -> None:
+    test = open_link("tradeoff", curves="")
+    assert "Choose at least one mechanism" in shown_text(test)
+    assert not test.get("bidi_component")
