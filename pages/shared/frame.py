@@ -15,7 +15,7 @@ _OPEN, _MOVED = "open_page", "moved_on"
 
 TITLE = "Word Privacy Lab"
 
-_MAY_BE_EMPTY = frozenset({"drawn", *(group.name for group in GROUPS)})
+_MAY_BE_EMPTY = frozenset({"drawn", "curves", *(group.name for group in GROUPS)})
 """Ends of the names of choices of which nothing may be chosen."""
 
 _SHARED = frozenset({"lexicon", "unknown", "stop", "case", "attacked", "seed", "draw", "preset"})

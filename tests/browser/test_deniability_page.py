@@ -43,9 +43,9 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     assert "Traceback" not in server.printed()
 
 
-def test_the_menu_leads_there_and_back(app_url: str, page: Page) -> None:
-    open_page(page, f"{app_url}/rewrite")
-    page.get_by_role("link", name="Deniability").click()
+def test_trade_off_leads_there_and_the_menu_on(app_url: str, page: Page) -> None:
+    open_page(page, f"{app_url}/tradeoff")
+    page.get_by_role("link", name="Nw and Sw over ε").click()
     expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=30_000)
     wait_idle(page)
     seed = page.get_by_role("spinbutton", name="Seed")

@@ -29,6 +29,8 @@ FEW = "sample=3&runs=20&curve_metric=tem"
 VIEWS = {
     "": (),
     "rewrite": ("One word: strip and odds", "100 draws", "Link, files, command"),
+    "tradeoff?part=Take+it+with+you": ("What the axes mean", "How is this computed?"),
+    "tradeoff?learned=auc&level=20": (),
     "lesson?step=names&explain=true&large=true": (),
     "lesson?step=draw": (),
     "lesson?step=crowd": (),
