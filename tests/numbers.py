@@ -94,7 +94,8 @@ PRIVATIZE = (
 
 VIEWS = {
     "start": (), "rewrite": ("view=word", "view=100+draws", "view=protection"),
-    "trade-off": (), "deniability": (), "neighbourhoods": ("view=map",), "attacker": (), "utility": (),
+    "trade-off": (), "deniability": (), "neighbourhoods": ("view=map",), "attacker": (),
+    "utility": (),
     "audit": (), "robustness": (), "lesson": (),
 }  # fmt: skip
 
