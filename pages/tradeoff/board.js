@@ -1,17 +1,10 @@
 // The trade-off: a chart and the sentences under it, both at the step of the dial. Every number and
-// every word is in the data; here they are only placed. Texts are set as textContent. svg_files.js
-// stands before this.
+// every word is in the data; here they are only placed. Texts are set as textContent. marked_words.js
+// and svg_files.js stand before this.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DASHES = {
   solid: "", dot: "2 4", dash: "9 5", longdash: "16 6", dashdot: "9 4 2 4", longdashdot: "16 5 2 5",
-};
-
-const node = (tag, className, text) => {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
 };
 
 const shape = (tag, attributes, text) => {
@@ -200,15 +193,6 @@ function buildRows(state) {
   list.replaceChildren(...state.rows.map(({ item }) => item));
 }
 
-function fillWords(place, row, texts, step) {
-  const pieces = [];
-  for (const [index, changed, gap] of row.words[step]) {
-    if (gap) pieces.push(gap);
-    pieces.push(changed ? node("span", "changed", texts[index]) : texts[index]);
-  }
-  place.replaceChildren(...pieces);
-}
-
 function moveRows(state) {
   const { data, step } = state;
   state.rows.forEach(({ item, left, promise, words }, i) => {
@@ -219,7 +203,7 @@ function moveRows(state) {
     if (row.left[step]) left.append(node("b", "", row.left[step]), ` ${data.left}`);
     promise.textContent = row.promise[step];
     if (absent) words.textContent = "";
-    else fillWords(words, row, data.texts, step);
+    else fillWords(words, row.words[step], data.texts);
   });
 }
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.marked import SCRIPT
+
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.tradeoff"
 
@@ -25,9 +27,10 @@ STYLE = """
 
 @cache
 def _component() -> Callable[..., Any]:
-    files = _HERE / "board.css", _HERE.parent / "shared" / "svg_files.js", _HERE / "board.js"
-    css, saving, board = (file.read_text(encoding="utf-8") for file in files)
-    return st.components.v2.component(_KEY, css=css, js=f"{saving}\n{board}")
+    scripts = SCRIPT, SCRIPT.with_name("svg_files.js"), _HERE / "board.js"
+    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
+    css = (_HERE / "board.css").read_text(encoding="utf-8")
+    return st.components.v2.component(_KEY, css=css, js=js)
 
 
 def show_board(data: dict[str, Any]) -> None:

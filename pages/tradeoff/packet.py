@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.attack.frontier.meter import meter
-from dpcore.errors import DpcoreError
-from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
 from dpcore.plots.style import style_of
-from pages.shared.groups import group_of
+from pages.shared.marked import marked_words
+from pages.shared.promised import promise
 from pages.tradeoff.quantities import Leakage, Utility
 
 if TYPE_CHECKING:
@@ -22,13 +20,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.sentence import SentenceDraw
     from pages.tradeoff.quantities import Leakage, Utility
-
-_PLAIN = {
-    EpsilonMeaning.METRIC: "per distance",
-    EpsilonMeaning.METRIC_LOG: "per distance",
-    EpsilonMeaning.LOCAL: "any two words",
-    EpsilonMeaning.LOCAL_APPROXIMATE: "any two words, up to δ",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +187,7 @@ def _row(
             row["words"].append(None)
             continue
         row["promise"].append(promise(one.mechanism, epsilon))
-        row["words"].append(_words(one.draw, epsilon, texts))
+        row["words"].append(marked_words(one.draw, epsilon, texts))
     return row
 
 
@@ -207,48 +198,8 @@ def _absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:
     return f"never gives away more than {100 * values.max():.2g} of 100"
 
 
-def promise(mechanism: Mechanism, epsilon: float) -> str:
-    """ε in plain words, and what the promise alone would permit."""
-    group = group_of(mechanism.meaning)
-    unit = "ln ε" if group.logarithm else "ε"
-    value = math.log(epsilon) if group.logarithm else epsilon
-    text = f"{unit} = {value:.3g} {_PLAIN[mechanism.meaning]}"
-    permitted = _permitted(mechanism, epsilon)
-    return text if permitted is None else f"{text} · would permit {_of_100(permitted)}"
-
-
 def _percent(value: float) -> str:
     return f"{value:.0f}\u00a0%"
-
-
-def _of_100(share: float) -> str:
-    return "nearly all" if share > _NEARLY else f"{100 * share:.2g} of 100"
-
-
-_NEARLY = 0.99
-
-
-def _permitted(mechanism: Mechanism, epsilon: float) -> float | None:
-    """The share of words that the promise permits to be guessed; None where that is not known."""
-    try:
-        stated = mechanism.guarantee(epsilon)
-    except DpcoreError:
-        return None
-    if stated.status is Status.REFUTED or isinstance(stated, ApproximateLocalPrivacy):
-        return None
-    if isinstance(stated, MetricPrivacy) and stated.euclidean_factor > 1.0:
-        return None  # ε multiplies another distance, of which nothing is known beforehand
-    local = mechanism.meaning is EpsilonMeaning.LOCAL
-    (reading,) = meter(mechanism.lexicon, epsilon, local=local, compute=False).rows
-    return reading.high
-
-
-def _words(drawn: SentenceDraw, epsilon: float, texts: dict[str, int]) -> list[list[Any]]:
-    return [
-        [texts.setdefault(token.output, len(texts)), int(token.changed), token.before]
-        for token in drawn.at(epsilon).tokens
-        if token.output
-    ]
 
 
 def _finding(

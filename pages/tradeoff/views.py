@@ -11,11 +11,12 @@ from dpcore.papers.ours.tradeoff import ARMS, STUDY
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
+from pages.shared.promised import promise
 from pages.shared.recorded import made_view, recorded
 from pages.shared.reproducing import command_line, show_line
 from pages.shared.table import numbers, show_table
 from pages.shared.tabs import tabs
-from pages.tradeoff.packet import counted, promise
+from pages.tradeoff.packet import counted
 from pages.tradeoff.scene import step_of
 
 if TYPE_CHECKING:

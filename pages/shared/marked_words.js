@@ -1,0 +1,19 @@
+// A rewritten text at the steps of a dial: which words, and which of them changed. Whatever was
+// typed is only ever set as text. This text is put before that of a component that shows one.
+
+const node = (tag, className, text) => {
+  const fresh = document.createElement(tag);
+  if (className) fresh.className = className;
+  if (text !== undefined) fresh.textContent = text;
+  return fresh;
+};
+
+// `words`: [index into `texts`, whether it changed, the gap before it] of each token.
+function fillWords(place, words, texts) {
+  const pieces = [];
+  for (const [index, changed, gap] of words) {
+    if (gap) pieces.push(gap);
+    pieces.push(changed ? node("span", "changed", texts[index]) : texts[index]);
+  }
+  place.replaceChildren(...pieces);
+}
