@@ -30,7 +30,12 @@ class Content:
 
 
 CONTENTS = (
-    Content("Start", "start", "What is this, and what does it make of a sentence of mine?"),
+    Content(
+        "Start",
+        "start",
+        "What is this, and what does it make of a sentence of mine?",
+        plain=True,
+    ),
     Content(
         "Rewrite",
         "rewrite",

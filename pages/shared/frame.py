@@ -59,7 +59,7 @@ def open_frame() -> st.Page:
     page = st.navigation(page_list(), position="top")
     _mend_link()  # starts over on this page, which is known only now
     _take_along(page.url_path)
-    plain = any(content.plain for content in CONTENTS if content.address == page.url_path)
+    plain = any(content.plain for content in CONTENTS if content.title == page.title)
     st.set_page_config(
         page_title=f"{page.title} – {TITLE}",
         page_icon="🔏",

@@ -21,6 +21,11 @@ def grid(page: Page) -> None:
     wait_idle(page)
 
 
+def sentence(page: Page) -> None:
+    page.locator(".changing .sentence").wait_for(timeout=WAIT_MS)
+    wait_idle(page)
+
+
 def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     start_server: Callable[..., Server], new_page: NewPage
 ) -> None:
@@ -29,10 +34,10 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     loaded: list[Response] = []
     page.on("response", lambda response: loaded.append(response))  # Playwright takes no builtin
     open_page(page, server.url)
-    grid(page)
+    sentence(page)
     expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
-    expect(page.locator(".grid .words")).to_have_count(3, timeout=WAIT_MS)
-    expect(page.locator(".grid .changed").first).to_be_visible(timeout=WAIT_MS)
+    expect(page.locator(".changing .changed").first).to_be_visible(timeout=WAIT_MS)
+    expect(page.locator(".dial .left .value")).to_have_text("8 of 100 words")
     assert not [response.url for response in loaded if "plotly" in response.url.lower()]
     sizes = sorted(
         (len(response.body()), response.url.rsplit("/", 1)[-1])
@@ -52,7 +57,7 @@ def test_it_is_accessible_and_fits(
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_page(page, f"{app_url}/start?explain=true")
-    grid(page)
+    sentence(page)
     expect(page.get_by_text("A text without names is not private").first).to_be_visible(
         timeout=WAIT_MS
     )
@@ -67,22 +72,26 @@ def test_it_is_accessible_and_fits(
 def test_a_sentence_goes_along_and_stays_out_of_every_link(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
     open_page(page, app_url)
-    grid(page)
+    sentence(page)
+    before = page.locator(".changing .sentence").inner_text()
+    page.get_by_role("button", name="Your own sentence").click()
     box = page.get_by_role("textbox", name="Your sentence")
     box.fill(OWN)
     box.press("Control+Enter")
-    expect(page.locator(".grid .source")).to_contain_text("violin", timeout=WAIT_MS)
     wait_idle(page)
-    shown = page.locator(".grid .words").all_inner_texts()
-    page.get_by_role("link", name="Move ε, draw again").click()
+    expect(page.locator(".changing .sentence")).not_to_have_text(before, timeout=WAIT_MS)
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Rewrite", exact=True).first.click()
     expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
     expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(OWN, timeout=WAIT_MS)
     expect(page.locator(".grid .words")).to_have_count(6, timeout=WAIT_MS)
     wait_idle(page)
-    assert set(shown) <= set(page.locator(".grid .words").all_inner_texts())
+    expect(page.locator(".grid .source")).to_contain_text("violin", timeout=WAIT_MS)
     assert "violin" not in page.url
-    page.get_by_role("link", name="Start", exact=True).click()
+    page.get_by_role("link", name="Start", exact=True).first.click()
     expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
+    sentence(page)
+    page.get_by_role("button", name="Your own sentence").click()
     expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(OWN, timeout=WAIT_MS)
     assert "violin" not in page.url
     assert not watch.page_errors
@@ -93,7 +102,7 @@ def test_two_claims_after_one_another_and_a_step_of_the_lesson(
 ) -> None:
     page, watch = new_page()
     open_page(page, app_url)
-    grid(page)
+    sentence(page)
     for claim, key in (("ADePT, as published", "adept-published"), ("TrLaplace, Theorem 3", "")):
         page.get_by_role("link", name=claim).click()
         expect(page.get_by_role("heading", name=f"{claim}: ✘ refuted")).to_be_visible(
@@ -102,7 +111,7 @@ def test_two_claims_after_one_another_and_a_step_of_the_lesson(
         wait_idle(page)
         assert key in parse_qs(urlsplit(page.url).query)["claim"][0]
         page.get_by_role("link", name="Start", exact=True).click()
-        grid(page)
+        sentence(page)
     page.get_by_role("link", name="6. A promise can be false").click()
     expect(page.get_by_role("heading", name="6. A promise can be false")).to_be_visible(
         timeout=WAIT_MS
@@ -131,7 +140,7 @@ def test_the_menu_leads_to_the_first_page_whatever_is_taken_along(
     for _ in range(2):  # at once, and when its fields have been read
         page.get_by_role("link", name="Start", exact=True).first.click()
         expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
-        grid(page)
+        sentence(page)
         wait_idle(page)
         expect(page).to_have_title("Start – Word Privacy Lab", timeout=1)
         page.go_back()
@@ -142,10 +151,43 @@ def test_the_menu_leads_to_the_first_page_whatever_is_taken_along(
 
 def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
     open_page(page, app_url)
-    grid(page)
+    sentence(page)
     page.get_by_role("link", name="Rewrite", exact=True).first.click()
     expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
-    grid(page)
+    sentence(page)
     expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(
         "My doctor in the city hospital said that my sister needs a new heart medicine."
     )
+
+
+def test_the_dial_changes_the_sentence_without_the_server(app_url: str, page: Page) -> None:
+    open_page(page, app_url)
+    sentence(page)
+    dial = page.get_by_role("slider", name="How much a stranger may learn")
+    before = page.locator(".changing .sentence").inner_text()
+    dial.focus()
+    dial.press("Home")
+    expect(page.locator(".dial .left .value")).to_have_text("0.6 of 100 words")
+    expect(page.locator(".changing .numbers b").first).to_have_text("0.6 of 100")
+    assert page.locator(".changing .sentence").inner_text() != before
+    page.wait_for_url("**guessed=0.6**")
+    wait_idle(page)
+    expect(page.locator(".dial .left .value")).to_have_text("0.6 of 100 words")
+
+
+@pytest.mark.parametrize(
+    ("options", "most"), [({"viewport": {"width": 1440, "height": 900}}, 300), (PHONE, 420)]
+)
+def test_the_sentence_is_on_the_first_screen(
+    app_url: str, new_page: NewPage, options: dict[str, Any], most: float
+) -> None:
+    page, _ = new_page(**options)
+    open_page(page, app_url)
+    sentence(page)
+    for selector, below in (
+        (".changing .sentence", most),
+        (".dial", options["viewport"]["height"]),
+    ):
+        box = page.locator(selector).bounding_box()
+        assert box is not None
+        assert box["y"] < below

@@ -1,24 +1,24 @@
 """The start page: rewritten when it opens, the same numbers as elsewhere, nothing heavy, links."""
 
-import math
-import re
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.attack.frontier.meter import meter
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create, resolve
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.papers.overview import headline, shown
 from dpcore.papers.verdicts import read_recorded
+from dpcore.rewrite.sentence import draw, prepare
 from pages.audit.tables import signed
 from pages.lesson.steps import STEPS
 from pages.shared.contents import CONTENTS
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
-from pages.start.sentence import SHOWN
 from tests.needs import ROOT
-from tests.pages.app import open_page, rows, shown_text, written
-
-
-def prose(test: AppTest) -> str:
-    return " ".join(element.value for element in test.markdown)
+from tests.pages.app import component, open_link, open_page, shown_text
 
 
 @pytest.fixture(scope="module")
@@ -26,38 +26,59 @@ def fresh() -> AppTest:
     return open_page("start")
 
 
+def changing(test: AppTest) -> dict[str, Any]:
+    return component(test, ".changing")
+
+
+def shown_at(data: dict[str, Any], step: int) -> str:
+    return "".join(gap + data["texts"][i] for i, _, gap in data["words"][step])
+
+
 def test_it_opens_on_a_sentence_that_is_already_rewritten(fresh: AppTest) -> None:
-    drawn = rows(fresh)
-    assert [key.rpartition(".")[0] for key in drawn] == list(SHOWN)
+    data, dial = changing(fresh), component(fresh, ".dial")
     assert fresh.text_area(key="text").value == PRESETS[DEFAULT_PRESET]
-    assert any(token.get("changed") for row in drawn.values() for token in row["tokens"])
-    assert {row["status"]["label"] for row in drawn.values()} == {"proved", "refuted"}
+    assert any(changed for _, changed, _ in data["words"][data["step"]])
+    assert dial["group"] == data["group"]
+    assert len(dial["steps"]) == len(data["words"]) == len(data["numbers"])
     assert not fresh.get("plotly_chart")
     assert not fresh.get("dataframe")
 
 
-def test_what_is_said_of_a_row_is_what_the_row_shows(fresh: AppTest) -> None:
-    for row in rows(fresh).values():
-        changed, _, protected, _ = row["count"].split()
-        assert f"**{row['title']}** changed {changed} of {protected} words." in prose(fresh)
-        assert re.search(
-            rf"{re.escape(row['title'])}\*\* [^*]*{row['status']['label']}\.", prose(fresh)
-        )
+@pytest.mark.parametrize("method", ["neighbours", "madlib", "tem", "optimal"])
+def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) -> None:
+    test = open_link("start", method=method, seed="7", draw="2")
+    data, dial, lexicon = changing(test), component(test, ".dial"), load(None)
+    label = data["group"].removeprefix("start_")
+    curve = recorded_curves()[label]
+    (arm,) = (arm for arm in ARMS if arm.name == label)
+    mechanism = create(resolve(arm.mechanism).key, lexicon, dict(arm.settings))
+    epsilons = dial["epsilons"]
+    assert epsilons == sorted(epsilons)
+    drawn = draw(prepare(PRESETS[DEFAULT_PRESET], lexicon), mechanism, 7, 2, epsilons=epsilons)
+    local = mechanism.meaning is EpsilonMeaning.LOCAL
+    for step, (share, epsilon) in enumerate(zip(dial["shares"], epsilons, strict=True)):
+        assert epsilon == curve.epsilon_at("word", share)
+        assert shown_at(data, step) == drawn.at(epsilon).text
+        guessed, permitted, left = data["numbers"][step]
+        assert guessed == f"{100 * share:g} of 100"
+        (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows
+        most = "nearly all" if reading.high > 0.99 else f"{100 * reading.high:.2g} of 100"
+        assert permitted == most
+        assert reading.high > 0.99 * share  # what is given away is within what is permitted
+        assert left == f"{100 * (curve.at('meaning', 'word', share) or 0.0):.0f}\u00a0%"
 
 
-def test_its_rows_are_those_of_the_page_rewrite_after_a_walk() -> None:
-    state = {"seed": 7, "draw": 2, "eps_metric": 5.0, "eps_log": math.exp(12.0)}
-    test = open_page("rewrite", text="a small dog", **state)
-    elsewhere = rows(test)
-    readings = [text.value[7:-1] for text in test.markdown if "may multiply the odds" in text.value]
-    assert len(readings) == 3
+def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
+    for guessed, share in (("2", 0.02), ("1e9", 0.09), ("x", 0.08), ("nan", 0.08), ("-3", 0.006)):
+        dial = component(open_link("start", guessed=guessed), ".dial")
+        assert dial["shares"][dial["step"]] == share
+
+
+def test_the_sentence_goes_along_from_page_to_page() -> None:
+    test = open_page("rewrite", text="a small dog", seed=7, draw=2)
     test = test.switch_page("pages/start/page.py").run()
     assert test.text_area(key="text").value == "a small dog"
-    for key, row in rows(test).items():
-        assert written(row) == written(elsewhere[key])
-        assert row["count"] == elsewhere[key]["count"]
-        assert row["promise"] == elsewhere[key]["promise"]
-    assert all(reading in prose(test) for reading in readings)
+    assert len(changing(test)["words"][0]) == 3
     assert "seed 7" in shown_text(test)
 
 

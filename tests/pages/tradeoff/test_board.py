@@ -3,7 +3,6 @@
 import contextlib
 import io
 import itertools
-import json
 from typing import Any
 
 import pytest
@@ -18,18 +17,9 @@ from dpcore.study.reading import Figures
 from dpcore.study.recorded import read_recorded
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES
-from tests.pages.app import open_link, open_page, shown_text, table
+from tests.pages.app import component, open_link, open_page, shown_text, table
 
 WORD = LEAKAGES[0]
-
-
-def component(test: AppTest, name: str) -> dict[str, Any]:
-    """What a component of ours was given."""
-    assert not test.exception, test.exception
-    drawn = [element.proto for element in test.get("bidi_component")]
-    (found,) = [proto for proto in drawn if proto.component_name.endswith(name)]
-    data: dict[str, Any] = json.loads(found.json)
-    return data
 
 
 def board(test: AppTest) -> dict[str, Any]:

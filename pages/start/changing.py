@@ -1,0 +1,169 @@
+"""The first screen: one sentence, one dial, and what a stranger learns at every step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.mechanisms.registry import resolve
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from pages.shared import link
+from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.linking import choose_one
+from pages.shared.marked import SCRIPT, marked_words
+from pages.shared.promised import of_100, permits, promised_epsilon
+from pages.shared.resources import mechanism
+
+if TYPE_CHECKING:
+    from dpcore.attack.trade.curve import TradeCurve
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.bench import Bench
+
+_HERE = Path(__file__).parent
+_KEY = "word_privacy_lab.changing"
+_SHOWN = {
+    "neighbours": ("neighbour-response, k = 10", "one of the ten nearest words, or any word"),
+    "madlib": ("madlib", "noise on the word's place among the meanings"),
+    "tem": ("tem", "near words are likelier, by a formula"),
+    "optimal": ("optimal", "keeps most words for its promise"),
+}
+"""By name in the link: a recorded curve, and how its method exchanges a word."""
+_NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+_START, _LEVEL = 0.08, "guessed"
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    css = (_HERE / "changing.css").read_text(encoding="utf-8")
+    scripts = SCRIPT, _HERE / "changing.js"
+    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
+    return st.components.v2.component(_KEY, css=css, js=js)
+
+
+def choose_method() -> str:
+    """Draw the choice of how words are exchanged; return the label of the recorded curve."""
+    titles = {name: explained for name, (_, explained) in _SHOWN.items()}
+    name = choose_one(
+        st.radio,
+        "How words are exchanged",
+        titles,
+        "method",
+        help="Four of the methods of this laboratory; the page Trade-off compares all of them.",
+    )
+    return _SHOWN[name][0]
+
+
+def changing_sentence(bench: Bench, label: str, seed: int, number: int) -> None:
+    """Draw the sentence, what a stranger learns from it, and the dial that moves both.
+
+    Args:
+        bench: the sentence.
+        label: of the recorded curve whose mechanism is shown.
+        seed: of the noise.
+        number: of the draw.
+    """
+    curve = recorded_curves()[label]
+    (arm,) = (arm for arm in ARMS if arm.name == label)
+    kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
+    shares = _steps(curve)
+    step = _step(shares)
+    place = st.container()
+    _turning(label, curve, kind, shares, step)
+    with place:
+        _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
+
+
+@st.fragment
+def _turning(
+    label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...], step: int
+) -> None:
+    show_dial(_dial(label, curve, kind, shares), step, lambda turned: _rested(shares, turned))
+
+
+def _steps(curve: TradeCurve) -> tuple[float, ...]:
+    """Round shares of guessed words that the curve reaches, ascending."""
+    low, high = curve.values("word")[[0, -1]]
+    nice = [float(f"{first * 10.0**power:.2g}") for power in (-3, -2, -1) for first in _NICE]
+    return tuple(share for share in nice if low <= share <= min(high, 0.9))
+
+
+def _epsilons(curve: TradeCurve, shares: tuple[float, ...]) -> list[float]:
+    """ε of each step: the steps are such that there is one."""
+    values = (curve.epsilon_at("word", share) for share in shares)
+    return [value for value in values if value is not None]
+
+
+def _step(shares: tuple[float, ...]) -> int:
+    text = st.session_state.get(_LEVEL, st.query_params.get(_LEVEL, ""))
+    try:
+        wanted = float(text) / 100
+    except ValueError:
+        wanted = _START
+    return min(range(len(shares)), key=lambda i: abs(shares[i] - wanted))
+
+
+def _rested(shares: tuple[float, ...], step: int) -> None:
+    st.session_state[_LEVEL] = f"{100 * shares[step]:g}"
+    link.write(_LEVEL, f"{100 * shares[step]:g}", f"{100 * _START:g}")
+
+
+def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...]) -> Dial:
+    steps = []
+    for share, epsilon in zip(shares, _epsilons(curve, shares), strict=True):
+        guessed, promised = f"{100 * share:g} of 100 words", promised_epsilon(kind, epsilon)
+        steps.append(
+            Step(
+                ("A stranger guesses", guessed),
+                ("The promise", promised),
+                f"A stranger guesses {guessed}; the promise is {promised}",
+                epsilon,
+                share,
+            )
+        )
+    return Dial(
+        f"start_{label}",
+        "How much a stranger may learn",
+        tuple(steps),
+        ("← nobody can tell", "closer to what you wrote →"),
+        (("share", "of 100"), ("epsilon", "ε")),
+    )
+
+
+def _data(
+    bench: Bench,
+    curve: TradeCurve,
+    kind: Mechanism,
+    shares: tuple[float, ...],
+    step: int,
+    drawing: tuple[int, int],
+) -> dict[str, Any]:
+    epsilons = _epsilons(curve, shares)
+    drawn = bench.draw(kind, *drawing, tuple(sorted(set(epsilons))))
+    texts: dict[str, int] = {}
+    words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
+    numbers = []
+    for share, epsilon in zip(shares, epsilons, strict=True):
+        permitted, left = permits(kind, epsilon), curve.at("meaning", "word", share) or 0.0
+        numbers.append(
+            [
+                f"{100 * share:g} of 100",
+                "not known" if permitted is None else of_100(permitted),
+                f"{100 * left:.0f}\u00a0%",
+            ]
+        )
+    return {
+        "group": f"start_{curve.label}",
+        "step": step,
+        "texts": list(texts),
+        "words": words,
+        "numbers": numbers,
+        "names": [
+            "of your words, a stranger guesses right",
+            "is the most that this promise would permit",
+            "of the meaning is left",
+        ],
+    }
