@@ -70,18 +70,26 @@ def go_to(page: Page, wanted: str, key: str = "Tab") -> list[str]:
 def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page(reduced_motion="reduce")
     open_page(page, app_url)
-    expect(page.locator(".grid .words, .stMain textarea").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".changing .sentence")).to_be_visible(timeout=60_000)
     wait_idle(page)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to main content")).to_be_focused()
     page.keyboard.press("Enter")
-    assert len(go_to(page, "node.matches('textarea')")) <= 10  # past menu and sidebar
+    # Past menu and sidebar.
+    assert len(go_to(page, "node.matches('input[type=range]')")) <= 6
+    before = page.locator(".dial .left .value").inner_text()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".dial .left .value")).not_to_have_text(before)
+    go_to(page, "node.matches('button') && node.innerText.includes('Your own sentence')")
+    page.keyboard.press("Enter")
+    go_to(page, "node.matches('textarea')")
     page.keyboard.press("Control+A")
     page.keyboard.type("The old doctor bought a violin in winter.")
     page.keyboard.press("Control+Enter")
     wait_idle(page)
-    # A key leads out of the field, on to the page where ε moves.
-    go_to(page, "node.matches('a') && node.innerText.includes('the page Rewrite')")
+    page.keyboard.press("Escape")
+    # A key leads out of the field, on to the page where every ε moves.
+    go_to(page, "node.matches('a') && node.innerText.trim() === 'Rewrite'")
     page.keyboard.press("Enter")
     expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=60_000)
     expect(page.locator(".grid .word").first).to_be_visible(timeout=60_000)
