@@ -19,13 +19,13 @@ _KEY = "word_privacy_lab.dial"
 _PLACE = "dial_place"
 _TURNS = "dial_turns"
 
-# Below Streamlit's own bar, above what scrolls.
+# Below Streamlit's own bar, above what scrolls. An element sticks within what it stands in, so what
+# sticks is the block of the page that holds the dial: a page gives the dial a block of its own.
 _STYLE = f"""
-.st-key-{_PLACE} {{
+[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > :has(.st-key-{_PLACE}) {{
   position: sticky;
   top: 3.75rem;
   z-index: 90;
-  background: var(--st-background-color, Canvas);
 }}
 """
 
@@ -75,7 +75,7 @@ def _component() -> Callable[..., Any]:
 
 
 def show_dial(dial: Dial, step: int, on_rest: Callable[[int], None]) -> None:
-    """Draw the dial, in sight wherever one scrolls.
+    """Draw the dial, in sight wherever one scrolls; in a block of the page with nothing else.
 
     Args:
         dial: what it sets.

@@ -39,6 +39,7 @@ def warm_up() -> None:
         import pages.deniability.board
         import pages.neighbourhoods.board
         import pages.robustness.views
+        import pages.tradeoff.views
         import pages.utility.running
         import pages.utility.views  # noqa: F401
     from dpcore.mechanisms.registry import resolve
@@ -67,6 +68,7 @@ def _look_ahead() -> None:
     from pages.neighbourhoods.measuring import measure_ahead as measure_pair
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
+    from pages.tradeoff.scene import draw_ahead
 
     try:
         words = lexicon("default")
@@ -77,6 +79,7 @@ def _look_ahead() -> None:
         return  # as above
     _in_background(
         [
+            lambda: draw_ahead(words),
             lambda: measure_ahead(mechanisms, work),
             lambda: measure_pair(words, mechanisms),
             lambda: accuracy_table(Noise(), Bounded()),

@@ -19,6 +19,8 @@ from pages.shared.promised import of_100, permits, promised_epsilon
 from pages.shared.resources import mechanism
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from dpcore.attack.trade.curve import TradeCurve
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.bench import Bench
@@ -57,7 +59,9 @@ def choose_method() -> str:
     return _SHOWN[name][0]
 
 
-def changing_sentence(bench: Bench, label: str, seed: int, number: int) -> None:
+def changing_sentence(
+    bench: Bench, label: str, seed: int, number: int, dial_place: DeltaGenerator
+) -> None:
     """Draw the sentence, what a stranger learns from it, and the dial that moves both.
 
     Args:
@@ -65,16 +69,16 @@ def changing_sentence(bench: Bench, label: str, seed: int, number: int) -> None:
         label: of the recorded curve whose mechanism is shown.
         seed: of the noise.
         number: of the draw.
+        dial_place: where the dial stands.
     """
     curve = recorded_curves()[label]
     (arm,) = (arm for arm in ARMS if arm.name == label)
     kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
     shares = _steps(curve)
     step = _step(shares)
-    place = st.container()
-    _turning(label, curve, kind, shares, step)
-    with place:
-        _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
+    _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
+    with dial_place:
+        _turning(label, curve, kind, shares, step)
 
 
 @st.fragment

@@ -20,7 +20,7 @@ follow_old_link()
 
 st.title("Could anybody tell what you wrote?", anchor=False)
 st.markdown("Turn the dial: words are exchanged at random until nobody can be sure.")
-place = st.container()
+place, dial_place = st.container(), st.container()
 with st.container(horizontal=True):
     with st.popover("Your own sentence", icon=":material/edit:"):
         text = text_box()
@@ -39,7 +39,8 @@ seed, number = seed_and_draw()
 words = lexicon_or_stop("default")
 with place:
     try:
-        changing_sentence(bench_for(text, words, carried_choices("default")), label, seed, number)
+        bench = bench_for(text, words, carried_choices("default"))
+        changing_sentence(bench, label, seed, number, dial_place)
     except DpcoreError as error:
         refuse("This could not be rewritten.", error)
 

@@ -10,7 +10,14 @@ from pages.shared.linking import choose_one, choose_some
 from pages.shared.text_box import text_box
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
 
-_FIRST = ("neighbour-response-10", "neighbour-response-3", "madlib", "tem", "optimal")
+FIRST = {
+    "neighbour-response-10": "neighbour-response, k = 10",
+    "neighbour-response-3": "neighbour-response, k = 3",
+    "madlib": "madlib",
+    "tem": "tem",
+    "optimal": "optimal",
+}
+"""The curves of a fresh visit, by name in the link."""
 
 
 def choose_two() -> tuple[Leakage, Utility]:
@@ -58,7 +65,7 @@ def choose_curves() -> list[str]:
             "Mechanisms",
             titles,
             "curves",
-            _FIRST,
+            list(FIRST),
             help="k of neighbour-response: how many words share the chance, the word among them.",
         )
     return [titles[name] for name in chosen]

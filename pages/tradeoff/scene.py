@@ -12,6 +12,7 @@ from dpcore.errors import DpcoreError
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.equal_leakage_comparison import task_curves, without_privacy
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.study.reading import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
@@ -19,13 +20,19 @@ from pages.shared.messages import inform, refuse
 from pages.shared.progress import timed
 from pages.shared.recorded import recorded
 from pages.shared.resources import mechanism
+from pages.shared.session import first_bench
 from pages.tradeoff.board import show_board
+from pages.tradeoff.choosing import FIRST
 from pages.tradeoff.packet import Shown, epsilons, packet
+from pages.tradeoff.quantities import LEAKAGES
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from dpcore.attack.trade.curve import TradeCurve
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.sentence import SentenceDraw
     from pages.shared.bench import Bench
     from pages.tradeoff.quantities import Leakage, Utility
 
@@ -61,17 +68,34 @@ def scene_or_stop(
     except DpcoreError as error:
         refuse("The recorded trade-off could not be read.", error)
         st.stop()
-    arms = {arm.name: arm for arm in ARMS}
     shown = []
     for label in timed("Drawing noise", labels):
-        arm, curve = arms[label], curves[label]
-        made = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
-        wanted = sorted({value for value in epsilons(curve, leakage) if value is not None})
-        draw = bench.draw(made, seed, number, tuple(wanted)) if wanted else None
-        shown.append(
-            Shown(curve, drawn.get(label, _nothing(curve)) if drawn else curve, made, draw)
-        )
+        curve = curves[label]
+        kind, draw = _drawn(bench, curve, leakage, seed, number)
+        taught = drawn.get(label, _nothing(curve)) if drawn else curve
+        shown.append(Shown(curve, taught, kind, draw))
     return Scene(tuple(shown), leakage, utility, without)
+
+
+def draw_ahead(words: Lexicon) -> None:
+    """Draw what a fresh visit shows first.
+
+    Args:
+        words: the bundled lexicon.
+    """
+    bench, curves = first_bench(words, DEFAULT_TREATMENT), recorded_curves()
+    for label in FIRST.values():
+        _drawn(bench, curves[label], LEAKAGES[0], link.SEED, 0)
+
+
+def _drawn(
+    bench: Bench, curve: TradeCurve, leakage: Leakage, seed: int, number: int
+) -> tuple[Mechanism, SentenceDraw | None]:
+    """The mechanism of a curve, and its draw at the ε of all steps, if there is any."""
+    (arm,) = (arm for arm in ARMS if arm.name == curve.label)
+    kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
+    grid = sorted({value for value in epsilons(curve, leakage) if value is not None})
+    return kind, bench.draw(kind, seed, number, tuple(grid)) if grid else None
 
 
 def _nothing(curve: TradeCurve) -> TradeCurve:
