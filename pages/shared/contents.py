@@ -46,8 +46,8 @@ CONTENTS = (
         "Which ε meets a goal?",
     ),
     Content(
-        "Neighbourhoods",
-        "neighbourhoods",
+        "Words",
+        "words",
         "What does the same ε mean for a word in a crowd, and for a lonely one?",
     ),
     Content(
@@ -72,3 +72,6 @@ CONTENTS = (
     ),
 )
 """The first one is the page that opens at the address `/`."""
+
+MOVED = {"neighbourhoods": "words"}
+"""Addresses that pages had before -> their present ones: old links lead there."""

@@ -36,11 +36,6 @@ def warm_up() -> None:
         import plotly.graph_objects  # noqa: F401
 
         # What other pages consist of is imported here too, so that it is frozen with the rest.
-        import pages.deniability.board
-        import pages.neighbourhoods.board
-        import pages.robustness.views
-        import pages.utility.running
-        import pages.utility.views  # noqa: F401
     from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
     from pages.shared.session import first_bench
@@ -64,9 +59,9 @@ def _look_ahead() -> None:
     from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.measuring import Work, measure_ahead
-    from pages.neighbourhoods.measuring import measure_ahead as measure_pair
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
+    from pages.words.measuring import measure_ahead as measure_pair
 
     try:
         words = lexicon("default")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.neighbourhoods import bench as benches
+from pages.words import bench as benches
 from pages.shared.warmup import AHEAD
 
 FEW = {"curve_metric": ["tem"], "curve_log": []}

@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
 from pages.shared import resources
 from tests.pages.app import figures, shown_text
-from tests.pages.neighbourhoods.reading import FEW, shown, table
+from tests.pages.words.reading import FEW, shown, table
 
 
 def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(

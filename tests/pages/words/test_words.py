@@ -11,10 +11,10 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density.density import vocabulary_density
 from dpcore.measure.maps.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from pages.neighbourhoods import session
+from pages.words import session
 from pages.shared import resources
 from tests.pages.app import shown_text
-from tests.pages.neighbourhoods.reading import FEW, shown
+from tests.pages.words.reading import FEW, shown
 
 
 def test_a_typed_word_is_found_and_chosen(opened: Callable[..., AppTest]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import figures, shown_text, step, watched
-from tests.pages.neighbourhoods.reading import FEW, table, watch_sessions
+from tests.pages.words.reading import FEW, table, watch_sessions
 
 FRAGMENT = "pair_moving"
 

@@ -9,11 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
 from dpcore.measure.maps.maps import DEFAULT_PAIR
-from pages.neighbourhoods import measuring, session
+from pages.words import measuring, session
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.pages.app import figures, shown_text
-from tests.pages.neighbourhoods.reading import FEW, shown, table, watch_sessions
+from tests.pages.words.reading import FEW, shown, table, watch_sessions
 
 
 def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest]) -> None:
