@@ -94,7 +94,7 @@ PRIVATIZE = (
 
 VIEWS = {
     "start": (), "rewrite": ("view=word", "view=100+draws", "view=protection"),
-    "deniability": (), "neighbourhoods": ("view=map",), "attacker": (), "utility": (),
+    "deniability": (), "words": ("more=Map",), "attacker": (), "utility": (),
     "audit": (), "robustness": (), "lesson": (),
 }  # fmt: skip
 

@@ -202,7 +202,7 @@ const describe = (state, pane, i) => {
   if (row !== null) {
     const place = row * width + i;
     const { ends, chances } = pane.shown;
-    const unseen = ends && chances[place] === 0;
+    const unseen = ends && chances[place] < 0.1 * ends[1][place];
     parts.push(unseen ? `at most ${often(ends[1][place])}` : often(chances[place]));
     if (ends && !unseen) parts.push(`95 %: ${often(ends[0][place])} to ${often(ends[1][place])}`);
   }
@@ -218,11 +218,16 @@ function step(state, pane) {
     put(state, word.disc, "r", (pane.whole * Math.sqrt(chances(i))).toFixed(2));
   });
   const beyond = chances(width - 1);
+  // An estimate far below its upper end says no more than that end.
+  const counted = (i) => {
+    const most = pane.shown.ends && row !== null ? pane.shown.ends[1][row * width + i] : 0;
+    return chances(i) < 0.1 * most ? `at most ${hundred(most)}` : hundred(chances(i));
+  };
   put(state, pane.arc, "stroke-dasharray", `${Math.min(beyond, 1).toFixed(4)} 1.1`);
   put(state, pane.arc, "transform", `rotate(${(135 - 180 * Math.min(beyond, 1)).toFixed(1)} ${pane.x} ${pane.y})`);
   put(state, pane.arc, "opacity", beyond >= 0.0005 ? 1 : 0);
-  say(state, pane.elsewhere, row === null ? "" : `elsewhere: ${hundred(beyond)}`);
-  say(state, pane.guess, row === null ? "" : `stays ${hundred(chances(0))}`);
+  say(state, pane.elsewhere, row === null ? "" : `elsewhere: ${counted(width - 1)}`);
+  say(state, pane.guess, row === null ? "" : `stays ${counted(0)}`);
   const length = row === null || !state.data.noise ? null : state.data.noise[row];
   const inside = length !== null && length <= state.data.reach;
   put(state, pane.noise, "r", inside ? (length * pane.scale).toFixed(2) : 0);

@@ -111,9 +111,14 @@ def rows(test: AppTest) -> dict[str, dict[str, Any]]:
 def grid(test: AppTest) -> dict[str, Any]:
     """What the component of the grid was given."""
     assert not test.exception, test.exception
+    return component(test, "grid")
+
+
+def component(test: AppTest, name: str) -> dict[str, Any]:
+    """What a component of our own was given."""
     drawn = [element.proto for element in test.get("bidi_component")]
-    (component,) = [proto for proto in drawn if proto.component_name.endswith(".grid")]
-    data: dict[str, Any] = json.loads(component.json)
+    (ours,) = [proto for proto in drawn if proto.component_name.endswith(f".{name}")]
+    data: dict[str, Any] = json.loads(ours.json)
     return data
 
 
