@@ -13,11 +13,13 @@ class Content:
         title: in the menu, in links and in the README.
         address: of the page.
         question: that it answers.
+        folded: whether the sidebar is folded away at first, because the picture needs the width.
     """
 
     title: str
     address: str
     question: str
+    folded: bool = False
 
     @property
     def file(self) -> str:
@@ -49,6 +51,7 @@ CONTENTS = (
         "Words",
         "words",
         "What does the same ε mean for a word in a crowd, and for a lonely one?",
+        folded=True,
     ),
     Content(
         "Utility",

@@ -63,7 +63,13 @@ def open_frame() -> st.Page:
         st.switch_page(next(each for each in pages if each.url_path == address), query_params=given)
     _mend_link()  # starts over on this page, which is known only now
     _take_along(page.url_path)
-    st.set_page_config(page_title=f"{page.title} – {TITLE}", page_icon="🔏", layout="wide")
+    folded = any(each.folded and each.address == page.url_path for each in CONTENTS)
+    st.set_page_config(
+        page_title=f"{page.title} – {TITLE}",
+        page_icon="🔏",
+        layout="wide",
+        initial_sidebar_state="collapsed" if folded else "auto",
+    )
     st.html(f"<style>{_STYLE}</style>")
     return page
 

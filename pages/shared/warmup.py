@@ -61,7 +61,9 @@ def _look_ahead() -> None:
     from pages.deniability.measuring import Work, measure_ahead
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
+    from pages.shared.sidebar import START_MECHANISM
     from pages.words.measuring import measure_ahead as measure_pair
+    from pages.words.measuring import panes_ahead
 
     try:
         words = lexicon("default")
@@ -73,6 +75,7 @@ def _look_ahead() -> None:
     _in_background(
         [
             lambda: measure_ahead(mechanisms, work),
+            lambda: panes_ahead(words, mechanism(words, resolve(START_MECHANISM).key)),
             lambda: measure_pair(words, mechanisms),
             lambda: accuracy_table(Noise(), Bounded()),
             lambda: share_table(words, Rules()),

@@ -29,6 +29,18 @@ def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
     return sum(len(bench.missing(m)) for m in mechanisms)
 
 
+def panes_ahead(words: Lexicon, mechanism: Mechanism) -> None:
+    """Compute what the panes of a fresh visit show before anybody asks for it.
+
+    Args:
+        words: a public lexicon.
+        mechanism: that a fresh visit shows.
+    """
+    bench = default_bench(words)
+    for place in (0, 1):
+        bench.fate(mechanism, place)
+
+
 def stopped(bench: PairBench) -> bool:
     """Whether somebody has stopped the measuring of this pair."""
     return st.session_state.get(_STOPPED) is bench

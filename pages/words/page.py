@@ -28,8 +28,6 @@ _STYLE = """
 }
 """
 
-# Two panes side by side need the width; what is in the sidebar is for the views below.
-st.set_page_config(initial_sidebar_state="collapsed")
 st.html(f"<style>{_STYLE}</style>")
 st.title("Does your word have company?", anchor=False)
 
