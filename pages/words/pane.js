@@ -93,7 +93,9 @@ function makePane(state, index) {
     pane.layers.discs.append(disc);
     pane.layers.dots.append(option);
     pane.layers.names.append(text);
-    pane.words.push({ name, distance, angle, side, disc, dot, text, option, named: true });
+    const spoken = i ? `${name}, distance ${rounded(distance, 3)}` : `${name}, the word itself`;
+    option.setAttribute("aria-label", spoken);
+    pane.words.push({ name, distance, angle, side, disc, dot, text, option, spoken, named: true });
   });
   pane.focus = shape("circle", "focus");
   pane.layers.play.before(pane.focus);
@@ -237,6 +239,7 @@ function step(state, pane) {
   if (pane.active >= 0) speak(state, pane, pane.active);
 }
 
+// Only the word in focus is told with its chance: what is said of the others never goes stale.
 function speak(state, pane, i) {
   pane.words[i].option.setAttribute("aria-label", [pane.words[i].name, ...describe(state, pane, i)].join(", "));
 }

@@ -29,7 +29,7 @@ function tap(state, pane, event) {
 }
 
 function look(state, pane, i) {
-  for (const other of state.panes) if (other !== pane && other.active >= 0) forget(state, other);
+  for (const other of state.panes) if (other.active >= 0) forget(state, other);
   pane.active = i;
   const word = pane.words[i];
   speak(state, pane, i);
@@ -51,6 +51,7 @@ function look(state, pane, i) {
 }
 
 function forget(state, pane) {
+  if (pane.active >= 0) pane.words[pane.active].option.setAttribute("aria-label", pane.words[pane.active].spoken);
   pane.active = -1;
   pane.svg.removeAttribute("aria-activedescendant");
   pane.focus.setAttribute("opacity", 0);
