@@ -94,7 +94,7 @@ PRIVATIZE = (
 
 VIEWS = {
     "start": (), "rewrite": ("view=word", "view=100+draws", "view=protection"),
-    "trade-off": (), "deniability": (), "neighbourhoods": ("view=map",), "attacker": (),
+    "trade-off": (), "deniability": (), "words": ("more=Map",), "attacker": (),
     "utility": (),
     "audit": (), "robustness": (), "lesson": (),
 }  # fmt: skip

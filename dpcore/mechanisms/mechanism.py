@@ -276,6 +276,20 @@ class Mechanism(Settings, ABC):
         """P(word), p and c with Σ_y φ(P(y)) = Σ c·φ(p), shapes (E,), (E, m), (E, m), if quicker."""
         return None
 
+    def path_lengths(
+        self, rng: np.random.Generator, count: int, epsilons: FloatArray
+    ) -> FloatArray | None:
+        """Euclidean lengths of the noise of `paths`, which one stream draws, shape (count, E).
+
+        None where no noise is added to the lexicon's own vectors.
+
+        Args:
+            rng: a stream in the state in which `paths` is given it.
+            count: draws.
+            epsilons: shape (E,).
+        """
+        return None
+
     # -- hooks: what audits and attackers compute with
 
     @property

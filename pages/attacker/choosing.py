@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.neighbourhoods.session import default_words, shown_words
 from pages.shared import link
 from pages.shared.pair import OTHER, WORD, choose, write_pair
 from pages.shared.words import choose_word
+from pages.words.session import default_words, shown_words
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon

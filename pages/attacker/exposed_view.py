@@ -13,13 +13,13 @@ from pages.attacker.believing import LIST, choose_belief
 from pages.attacker.command import posterior_command
 from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
-from pages.neighbourhoods.density import density_or_button
 from pages.shared.figure import show_figure
 from pages.shared.memo import memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
 from pages.shared.table import show_table
+from pages.words.density import density_or_button
 
 if TYPE_CHECKING:
     from dpcore.attack.output.worst import Exposure
@@ -38,7 +38,7 @@ def exposed_view(scene: Scene) -> None:
     if not scene.mechanism.exact_law:
         inform(
             "Words are ranked by probabilities that this mechanism does not have: choose tem, for "
-            "instance. The page Neighbourhoods compares two words under every mechanism."
+            "instance. The page Words compares two words under every mechanism."
         )
         return
     belief = choose_belief()

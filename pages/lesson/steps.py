@@ -94,7 +94,7 @@ STEPS = (
         "$ε$, and at one $ε$ is on average the larger, the larger $δ(w)$ is. For this reason the "
         "truncated Gumbel mechanism (Xu et al. 2021) chooses among the $K$ nearest words, however "
         "far away they are; $K$ is random, Poisson with mean $\\ln n$ for $n$ words.",
-        "pages/neighbourhoods/page.py",
+        "pages/words/page.py",
         "Give a crowded and a lonely word the same ε, and compare where their outputs fall",
         {"eps_metric": "12"},
     ),
@@ -169,7 +169,7 @@ BY_PAGE = {
     "start": ("names",),
     "rewrite": ("draw",),
     "deniability": ("draw", "choose"),
-    "neighbourhoods": ("crowd",),
+    "words": ("crowd",),
     "utility": ("price",),
     "audit": ("claim",),
     "attacker": ("odds",),

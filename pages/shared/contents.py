@@ -14,14 +14,14 @@ class Content:
         address: of the page.
         question: that it answers.
         listed: whether the menu has it; another page leads to it if not.
-        plain: whether nothing is chosen in the sidebar, so that it begins folded away.
+        folded: whether the sidebar is folded away at first, because the picture needs the width.
     """
 
     title: str
     address: str
     question: str
     listed: bool = True
-    plain: bool = False
+    folded: bool = False
 
     @property
     def file(self) -> str:
@@ -34,7 +34,7 @@ CONTENTS = (
         "Start",
         "start",
         "What is this, and what does it make of a sentence of mine?",
-        plain=True,
+        folded=True,
     ),
     Content(
         "Rewrite",
@@ -46,7 +46,33 @@ CONTENTS = (
         "Trade-off",
         "tradeoff",
         "What does it cost to hide a word? All mechanisms at equal leakage, and what each leaves",
-        plain=True,
+        folded=True,
+    ),
+    Content(
+        "Words",
+        "words",
+        "What does the same ε mean for a word in a crowd, and for a lonely one?",
+        folded=True,
+    ),
+    Content(
+        "Attacker",
+        "attacker",
+        "What does somebody who sees an output know now, in odds? Who is protected least?",
+    ),
+    Content(
+        "Utility",
+        "utility",
+        "What can be learned from private text, and what does a trained classifier give away?",
+    ),
+    Content(
+        "Audit",
+        "audit",
+        "Is a published claim true? Which step of its proof fails, and by how much?",
+    ),
+    Content(
+        "Robustness",
+        "robustness",
+        "What does a classifier provably withstand? What do networks make of private text?",
     ),
     Content(
         "Lesson",
@@ -61,30 +87,8 @@ CONTENTS = (
         "Which ε meets a goal?",
         listed=False,
     ),
-    Content(
-        "Neighbourhoods",
-        "neighbourhoods",
-        "What does the same ε mean for a word in a crowd, and for a lonely one?",
-    ),
-    Content(
-        "Utility",
-        "utility",
-        "What can be learned from private text, and what does a trained classifier give away?",
-    ),
-    Content(
-        "Audit",
-        "audit",
-        "Is a published claim true? Which step of its proof fails, and by how much?",
-    ),
-    Content(
-        "Attacker",
-        "attacker",
-        "What does somebody who sees an output know now, in odds? Who is protected least?",
-    ),
-    Content(
-        "Robustness",
-        "robustness",
-        "What does a classifier provably withstand? What do networks make of private text?",
-    ),
 )
 """The first one is the page that opens at the address `/`."""
+
+MOVED = {"neighbourhoods": "words"}
+"""Addresses that pages had before -> their present ones: old links lead there."""

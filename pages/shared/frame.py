@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
-from pages.shared.contents import CONTENTS
+from pages.shared.contents import CONTENTS, MOVED
 from pages.shared.departure import keep_order, mind_links
 from pages.shared.groups import GROUPS
 
@@ -34,6 +34,7 @@ def page_list() -> list[st.Page]:
     """All pages in the order of the menu.
 
     The first one has the address `/`, and no other: its name in links is kept by a hidden entry.
+    So are the addresses that pages had before.
     No page has a Material icon: browsers would fetch it from a third party as the tab's icon.
     """
     first, *others = CONTENTS
@@ -49,6 +50,12 @@ def page_list() -> list[st.Page]:
             )
             for page in others
         ),
+        *(
+            st.Page(page.file, title=page.title, url_path=old, visibility="hidden")
+            for old, new in MOVED.items()
+            for page in others
+            if page.address == new
+        ),
     ]
 
 
@@ -56,15 +63,20 @@ def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
     keep_order()
     mind_links()
-    page = st.navigation(page_list(), position="top")
+    pages = page_list()
+    page = st.navigation(pages, position="top")
+    if page.url_path in MOVED:
+        address = MOVED[page.url_path]
+        given = [(name, v) for name in st.query_params for v in st.query_params.get_all(name)]
+        st.switch_page(next(each for each in pages if each.url_path == address), query_params=given)
     _mend_link()  # starts over on this page, which is known only now
     _take_along(page.url_path)
-    plain = any(content.plain for content in CONTENTS if content.title == page.title)
+    folded = any(each.folded and each.title == page.title for each in CONTENTS)
     st.set_page_config(
         page_title=f"{page.title} – {TITLE}",
         page_icon="🔏",
         layout="wide",
-        initial_sidebar_state="collapsed" if plain else "auto",
+        initial_sidebar_state="collapsed" if folded else "auto",
     )
     st.html(f"<style>{_STYLE}</style>")
     return page

@@ -29,6 +29,7 @@ def epsilon_slider(
     *,
     start: float | None = None,
     grid: Sequence[float] | None = None,
+    metered: bool = True,
 ) -> float:
     """Draw the slider; it stands in the link as `eps_<group>`.
 
@@ -38,6 +39,7 @@ def epsilon_slider(
         on_change: called when it has moved.
         start: where a fresh visit begins; the group's own start if None.
         grid: the values of ε to choose from; None for those of the group.
+        metered: whether to say below what ε permits; else the page says it elsewhere.
 
     Returns:
         ε, a value of the grid.
@@ -56,7 +58,8 @@ def epsilon_slider(
         "privacy, to the right closer meaning.",
     )
     name_ends("← stronger privacy", "closer meaning →")
-    _say_meter(group, members[0].lexicon, epsilon)
+    if metered:
+        say_meter(group, members[0].lexicon, epsilon)
     return epsilon
 
 
@@ -73,7 +76,7 @@ def run_parts(*keys: str) -> None:
         st.rerun(list(keys))
 
 
-def _say_meter(group: Group, lexicon: Lexicon, epsilon: float) -> None:
+def say_meter(group: Group, lexicon: Lexicon, epsilon: float) -> None:
     """What ε permits on this lexicon, whatever the mechanism; nothing where that is not known."""
     local = EpsilonMeaning.LOCAL in group.meanings
     (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows

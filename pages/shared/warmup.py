@@ -37,11 +37,11 @@ def warm_up() -> None:
 
         # What other pages consist of is imported here too, so that it is frozen with the rest.
         import pages.deniability.board
-        import pages.neighbourhoods.board
         import pages.robustness.views
         import pages.tradeoff.views
         import pages.utility.running
-        import pages.utility.views  # noqa: F401
+        import pages.utility.views
+        import pages.words.board  # noqa: F401
     from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
     from pages.shared.session import first_bench
@@ -65,10 +65,12 @@ def _look_ahead() -> None:
     from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.measuring import Work, measure_ahead
-    from pages.neighbourhoods.measuring import measure_ahead as measure_pair
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
     from pages.tradeoff.scene import draw_ahead
+    from pages.shared.sidebar import START_MECHANISM
+    from pages.words.measuring import measure_ahead as measure_pair
+    from pages.words.measuring import panes_ahead
 
     try:
         words = lexicon("default")
@@ -81,6 +83,7 @@ def _look_ahead() -> None:
         [
             lambda: draw_ahead(words),
             lambda: measure_ahead(mechanisms, work),
+            lambda: panes_ahead(words, mechanism(words, resolve(START_MECHANISM).key)),
             lambda: measure_pair(words, mechanisms),
             lambda: accuracy_table(Noise(), Bounded()),
             lambda: share_table(words, Rules()),

@@ -55,11 +55,11 @@ PAGES = {
         """[...document.querySelectorAll('.stMain [data-testid=stHtml]')]
           .map((node) => node.parentElement)""",
     ),
-    "neighbourhoods": Visited(
-        "/neighbourhoods",
-        ".st-key-figure_staying .main-svg",
-        """['map', 'distances']
-          .map((name) => document.querySelector(`.st-key-figure_${name}`).parentElement)""",
+    "words": Visited(
+        "/words",
+        ".panes .caption",
+        """[...document.querySelectorAll('[data-testid=stBidiComponent], .st-key-panes *')]
+          .map((node) => node.shadowRoot).filter((root) => root?.querySelector('.panes'))""",
     ),
     "attacker": Visited(
         "/attacker",

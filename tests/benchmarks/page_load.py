@@ -35,7 +35,7 @@ class Control:
     values: tuple[str, ...] = ("9", "10", "12", "14", "16", "18", "20")
 
 
-PAGES = dict.fromkeys(("rewrite", "deniability", "neighbourhoods", "attacker"), Control()) | {
+PAGES = dict.fromkeys(("rewrite", "deniability", "words", "attacker"), Control()) | {
     "utility": Control("use_compare", ("equal Nw", "equal attacker success", "nominal ε"))
 }
 

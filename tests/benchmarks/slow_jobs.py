@@ -56,8 +56,8 @@ async def draw_long_text(person: Session) -> None:
 JOBS = {
     "rewrite": Job("rewrite", {"view": "100 draws"}, draw_long_text),
     "deniability": Job("deniability", {"sample": "100", "runs": "2000"}),
-    "neighbourhoods": Job(
-        "neighbourhoods", {"word": "river", "other": "winter"}, press("Build this map")
+    "maps": Job(
+        "words", {"more": "Map", "word": "river", "other": "winter"}, press("Build this map")
     ),
     "utility": Job("utility", {}, press("A run of your own", "Run")),
     "audit": Job(

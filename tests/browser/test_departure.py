@@ -77,8 +77,8 @@ def test_a_link_straight_from_a_slider_takes_its_value_along(app: Server, page: 
         page.keyboard.press("ArrowLeft")
     moved = slider.get_attribute("aria-valuetext")
     assert moved != "12"
-    menu(page, "Neighbourhoods")
-    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab", timeout=WAIT_MS)
+    menu(page, "Words")
+    expect(page).to_have_title("Words – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     expect(slider).to_have_attribute("aria-valuetext", str(moved), timeout=WAIT_MS)
     assert parse_qs(urlsplit(page.url).query)["eps_metric"] == [moved]

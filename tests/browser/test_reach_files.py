@@ -65,7 +65,9 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     app_url: str, new_page: NewPage, tmp_path: Path
 ) -> None:
     page, watch = new_page()
-    open_figures(page, f"{app_url}/neighbourhoods?curve_metric=madlib&curve_log=&eps_metric=12")
+    open_figures(
+        page, f"{app_url}/words?more=True+distances&curve_metric=madlib&curve_log=&eps_metric=12"
+    )
     row = page.locator("[data-testid=stLayoutWrapper]", has=page.locator(".st-key-files_distances"))
     over = page.locator(".st-key-still_distances [aria-hidden] > div")
     expect(over.first).to_be_attached(timeout=60_000)

@@ -24,8 +24,8 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     assert pressed(page, "madlib")
     page.get_by_role("button", name="madlib", exact=True).click()
     wait_idle(page)
-    page.get_by_role("link", name="Neighbourhoods").click()
-    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab", timeout=WAIT_MS)
+    page.get_by_role("link", name="Words").click()
+    expect(page).to_have_title("Words – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     assert not pressed(page, "madlib")
     assert pressed(page, "vickrey")
@@ -54,7 +54,7 @@ def test_what_a_link_chose_is_there_on_the_very_next_page_and_in_its_link(
     open_page(page, f"{app_url}/rewrite?log=&local=&{urlencode(chosen)}")
     page.locator(".grid .word").first.wait_for(timeout=WAIT_MS)
     wait_idle(page)
-    for name in ("Neighbourhoods", "Rewrite"):
+    for name in ("Words", "Rewrite"):
         page.get_by_role("link", name=name).click()
         expect(page).to_have_title(f"{name} – Word Privacy Lab", timeout=WAIT_MS)
         slider = page.locator(".st-key-eps_metric").get_by_role("slider")
@@ -64,7 +64,7 @@ def test_what_a_link_chose_is_there_on_the_very_next_page_and_in_its_link(
         assert not pressed(page, "tem")
         linked = parse_qs(urlsplit(page.url).query)
         assert linked["eps_metric"] == ["3"]
-        if name != "Neighbourhoods":  # whose laws are always drawn from one seed
+        if name != "Words":  # whose laws are always drawn from one seed
             assert linked["seed"] == ["7"]
             expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7", timeout=WAIT_MS)
     expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(

@@ -110,15 +110,15 @@ def rows(test: AppTest) -> dict[str, dict[str, Any]]:
 
 def grid(test: AppTest) -> dict[str, Any]:
     """What the component of the grid was given."""
-    return component(test, ".grid")
+    return component(test, "grid")
 
 
 def component(test: AppTest, name: str) -> dict[str, Any]:
-    """What a component of ours was given, by the end of its name."""
+    """What a component of our own was given."""
     assert not test.exception, test.exception
     drawn = [element.proto for element in test.get("bidi_component")]
-    (proto,) = [proto for proto in drawn if proto.component_name.endswith(name)]
-    data: dict[str, Any] = json.loads(proto.json)
+    (ours,) = [proto for proto in drawn if proto.component_name.endswith(f".{name}")]
+    data: dict[str, Any] = json.loads(ours.json)
     return data
 
 

@@ -25,9 +25,9 @@ def on_deniability() -> float:
     return the_nw(test)
 
 
-def on_neighbourhoods() -> float:
+def on_words() -> float:
     few = {"curve_metric": ["tem"], "curve_log": [], "curve_local": []}
-    test = open_page("neighbourhoods", word=WORD, other_word="monday", eps_metric=EPSILON, **few)
+    test = open_page("words", word=WORD, other_word="monday", eps_metric=EPSILON, **few)
     return the_nw(test)
 
 
@@ -42,7 +42,7 @@ def the_nw(test: AppTest) -> float:
 
 
 def test_nw_of_a_word_is_one_number_on_three_pages() -> None:
-    first, second, third = on_rewrite(), on_deniability(), on_neighbourhoods()
+    first, second, third = on_rewrite(), on_deniability(), on_words()
     assert 0 < first < 1
     assert first == pytest.approx(second, rel=5e-3)  # shown with three digits here
     assert third == pytest.approx(second, rel=5e-3)  # and here

@@ -138,8 +138,7 @@ class RadialMechanism(NoisyMechanism):
         words = self.check_words(words)
         if not words.size:
             return EpsilonPaths.none()
-        unit = self.directions(rng, words.size)
-        radius = radii(rng, self.family, words.size, self.dimension)
+        unit, radius = self._noise(rng, words.size)
         known = self.rankings(words, rankings)
         if words.size > 1 and np.all(words == words[0]):
             candidates = rays.from_word(
@@ -151,6 +150,21 @@ class RadialMechanism(NoisyMechanism):
         # The noise has length t = s·r: a threshold in t is one in s, and that one in ε.
         scales = steps.thresholds / radius[:, None]
         return in_epsilon(words, scales, steps.targets, self.epsilon_of)
+
+    def _noise(self, rng: np.random.Generator, count: int) -> tuple[FloatArray, FloatArray]:
+        """Directions u and radii r of `paths`, shapes (count, p) and (count,)."""
+        unit = self.directions(rng, count)
+        return unit, radii(rng, self.family, count, self.dimension)
+
+    def path_lengths(
+        self, rng: np.random.Generator, count: int, epsilons: FloatArray
+    ) -> FloatArray | None:
+        """s(ε)·r·‖u‖ of each draw of `paths`; None if the vectors are clipped or projected."""
+        if not self.in_lexicon_space:
+            return None
+        unit, radius = self._noise(rng, count)
+        scales = np.array([self.scale(float(epsilon)) for epsilon in epsilons])
+        return np.asarray((radius * np.linalg.norm(unit, axis=1))[:, None] * scales)
 
     def bundle(self, rng: np.random.Generator, count: int) -> rays.Bundle:
         """Directions that the laws of many words can share (they do not depend on a word)."""

@@ -31,7 +31,7 @@ def test_mechanisms_go_along_and_what_was_not_touched_is_the_pages_own() -> None
 def test_an_empty_choice_goes_along_too() -> None:
     test = open_page("rewrite")
     test.button_group(key="log").set_value([]).run()
-    test = test.switch_page("pages/neighbourhoods/page.py").run()
+    test = test.switch_page("pages/words/page.py").run()
     assert chosen(test, "curve_")["log"] == []
 
 

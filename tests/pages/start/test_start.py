@@ -27,7 +27,7 @@ def fresh() -> AppTest:
 
 
 def changing(test: AppTest) -> dict[str, Any]:
-    return component(test, ".changing")
+    return component(test, "changing")
 
 
 def shown_at(data: dict[str, Any], step: int) -> str:
@@ -35,7 +35,7 @@ def shown_at(data: dict[str, Any], step: int) -> str:
 
 
 def test_it_opens_on_a_sentence_that_is_already_rewritten(fresh: AppTest) -> None:
-    data, dial = changing(fresh), component(fresh, ".dial")
+    data, dial = changing(fresh), component(fresh, "dial")
     assert fresh.text_area(key="text").value == PRESETS[DEFAULT_PRESET]
     assert any(changed for _, changed, _ in data["words"][data["step"]])
     assert dial["group"] == data["group"]
@@ -47,7 +47,7 @@ def test_it_opens_on_a_sentence_that_is_already_rewritten(fresh: AppTest) -> Non
 @pytest.mark.parametrize("method", ["neighbours", "madlib", "tem", "optimal"])
 def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) -> None:
     test = open_link("start", method=method, seed="7", draw="2")
-    data, dial, lexicon = changing(test), component(test, ".dial"), load(None)
+    data, dial, lexicon = changing(test), component(test, "dial"), load(None)
     label = data["group"].removeprefix("start_")
     curve = recorded_curves()[label]
     (arm,) = (arm for arm in ARMS if arm.name == label)
@@ -70,7 +70,7 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
     for guessed, share in (("2", 0.02), ("1e9", 0.09), ("x", 0.08), ("nan", 0.08), ("-3", 0.006)):
-        dial = component(open_link("start", guessed=guessed), ".dial")
+        dial = component(open_link("start", guessed=guessed), "dial")
         assert dial["shares"][dial["step"]] == share
 
 

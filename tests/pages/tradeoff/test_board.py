@@ -23,7 +23,7 @@ WORD = LEAKAGES[0]
 
 
 def board(test: AppTest) -> dict[str, Any]:
-    return component(test, ".tradeoff")
+    return component(test, "tradeoff")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_every_pair_of_axes_is_drawn_or_not_offered(leakage: Any) -> None:
         chosen = test.selectbox(key="left").value
         assert (chosen == utility.name) == offered
         assert any(line["points"] for line in data["lines"])
-        dial = component(test, ".dial")
+        dial = component(test, "dial")
         assert dial["group"] == data["group"] == f"leak_{leakage.key}"
         assert len(dial["steps"]) == len(data["findings"])
 
@@ -135,7 +135,7 @@ def test_what_texts_teach_is_the_recorded_accuracy() -> None:
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
     for level, share in (("20", 0.2), ("19.2", 0.2), ("1e9", 0.9), ("x", 0.08), ("nan", 0.08)):
-        data = component(open_link("tradeoff", level=level), ".dial")
+        data = component(open_link("tradeoff", level=level), "dial")
         assert data["shares"][data["step"]] == share
 
 

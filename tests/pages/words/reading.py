@@ -1,4 +1,4 @@
-"""What the tests of the Neighbourhoods page read from it, and do to it."""
+"""What the tests of the page Words read from it, and do to it."""
 
 import threading
 from collections.abc import Callable
@@ -7,14 +7,21 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.neighbourhoods import bench as benches
 from pages.shared.warmup import AHEAD
+from pages.words import bench as benches
+from tests.pages.app import component
 
 FEW = {"curve_metric": ["tem"], "curve_log": []}
 
 
+def panes(test: AppTest) -> dict[str, Any]:
+    """What the component of the panes was given."""
+    assert not test.exception, test.exception
+    return component(test, "panes")
+
+
 def shown(test: AppTest) -> tuple[str, ...]:
-    return tuple(metric.value for metric in test.metric)
+    return tuple(pane["word"] for pane in panes(test)["panes"])
 
 
 def table(test: AppTest) -> Any:

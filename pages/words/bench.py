@@ -18,25 +18,33 @@ from dpcore.measure.maps.maps import (
 from dpcore.measure.maps.table import distance_table, mass_table, point_table
 from dpcore.measure.mass import mass_on_map
 from dpcore.measure.pair import Pair, spread_on_map
+from dpcore.measure.surroundings import chances, draws
+from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.law import Effort
 from dpcore.plots.maps.distances import distance_strip
 from dpcore.plots.maps.maps import map_base
+from dpcore.plots.maps.rings import arrange, local_angles, plane_angles, rim, ring_distances
 from dpcore.plots.pair import pair_figure
 from pages.shared import link
 from pages.shared.bench import admissible
 from pages.shared.memo import memo
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import pandas as pd
     import plotly.graph_objects as go
 
+    from dpcore.arrays import FloatArray, IntArray
     from dpcore.measure.density.density import Neighbourhood
     from dpcore.measure.maps.model import Map, Projection
     from dpcore.measure.pair import Spread
-    from dpcore.mechanisms.additive.shared import SharedDirections
+    from dpcore.measure.surroundings import Chances, Draws
     from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.plots.maps.distances import Strip
     from dpcore.plots.maps.maps import MapBase
+    from dpcore.plots.maps.rings import Arrangement
 
 RUNS = 200
 """R of Sw, and directions or runs behind Nw where a law is not exact."""
@@ -45,11 +53,14 @@ NEIGHBOURS = 12
 """Neighbours that are listed beside a word."""
 STRIP = 40
 """Neighbours of each word in the strip of true distances."""
+AROUND = 24
+"""Neighbours of each word in its pane."""
 
 _PART = 2  # ε measured at a time where every draw at every ε is made by itself
 _KEPT_LAWS = 32
 _KEPT_TABLES = 24
 _KEPT_OUTPUTS = 100  # of 600 words at the most
+_SAMPLED = Effort(100)  # of a mechanism that must be run for each draw at each ε: tens of seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +91,34 @@ class Outputs:
     on_map: pd.DataFrame
 
 
+@dataclass(frozen=True, eq=False)
+class Around:
+    """The nearest words of one word, and where they stand in its pane.
+
+    Attributes:
+        neighbours: indices, nearest first, shape (k,).
+        distances: Euclidean, shape (k,).
+        arrangement: their angles and the sides of their names.
+    """
+
+    neighbours: IntArray
+    distances: FloatArray
+    arrangement: Arrangement
+
+
+@dataclass(frozen=True, eq=False)
+class Fate:
+    """What becomes of one word in its pane at every ε of the slider.
+
+    Attributes:
+        chances: of the word and of its neighbours.
+        draws: a hundred of them.
+    """
+
+    chances: Chances
+    draws: Draws
+
+
 @dataclass
 class PairBench:
     """The work on one pair; memos are keyed by the mechanism itself.
@@ -87,6 +126,7 @@ class PairBench:
     Attributes:
         pair: the words and what is near them.
         shared: public noise directions.
+        sent: what the panes were given, by what it depends on.
     """
 
     pair: Pair
@@ -105,6 +145,9 @@ class PairBench:
     _spreads: dict[tuple[Projection, bool], Spread | None] = field(default_factory=dict)
     _strip: dict[tuple[str, ...], Strip] = field(default_factory=dict)
     _pair_figures: dict[tuple[Measured, ...], go.Figure] = field(default_factory=dict)
+    _panes: dict[int, Around] = field(default_factory=dict)
+    sent: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
+    _fates: dict[tuple[Mechanism, int], Fate] = field(default_factory=dict)
 
     def parts(self, mechanism: Mechanism) -> int:
         """In how many steps a mechanism is measured."""
@@ -245,6 +288,66 @@ class PairBench:
             lambda: neighbourhood(lexicon, word, k, radius, self.pair.rankings[word]),
             _KEPT_LAWS,
         )
+
+    @property
+    def reach(self) -> float:
+        """Distance at the rim of both panes."""
+        return rim(*(self._nearest(place)[1] for place in (0, 1)))
+
+    @property
+    def rings(self) -> list[float]:
+        """Distances of the rings of both panes."""
+        return ring_distances(self.reach)
+
+    def _nearest(self, place: int) -> tuple[IntArray, FloatArray]:
+        word = self.pair.words[place]
+        ranking = self.pair.rankings[word]
+        others = ranking.order != word
+        return ranking.order[others][:AROUND], ranking.distances[others][:AROUND]
+
+    def pane(self, place: int) -> Around:
+        """The nearest words of the first (0) or second (1) word, arranged around it."""
+
+        def compute() -> Around:
+            lexicon, word = self.pair.lexicon, self.pair.words[place]
+            neighbours, distances = self._nearest(place)
+            arrangement = arrange(
+                local_angles(self._offsets(place, neighbours)),
+                distances,
+                [lexicon.words[i] for i in neighbours.tolist()],
+                self.reach,
+                middle=lexicon.words[word],
+                rings=self.rings,
+            )
+            return Around(neighbours, distances, arrangement)
+
+        return memo(self._panes, place, compute)
+
+    def fate(self, mechanism: Mechanism, place: int) -> Fate:
+        """What becomes of the first (0) or second (1) word at every ε of the slider."""
+        word = self.pair.words[place]
+        shared = self.shared
+        if not (mechanism.exact_law or mechanism.rays is not None):
+            shared = SharedDirections(_SAMPLED)
+
+        def compute() -> Fate:
+            grid, ranking = admissible(mechanism), self.pair.rankings[word]
+            near = self.pane(place).neighbours
+            return Fate(
+                chances(mechanism, word, near, grid, ranking, shared),
+                draws(mechanism, word, grid, ranking, SEED),
+            )
+
+        return memo(self._fates, (mechanism, place), compute, _KEPT_LAWS)
+
+    def directions(self, place: int, outputs: IntArray) -> FloatArray:
+        """In which direction of a pane words lie that it does not show."""
+        near = self._offsets(place, self.pane(place).neighbours)
+        return plane_angles(near, self._offsets(place, outputs))
+
+    def _offsets(self, place: int, others: IntArray) -> FloatArray:
+        vectors = self.pair.lexicon.vectors
+        return np.asarray(vectors[others] - vectors[self.pair.words[place]], dtype=np.float64)
 
 
 def _key(shown: Map) -> tuple[Projection, bool]:

@@ -1,4 +1,4 @@
-"""The maps of the Neighbourhoods page: missing ones, misreading, tiny lexicons, dense words."""
+"""The maps of the page Words: missing ones, misreading, tiny lexicons, dense words."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
 from pages.shared import resources
 from tests.pages.app import figures, shown_text
-from tests.pages.neighbourhoods.reading import FEW, shown, table
+from tests.pages.words.reading import FEW, panes, shown, table
 
 
 def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
@@ -36,7 +36,7 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
         return job
 
     monkeypatch.setattr(map_jobs, "start", start)
-    test = opened(word="doctor", other_word="violin", **FEW)
+    test = opened(word="doctor", other_word="violin", more="Map", **FEW)
     assert "PCA of" in shown_text(test)
     test.button(key="build_map").click().run()
     assert not test.exception
@@ -76,11 +76,12 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
     resources.lexicon.clear()
     try:
         test = opened(**FEW)
-        assert not test.exception
         assert shown(test) == ("w0", "w1")
+        assert [len(pane["near"]) for pane in panes(test)["panes"]] == [count - 1] * 2
         assert table(test)["word"].tolist() == ["w0", "w1"]
+        test = opened(more="Map", **FEW)
         assert [e.value for e in test.error] == ["There is no such map."]
         assert "too few" in shown_text(test) or "at least" in shown_text(test)
-        assert len(figures(test)) == (2 if count == 2 else 3)  # PCA of three words or more
+        assert len(figures(test)) == (0 if count == 2 else 1)  # PCA of three words or more
     finally:
         resources.lexicon.clear()

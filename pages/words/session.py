@@ -12,12 +12,12 @@ import streamlit as st
 from dpcore.measure.density.density import extremes, ordinary_words
 from dpcore.measure.maps.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from pages.neighbourhoods.bench import PairBench
-from pages.neighbourhoods.density import density_of
 from pages.shared.memo import latest
 from pages.shared.once import once
 from pages.shared.pair import chosen_pair
 from pages.shared.resources import directions
+from pages.words.bench import PairBench
+from pages.words.density import density_of
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon

@@ -1,4 +1,4 @@
-"""The views below the table: lists of words, how to misread the map, link and commands."""
+"""The views below the panes: facts, map, true distances, lists of words, link and commands."""
 
 from __future__ import annotations
 
@@ -7,49 +7,71 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.neighbourhoods.bench import NEIGHBOURS, RUNS, SEED
-from pages.neighbourhoods.density import density_or_button
-from pages.neighbourhoods.maps import misreading
-from pages.neighbourhoods.moving import AT_EPSILON, OPEN_VIEW, readings
-from pages.neighbourhoods.session import follow
-from pages.neighbourhoods.tables import extremes_table
-from pages.neighbourhoods.words import selectable
+from dpcore.plots.maps.distances import distance_caption, noise_mark
 from pages.shared import link
+from pages.shared.figure import still_figure
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.pair import pair_is_typed
 from pages.shared.reproducing import command_line, mechanism_words, show_line
-from pages.shared.tabs import tabs
+from pages.words.bench import NEIGHBOURS, RUNS, SEED
+from pages.words.density import density_of, density_or_button
+from pages.words.maps import choose_slot, choose_view, misreading, show_map
+from pages.words.moving import readings
+from pages.words.tables import extremes_table, noise_table, noisy
+from pages.words.words import facts, neighbour_lists, selectable
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbourhoods.board import Scene
+    from pages.words.scene import Scene
 
 _LISTED = 40
 
 
-def views(scene: Scene) -> None:
-    """Draw the tabs; only the open one is computed."""
-    follow(scene.bench)
-    kinds = {
-        "Dense and sparse words": _extremes_view,
-        "How to misread the map": _misreading_view,
-        AT_EPSILON: _files_view,
-    }
-    tabs(kinds, OPEN_VIEW, scene)
+def facts_view(scene: Scene) -> None:
+    """How crowded it is around the two words, and the nearest words of both."""
+    facts(scene.bench, density_of(scene.bench.pair.lexicon))
+    neighbour_lists(scene.bench)
 
 
-def _extremes_view(scene: Scene) -> None:
+def map_view(scene: Scene) -> None:
+    """Where the outputs fall on a map of the vocabulary or of the surroundings."""
+    view = choose_view()
+    mechanism = scene.mechanism
+    epsilons, texts = readings([mechanism])
+    epsilon = epsilons[mechanism.key]
+    if epsilon not in mechanism.admissible:
+        note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
+    show_map(scene.bench, view, mechanism, epsilon, texts[mechanism.key])
+
+
+def distances_view(scene: Scene) -> None:
+    """The true distances on one axis, and the length of the noise of each mechanism."""
+    mechanisms = scene.together
+    strip = scene.bench.strip(noisy(mechanisms))
+    noise = noise_table(mechanisms, readings(mechanisms)[0])
+    place = still_figure(strip.figure, strip.alt, scene.bench.distances(), "distances")
+    place.show(distance_caption(strip, noise if strip.titles else None), noise_mark(strip, noise))
+    note(
+        "Noise is added in all dimensions at once, so that it may be longer than every distance "
+        "and still leave the word where it is: only what it moves *towards another word* counts. "
+        "An arrow at an end of the axis stands for noise beyond it."
+    )
+
+
+def extremes_view(scene: Scene) -> None:
+    """The densest and the sparsest words; a click chooses one."""
     words = scene.bench.pair.lexicon
     density = density_or_button(words)
     if density is None:
         return
     note(
         f"Among the ordinary words: alphabetic, of the {min(len(words), 10_000):,} most frequent. "
-        "A click chooses the word that is set above the map under *A click chooses the*. Hubness: "
+        "Hubness: "
         f"of how many words it is among the nearest {density.k}. Stratum: in which third of the "
         "vocabulary it is by the distance to its nearest word."
     )
+    slot = choose_slot()
     titles = ("Densest: another word is near", "Sparsest: no word is near")
     for end, (column, title) in enumerate(zip(st.columns(2), titles, strict=True)):
         table = once(
@@ -62,18 +84,20 @@ def _extremes_view(scene: Scene) -> None:
             st.markdown(f"**{title}**")
             selectable(
                 table,
-                scene.view.slot,
+                slot,
                 key=f"extreme_{end}_{words.fingerprint[:12]}",
                 alt=f"{title}: word, distance to its nearest word, hubness, stratum",
                 label="",
             )
 
 
-def _misreading_view(scene: Scene) -> None:
-    misreading(scene.bench, scene.view)
+def misreading_view(scene: Scene) -> None:
+    """What each map keeps of the truth."""
+    misreading(scene.bench, choose_view(clicks=False))
 
 
-def _files_view(scene: Scene) -> None:
+def files_view(scene: Scene) -> None:
+    """The link of the view, and the commands that print its numbers."""
     names = scene.bench.pair.names
     st.subheader("Link", anchor=False)
     if pair_is_typed():
@@ -84,8 +108,8 @@ def _files_view(scene: Scene) -> None:
     show_line(link.permalink())
     st.subheader("Commands", anchor=False)
     lines = _word_commands(names, scene.lexicon, max(scene.bench.pair.gaps))
-    epsilons, _ = readings(list(scene.mechanisms))
-    for mechanism in scene.mechanisms:
+    epsilons, _ = readings(scene.together)
+    for mechanism in scene.together:
         epsilon = epsilons[mechanism.key]
         if epsilon in mechanism.admissible:
             lines += _mechanism_commands(mechanism, epsilon, names, scene.lexicon)

@@ -9,18 +9,19 @@ import streamlit as st
 
 from dpcore.errors import UnknownWordError
 from dpcore.measure.density.density import search
-from pages.neighbourhoods.tables import facts_table, neighbour_table
+from dpcore.plots.maps.panes import shortened
 from pages.shared.messages import note
 from pages.shared.pair import OTHER, WORD, choose, exchange
 from pages.shared.table import show_table
 from pages.shared.words import spelled
+from pages.words.tables import facts_table, neighbour_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.density.density import VocabularyDensity
-    from pages.neighbourhoods.bench import PairBench
+    from pages.words.bench import PairBench
 
 SLOTS = (WORD, OTHER)
 TITLES = ("First word", "Second word")
@@ -29,18 +30,18 @@ _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
-    """The two words and a search for each. What is typed is not in the link; what is chosen is."""
-    for column, slot, title, name in zip(st.columns(2), SLOTS, TITLES, names, strict=True):
-        with column:
-            st.metric(title, name)
+    """A search for each of the two words. What is typed is not in the link; what is chosen is."""
+    for slot, title, name in zip(SLOTS, TITLES, names, strict=True):
+        with st.container(width=160, gap="small"):
             st.text_input(
-                f"Find another {title.lower()}",
+                title,
                 key=_FIND + slot,
-                placeholder="type a word or its beginning, then Enter",
+                placeholder=shortened(name),
                 on_change=partial(_take_typed, words, slot),
                 max_chars=80,
-                help="Capital letters do not matter. A word that the vocabulary holds is taken at "
-                "once; the words that hold what you typed are offered below.",
+                help="Type another word or its beginning, then Enter. Capital letters do not "
+                "matter. A word that the vocabulary holds is taken at once; the words that hold "
+                "what you typed are offered below.",
             )
             _matches(words, slot)
 

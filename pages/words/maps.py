@@ -1,4 +1,4 @@
-"""The map of the Neighbourhoods page: which one, where outputs fall on it, clicks, and building."""
+"""The map of the page Words: which one, where outputs fall on it, clicks, and building."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.model import Projection
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
-from pages.neighbourhoods.words import SLOTS, TITLES
 from pages.shared.fields import segments
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.pair import choose
 from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
+from pages.words.words import SLOTS, TITLES
 
 if TYPE_CHECKING:
     from dpcore.measure.maps.model import Map
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbourhoods.bench import PairBench
+    from pages.words.bench import PairBench
 
 AROUND, WHOLE = "Around the two words", "Whole vocabulary"
 KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projection.PCA}
@@ -42,8 +42,12 @@ class View:
     slot: str
 
 
-def choose_view() -> View:
-    """Draw the choice of the map; it stands in the link."""
+def choose_view(*, clicks: bool = True) -> View:
+    """Draw the choice of the map; it stands in the link.
+
+    Args:
+        clicks: whether it is also chosen what a click means.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         scope = segments(
             "Map",
@@ -61,14 +65,20 @@ def choose_view() -> View:
             "is lost.",
             start="densMAP",
         )
-        title = segments(
-            "A click chooses the",
-            TITLES,
-            "click",
-            "Which of the two words becomes the word that you click on the map or in the "
-            "lists of dense and sparse words.",
-        )
-    return View(scope == WHOLE, KINDS[kind], SLOTS[TITLES.index(title)])
+        slot = choose_slot() if clicks else SLOTS[0]
+    return View(scope == WHOLE, KINDS[kind], slot)
+
+
+def choose_slot() -> str:
+    """Draw the choice of the word that a click replaces; it stands in the link."""
+    title = segments(
+        "A click chooses the",
+        TITLES,
+        "click",
+        "Which of the two words becomes the word that you click on the map or in the "
+        "lists of dense and sparse words.",
+    )
+    return SLOTS[TITLES.index(title)]
 
 
 def show_map(

@@ -1,4 +1,4 @@
-"""The tables of the Neighbourhoods page, from what is measured."""
+"""The tables of the page Words, from what is measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore.measure.density.density import VocabularyDensity
     from dpcore.measure.density.radius import NoiseRadius
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbourhoods.bench import Measured, PairBench
+    from pages.words.bench import Measured, PairBench
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
@@ -120,21 +120,21 @@ def swatch(mechanism: str) -> str:
 
 def noisy(mechanisms: list[Mechanism]) -> tuple[str, ...]:
     """Names of those mechanisms that add noise to vectors, at whatever ε."""
-    return tuple(name_tag(mechanism.key) for mechanism in mechanisms if _noise(mechanism))
+    return tuple(name_tag(mechanism.key) for mechanism in mechanisms if noise_of(mechanism))
 
 
 def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.DataFrame:
     """Length of their noise: the columns `NOISE_COLUMNS`, one row for each defined at its ε."""
     rows = []
     for mechanism in mechanisms:
-        radius = _noise(mechanism).get(epsilons[mechanism.key])
+        radius = noise_of(mechanism).get(epsilons[mechanism.key])
         if radius is not None:
             colour = style_of(mechanism.key).colour
             rows.append((name_tag(mechanism.key), colour, radius.low, radius.median, radius.high))
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
 
 
-def _noise(mechanism: Mechanism) -> dict[float, NoiseRadius]:
+def noise_of(mechanism: Mechanism) -> dict[float, NoiseRadius]:
     """The length of the noise by ε of the slider; empty for a mechanism without noise on vectors.
 
     It depends on no word, so that all sessions share it.

@@ -1,4 +1,4 @@
-"""The Neighbourhoods page under AppTest: what it shows of two words, and what is measured."""
+"""The page Words under AppTest: what it shows of two words, and what is measured."""
 
 import json
 import shlex
@@ -9,19 +9,18 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
 from dpcore.measure.maps.maps import DEFAULT_PAIR
-from pages.neighbourhoods import measuring, session
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
+from pages.words import measuring, session
 from tests.pages.app import figures, shown_text
-from tests.pages.neighbourhoods.reading import FEW, shown, table, watch_sessions
+from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
 
 def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest]) -> None:
     test = opened()
     assert shown(test) == DEFAULT_PAIR
-    assert len(figures(test)) == 3
-    facts = test.dataframe[0].value.set_index("fact")
-    assert list(facts.loc["stratum"]) == ["dense", "sparse"]
+    assert [pane["title"] for pane in panes(test)["panes"]] == ["In a crowd", "Alone"]
+    assert not figures(test)
     rows = table(test)
     assert [name.split()[1] for name in rows["mechanism"]] == [
         mechanism for mechanism in CURVE_MECHANISMS for _ in (0, 1)
@@ -30,8 +29,22 @@ def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest])
     assert rows["word"].tolist() == list(DEFAULT_PAIR) * len(CURVE_MECHANISMS)
     refuted = rows["mechanism"].str.contains("truncated-gumbel")
     assert ((rows["bound"] == "refuted") == refuted).all()
-    assert "The same ε treats “monday” and “garage” most differently under" in shown_text(test)
     assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
+
+
+def test_the_curves_are_those_of_both_words(opened: Callable[..., AppTest]) -> None:
+    test = opened(more="Curves", **FEW)
+    assert len(figures(test)) == 1
+    assert "The same ε treats “monday” and “garage” most differently under" in shown_text(test)
+
+
+def test_facts_and_distances_are_a_click_away(opened: Callable[..., AppTest]) -> None:
+    test = opened(more="Facts", **FEW)
+    facts = test.dataframe[0].value.set_index("fact")
+    assert list(facts.loc["stratum"]) == ["dense", "sparse"]
+    test = opened(more="True distances", **FEW)
+    assert len(figures(test)) == 1
+    assert "“monday”: the nearest word is" in shown_text(test)
 
 
 def test_a_pair_that_was_measured_ahead_is_not_measured_again(
@@ -43,14 +56,16 @@ def test_a_pair_that_was_measured_ahead_is_not_measured_again(
     watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
     test = opened(**FEW)
     assert shown(test) == ("doctor", "violin")
-    assert len(figures(test)) == 3
+    assert table(test)["word"].tolist() == ["doctor", "violin"]
 
 
 def test_the_table_holds_the_numbers_of_the_commands(
     opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    test = opened(more="Link and command", curve_metric=["madlib", "tem"], curve_log=[])
-    rows = table(test)
+    few = {"curve_metric": ["madlib", "tem"], "curve_log": []}
+    rows = table(opened(**few))
+    lists = opened(more="Facts", **few).dataframe
+    test = opened(more="Link and command", **few)
     lines = test.code[1].value.splitlines()
     assert len(lines) == 3 + 2 * 2
     for line in lines:
@@ -58,7 +73,7 @@ def test_the_table_holds_the_numbers_of_the_commands(
         assert main([*shlex.split(line)[3:], "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
         if " neighbours " in line:
-            near = test.dataframe[1 if "monday" in line else 2].value
+            near = lists[1 if "monday" in line else 2].value
             assert near["word"].tolist() == [row["word"] for row in answer["neighbours"]]
         for row in answer.get("rows", []):
             same = rows["mechanism"].str.endswith(" " + row["mechanism"].removesuffix(".v1"))
@@ -73,6 +88,7 @@ def test_no_mechanism_is_a_hint(opened: Callable[..., AppTest]) -> None:
     test = opened(curve_metric=[], curve_log=[])
     assert not test.exception
     assert "Choose at least one mechanism" in test.info[0].value
+    assert shown(test) == DEFAULT_PAIR  # the panes have one all the same
 
 
 def test_a_stop_keeps_what_is_there(opened: Callable[..., AppTest]) -> None:
@@ -85,7 +101,7 @@ def test_a_stop_keeps_what_is_there(opened: Callable[..., AppTest]) -> None:
     test.session_state["neighbouring_stopped"] = bench
     test.run()
     assert "Stopped" in test.warning[0].value
-    assert len(figures(test)) == 2
+    assert not any("attack" in drawn.value.columns for drawn in test.dataframe)
     test.button(key="go_on_pair").click().run()
     assert not test.warning
-    assert len(figures(test)) == 3
+    assert len(table(test)) == 2

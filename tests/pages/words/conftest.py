@@ -1,4 +1,4 @@
-"""The Neighbourhoods page of a session that holds some state already."""
+"""The page Words of a session that holds some state already."""
 
 import functools
 from collections.abc import Callable
@@ -11,4 +11,4 @@ from tests.pages.app import open_page
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    return functools.partial(open_page, "neighbourhoods")
+    return functools.partial(open_page, "words")

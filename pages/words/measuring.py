@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.neighbourhoods.session import default_bench
 from pages.shared.messages import note
 from pages.shared.progress import timed
+from pages.words.session import default_bench
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbourhoods.bench import Measured, PairBench
+    from pages.words.bench import Measured, PairBench
 
 _STOPPED = "neighbouring_stopped"
 
@@ -27,6 +27,23 @@ def found_so_far(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured
 def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
     """How many steps are still to be measured; another session may have measured the same pair."""
     return sum(len(bench.missing(m)) for m in mechanisms)
+
+
+def panes_ahead(words: Lexicon, mechanism: Mechanism) -> None:
+    """Compute what the panes of a fresh visit show before anybody asks for it.
+
+    Args:
+        words: a public lexicon.
+        mechanism: that a fresh visit shows.
+    """
+    bench = default_bench(words)
+    for place in (0, 1):
+        bench.fate(mechanism, place)
+
+
+def stopped(bench: PairBench) -> bool:
+    """Whether somebody has stopped the measuring of this pair."""
+    return st.session_state.get(_STOPPED) is bench
 
 
 def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:

@@ -1,4 +1,4 @@
-"""The two words of the Neighbourhoods page: chosen, exchanged, refused, and never shared."""
+"""The two words of the page Words: chosen, exchanged, refused, and never shared."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,10 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density.density import vocabulary_density
 from dpcore.measure.maps.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from pages.neighbourhoods import session
 from pages.shared import resources
+from pages.words import session
 from tests.pages.app import shown_text
-from tests.pages.neighbourhoods.reading import FEW, shown
+from tests.pages.words.reading import FEW, panes, shown
 
 
 def test_a_typed_word_is_found_and_chosen(opened: Callable[..., AppTest]) -> None:
@@ -31,7 +31,7 @@ def test_a_typed_word_is_found_and_chosen(opened: Callable[..., AppTest]) -> Non
     box.set_value("hospital").run()
     assert shown(test) == ("doctor", "hospital")
     assert test.query_params["other"] == "hospital"
-    assert "“doctor”: the nearest word is" in shown_text(test)
+    assert any("“doctor”" in caption for caption in panes(test)["captions"])
 
 
 def test_a_word_that_is_not_there_gets_the_nearest_spellings(
@@ -50,7 +50,7 @@ def test_the_same_word_twice_is_refused_with_a_sentence(opened: Callable[..., Ap
     assert not test.exception
     assert len(test.error) == 1
     assert "two different words are needed" in shown_text(test)
-    assert not test.get("plotly_chart")
+    assert not any(e.proto.component_name.endswith(".panes") for e in test.get("bidi_component"))
     assert len(test.text_input) == 2
 
 
@@ -60,7 +60,7 @@ def test_a_default_makes_room_for_the_chosen_word(opened: Callable[..., AppTest]
 
 
 def test_the_two_words_are_exchanged(opened: Callable[..., AppTest]) -> None:
-    test = opened(word="city", **FEW)
+    test = opened(word="city", more="Facts", **FEW)
     test.button(key="exchange").click().run()
     assert shown(test) == ("garage", "city")
     assert test.query_params["word"] == "garage"

@@ -1,4 +1,4 @@
-"""The Neighbourhoods page in a real Chromium: deep link, click, search, slider, phone, axe."""
+"""The page Words in a real Chromium: deep link, click, search, slider, phone, axe."""
 
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
@@ -29,13 +29,12 @@ _PLACE = """word => {
 
 def open_pair(page: Page, url: str) -> None:
     open_page(page, url)
-    expect(page.get_by_text("The same ε treats").first).to_be_visible(timeout=60_000)
-    expect(page.locator(".js-plotly-plot")).to_have_count(3, timeout=60_000)
+    expect(page.locator(".panes .caption")).to_be_visible(timeout=60_000)
     wait_idle(page)
 
 
 def words(page: Page) -> list[str]:
-    return page.get_by_test_id("stMetricValue").all_inner_texts()
+    return page.locator(".panes .middle").all_text_contents()
 
 
 def query(page: Page) -> dict[str, list[str]]:
@@ -44,7 +43,7 @@ def query(page: Page) -> dict[str, list[str]]:
 
 def own_faults(watch: Watch) -> list[str]:
     """Bad answers, without those where Streamlit looks for itself below the page's path."""
-    return [entry for entry in watch.bad_responses if "/neighbourhoods/_stcore/" not in entry]
+    return [entry for entry in watch.bad_responses if "/_stcore/" not in entry]
 
 
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
@@ -54,11 +53,11 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     page, watch = new_page()
     open_pair(
         page,
-        f"{server.url}/neighbourhoods?word=violin&other=doctor&eps_metric=3&projection=PCA&{FEW}",
+        f"{server.url}/words?word=violin&other=doctor&eps_metric=3&projection=PCA&more=Map&{FEW}",
     )
-    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab")
+    expect(page).to_have_title("Words – Word Privacy Lab")
     assert words(page) == ["violin", "doctor"]
-    expect(page.get_by_text("tem: at ε = 3 “violin” stays")).to_be_visible()
+    expect(page.locator(".panes .caption")).to_contain_text("At ε = 3 “violin” becomes")
     expect(page.get_by_text("PCA of")).to_be_visible()
     assert own_faults(watch) == []
     assert not watch.foreign_requests
@@ -68,20 +67,20 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
 
 def test_a_click_on_the_map_selects_the_word_on_every_page(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
-    open_pair(page, f"{app_url}/neighbourhoods?projection=PCA&click=Second+word&{FEW}")
+    open_pair(page, f"{app_url}/words?more=Map&projection=PCA&click=Second+word&{FEW}")
     assert words(page) == ["monday", "garage"]
     page.mouse.click(*page.evaluate(_PLACE, "truck"))
-    expect(page.get_by_test_id("stMetricValue").nth(1)).not_to_have_text("garage", timeout=30_000)
+    expect(page.locator(".panes .middle").nth(1)).not_to_have_text("garage", timeout=30_000)
     wait_idle(page)
     first, second = words(page)
     assert first == "monday"
     assert query(page)["other"] == [second]
     # The figure is another one now, and the choice is still there.
-    expect(page.get_by_text(f"“{second}”: the nearest word is")).to_be_visible()
+    expect(page.get_by_text("In truth the 10 nearest words")).to_contain_text(second)
     page.get_by_role("link", name="Deniability").click()
     wait_idle(page)
-    page.get_by_role("link", name="Neighbourhoods").click()
-    expect(page.get_by_test_id("stMetricValue").nth(1)).to_have_text(second, timeout=30_000)
+    page.get_by_role("link", name="Words").click()
+    expect(page.locator(".panes .middle").nth(1)).to_have_text(second, timeout=30_000)
     assert not watch.page_errors
 
 
@@ -93,15 +92,15 @@ def test_a_word_of_the_text_is_the_word_here_and_not_in_the_link(
     page.locator(".grid .word").filter(has_text="medicine").first.wait_for(timeout=60_000)
     page.locator("[data-id='tem.v1/1']").click()
     wait_idle(page)
-    page.get_by_role("link", name="Neighbourhoods").click()
-    expect(page.get_by_test_id("stMetricValue").first).to_have_text("doctor", timeout=30_000)
+    page.get_by_role("link", name="Words").click()
+    expect(page.locator(".panes .middle").first).to_have_text("doctor", timeout=30_000)
     wait_idle(page)
     assert "word" not in query(page)
     assert "doctor" not in page.url
-    find = page.get_by_role("textbox", name="Find another first word")
+    find = page.get_by_role("textbox", name="First word")
     find.fill("hospital")
     find.press("Enter")
-    expect(page.get_by_test_id("stMetricValue").first).to_have_text("hospital", timeout=30_000)
+    expect(page.locator(".panes .middle").first).to_have_text("hospital", timeout=30_000)
     wait_idle(page)
     assert query(page)["word"] == ["hospital"]
     page.get_by_role("link", name="Rewrite").click()
@@ -114,7 +113,7 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
     app_url: str, new_page: NewPage
 ) -> None:
     page, _ = new_page()
-    open_pair(page, f"{app_url}/neighbourhoods?eps_metric=3&{FEW}")
+    open_pair(page, f"{app_url}/words?eps_metric=3&more=Map&{FEW}")
     drawn = """() => {
       const data = document.querySelector('.st-key-figure_map .js-plotly-plot').data;
       const mass = data.filter(t => t.marker.sizemode === 'area');
@@ -124,7 +123,7 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
     mass, points = page.evaluate(drawn)
     page.locator(".st-key-eps_metric").get_by_role("slider").focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_text("tem: at ε = 2.5 “monday” stays")).to_be_visible(timeout=30_000)
+    expect(page.locator(".panes .caption")).to_contain_text("At ε = 2.5 ", timeout=30_000)
     wait_idle(page)
     assert query(page)["eps_metric"] == ["2.5"]
     now_mass, now_points = page.evaluate(drawn)
@@ -135,15 +134,16 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
-    open_pair(page, f"{app_url}/neighbourhoods?curve_local=gaussian&{FEW}")
+    open_pair(page, f"{app_url}/words?curve_local=gaussian&{FEW}")
     assert_accessible(page)
     for view in ("How to misread the map", "Link and command"):
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)
+    page.get_by_role("tab", name="Map", exact=True).click()
     page.get_by_role("radio", name="Whole vocabulary").click()
     expect(page.get_by_text("of 25,000 of 25,000 words")).to_be_visible(timeout=30_000)
-    find = page.get_by_role("textbox", name="Find another first word")
+    find = page.get_by_role("textbox", name="First word")
     find.fill("hospit")
     find.press("Enter")
     expect(page.get_by_text("Words that hold it")).to_be_visible(timeout=30_000)
@@ -153,10 +153,10 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     assert not watch.page_errors
 
 
-@pytest.mark.parametrize("scope", ["", "&scope=Whole+vocabulary"])
+@pytest.mark.parametrize("scope", ["&more=Curves", "&more=Map&scope=Whole+vocabulary"])
 def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scope: str) -> None:
     page, _ = new_page(**PHONE)
-    open_pair(page, f"{app_url}/neighbourhoods?{FEW}{scope}")
+    open_pair(page, f"{app_url}/words?{FEW}{scope}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     edges = page.evaluate(
         "[...document.querySelectorAll('.js-plotly-plot')]"
@@ -168,7 +168,22 @@ def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scop
 @pytest.mark.parametrize("bad", ["word=%3Cb%3E&other=qqzzyyxx", "projection=x&scope=y&radius=-3"])
 def test_a_broken_link_falls_back(app_url: str, new_page: NewPage, bad: str) -> None:
     page, watch = new_page()
-    open_pair(page, f"{app_url}/neighbourhoods?{bad}&{FEW}")
+    open_pair(page, f"{app_url}/words?{bad}&{FEW}")
     assert words(page) == ["monday", "garage"]
     assert page.get_by_test_id("stException").count() == 0
+    assert not watch.page_errors
+
+
+def test_an_old_link_leads_to_the_new_place_with_all_it_says(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    asked = "word=violin&other=doctor&eps_metric=3&outputs_of=madlib&curve_metric=tem"
+    open_pair(page, f"{app_url}/neighbourhoods?{asked}&curve_metric=madlib")
+    assert urlsplit(page.url).path == "/words"
+    assert words(page) == ["violin", "doctor"]
+    assert query(page)["eps_metric"] == ["3"]
+    assert query(page)["outputs_of"] == ["madlib"]
+    assert query(page)["curve_metric"] == ["tem", "madlib"]
+    expect(page).to_have_title("Words – Word Privacy Lab")
     assert not watch.page_errors

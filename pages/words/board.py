@@ -1,0 +1,97 @@
+"""The first screen of the page Words, its two panes, and the views below them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.shared.downloads import csv_button
+from pages.shared.groups import admissible_grid, group_of
+from pages.shared.memo import memo
+from pages.shared.messages import inform
+from pages.shared.slider import say_meter
+from pages.shared.tabs import tabs
+from pages.words.comparing import comparison_view, curves_view
+from pages.words.density import density_of
+from pages.words.measuring import measure, steps_left, stopped
+from pages.words.moving import OPEN_VIEW, VIEWS, other_sliders
+from pages.words.panes import pane_data, pane_table, panes
+from pages.words.session import follow
+from pages.words.views import (
+    distances_view,
+    extremes_view,
+    facts_view,
+    files_view,
+    map_view,
+    misreading_view,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pages.words.scene import Scene
+
+_MEASURED: dict[str, Callable[[Scene], None]] = {
+    "Comparison": comparison_view,
+    "Curves": curves_view,
+}
+_VIEWS: dict[str, Callable[[Scene], None]] = _MEASURED | {
+    "Facts": facts_view,
+    "Map": map_view,
+    "True distances": distances_view,
+    "Dense and sparse words": extremes_view,
+    "How to misread the map": misreading_view,
+    "Link and command": files_view,
+}
+_WAIT = "Drawing a hundred times at every ε…"
+
+
+def board(scene: Scene) -> None:
+    """The panes, and below them the views; only the open one is computed."""
+    _panes(scene)
+    left = steps_left(scene.bench, scene.compared)
+    st.fragment(_views, key=VIEWS)(scene)
+    if _open_view() in _MEASURED:
+        measure(scene.bench, scene.compared)
+    if steps_left(scene.bench, scene.compared) != left:
+        st.rerun()  # what is drawn above knows nothing of it yet
+
+
+def _panes(scene: Scene) -> None:
+    bench, mechanism = scene.bench, scene.mechanism
+    group = group_of(mechanism.meaning)
+    steps = admissible_grid(group, scene.members)
+    density = density_of(bench.pair.lexicon)
+    with st.spinner(_WAIT, show_time=True):
+        data = memo(
+            bench.sent,
+            (mechanism, steps, density is None),
+            lambda: pane_data(bench, mechanism, group, steps, density),
+        )
+    panes(data | {"step": steps.index(st.session_state[f"eps_{group.name}"])})
+    csv_button("Numbers as CSV", "words", partial(pane_table, bench, mechanism), key="csv_panes")
+
+
+def _views(scene: Scene) -> None:
+    follow(scene.bench)
+    group = group_of(scene.mechanism.meaning)
+    say_meter(group, scene.bench.pair.lexicon, st.session_state[f"eps_{group.name}"])
+    other_sliders(scene.mechanism, scene.compared)
+    if not scene.compared:
+        inform("Choose at least one mechanism in the sidebar to compare it with others.")
+    tabs(_VIEWS, OPEN_VIEW, scene)
+    waiting = _open_view() in _MEASURED and not stopped(scene.bench)
+    if waiting and _in_fragment() and steps_left(scene.bench, scene.compared):
+        st.rerun()  # measuring needs the whole page, whose buttons work meanwhile
+
+
+def _open_view() -> str:
+    return str(st.session_state.get(OPEN_VIEW) or next(iter(_VIEWS)))
+
+
+def _in_fragment() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)

@@ -1,0 +1,44 @@
+"""Whose outputs are in the panes: one mechanism of all, with its settings from the sidebar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.mechanisms.registry import MECHANISMS, resolve
+from pages.shared.fields import pick
+from pages.shared.messages import refuse
+from pages.shared.resources import mechanism
+from pages.shared.sidebar import START_MECHANISM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.resources import Settings
+
+
+def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> Mechanism:
+    """Draw the choice of the mechanism; one that refuses its settings ends the page.
+
+    Args:
+        words: the lexicon.
+        chosen: registry keys and settings of the sidebar.
+    """
+    short = pick(
+        "Outputs of",
+        dict.fromkeys((START_MECHANISM, *(kind.short for kind in MECHANISMS.values()))),
+        "outputs_of",
+        "The mechanism whose outputs the two panes and the map show. The others are compared "
+        "below; the sidebar chooses which, and has their settings.",
+        width=190,
+    )
+    key = resolve(short).key
+    try:
+        return mechanism(words, key, dict(chosen).get(key, ()))
+    except DpcoreError as error:
+        refuse("This mechanism is not there for these words or settings.", error)
+        st.stop()

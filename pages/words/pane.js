@@ -1,0 +1,245 @@
+// One pane: a word, its neighbours at their true distances, and a disc for how often each comes out.
+// Words are data: they are only ever set as text content.
+
+const SVG = "http://www.w3.org/2000/svg";
+const DOT = 2.6, GAP = 7, LINE = 15, AIR = 0.75;
+const SHEET = { width: 540, height: 500, edge: 18 }; // as dpcore.plots.maps.rings has it
+const NARROW = 0.93; // height by width where there is less room than that
+
+function element(name, className = "", text) {
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function shape(name, className, values = {}) {
+  const node = document.createElementNS(SVG, name);
+  node.setAttribute("class", className);
+  for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
+  return node;
+}
+
+// Sets what has changed, and counts: the cost of a step is the number of these.
+function put(state, node, key, value) {
+  const text = String(value);
+  if (node.getAttribute(key) === text) return;
+  node.setAttribute(key, text);
+  state.changes += 1;
+}
+
+function say(state, node, text) {
+  if (node.textContent === text) return;
+  node.textContent = text;
+  state.changes += 1;
+}
+
+const rounded = (value, digits) => Number(value.toPrecision(digits)).toLocaleString("en-US",
+  { maximumFractionDigits: 6 });
+
+// A probability as a count: "30 in 100", "1 in 40", "practically always".
+function often(p, of = " in ") {
+  if (p >= 0.9999995) return "practically always";
+  if (p > 0.99) return `${rounded(1 / (1 - p) - 1, 3)}${of}${rounded(1 / (1 - p), 3)}`;
+  if (p >= 0.095) return `${Math.round(100 * p)}${of}100`;
+  if (p >= 1e-6) return `1${of}${rounded(1 / p, p < 0.01 ? 3 : 2)}`;
+  return "practically never";
+}
+
+const hundred = (p) => (p > 0.995 && p < 0.9999995) || (p < 0.005 && p >= 1e-6)
+  ? often(p, " of ") : p >= 0.9999995 ? "100 of 100" : p < 1e-6 ? "0 of 100" : `${Math.round(100 * p)} of 100`;
+
+const boxesMeet = (a, b) =>
+  a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
+function makePane(state, index) {
+  const shown = state.data.panes[index];
+  const figure = element("div", "pane");
+  figure.style.setProperty("--tone", shown.colour);
+  const head = element("div", "head");
+  const guess = element("span", "guess");
+  if (shown.title) head.append(element("span", "title", shown.title));
+  head.append(element("span", "gap", `nearest word at ${shown.gap}`), guess);
+  const svg = shape("svg", "drawing", { role: "listbox", tabindex: 0 });
+  svg.setAttribute("aria-label", `Words around ${shown.word}, by distance`);
+  figure.append(head, svg);
+  const pane = { index, shown, figure, guess, svg, words: [], active: -1 };
+  pane.layers = Object.fromEntries(["rings", "discs", "dots", "play", "names"].map((name) => {
+    const layer = shape("g", name);
+    svg.append(layer);
+    return [name, layer];
+  }));
+  pane.rings = state.data.rings.map((distance) => {
+    const ring = shape("circle", "ring"), text = shape("text", "unit");
+    text.textContent = distance.toLocaleString("en-US");
+    pane.layers.rings.append(ring, text);
+    return { distance, ring, text };
+  });
+  pane.rim = shape("circle", "ring");
+  pane.arc = shape("circle", "arc", { pathLength: 1 });
+  pane.elsewhere = shape("text", "elsewhere");
+  pane.noise = shape("circle", "noise");
+  pane.arrow = shape("path", "beyond");
+  pane.long = shape("text", "long");
+  pane.layers.rings.append(pane.rim, pane.arc, pane.noise, pane.arrow);
+  pane.layers.names.append(pane.elsewhere, pane.long);
+  const all = [[shown.word, 0, 0, "middle"], ...shown.near];
+  all.forEach(([name, distance, angle, side], i) => {
+    const option = shape("g", "word", { role: "option", id: `pane${index}-${i}` });
+    const disc = shape("circle", "disc"), dot = shape("circle", "dot", { r: DOT });
+    const text = shape("text", i ? "name" : "name middle");
+    text.textContent = name;
+    option.append(dot);
+    pane.layers.discs.append(disc);
+    pane.layers.dots.append(option);
+    pane.layers.names.append(text);
+    const spoken = i ? `${name}, distance ${rounded(distance, 3)}` : `${name}, the word itself`;
+    option.setAttribute("aria-label", spoken);
+    pane.words.push({ name, distance, angle, side, disc, dot, text, option, spoken, named: true });
+  });
+  pane.focus = shape("circle", "focus");
+  pane.layers.play.before(pane.focus);
+  return pane;
+}
+
+const at = (pane, distance, angle) => [
+  pane.x + pane.scale * distance * Math.cos(angle),
+  pane.y - pane.scale * distance * Math.sin(angle),
+];
+
+// Places all that does not move with ε, for the width that there is.
+function fit(state, pane) {
+  const width = Math.max(240, pane.svg.clientWidth || pane.figure.clientWidth || SHEET.width);
+  const height = Math.min(SHEET.height, Math.round(width * NARROW));
+  pane.width = width;
+  pane.height = height;
+  pane.radius = Math.min(width, height) / 2 - SHEET.edge;
+  pane.scale = pane.radius / state.data.reach;
+  pane.x = width / 2;
+  pane.y = height / 2;
+  pane.whole = state.data.whole * pane.radius;
+  pane.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  pane.svg.setAttribute("height", height);
+  for (const { distance, ring, text } of pane.rings) {
+    const r = distance * pane.scale;
+    for (const [key, value] of [["cx", pane.x], ["cy", pane.y], ["r", r]]) ring.setAttribute(key, value);
+    text.setAttribute("x", pane.x);
+    text.setAttribute("y", pane.y - r + 4);
+  }
+  for (const node of [pane.rim, pane.arc]) {
+    for (const [key, value] of [["cx", pane.x], ["cy", pane.y], ["r", pane.radius + 5]]) node.setAttribute(key, value);
+  }
+  for (const key of ["cx", "cy"]) pane.noise.setAttribute(key, key === "cx" ? pane.x : pane.y);
+  const slant = (pane.radius + 9) * Math.SQRT1_2;
+  const [ax, ay] = [pane.x + slant, pane.y + slant];
+  pane.arrow.setAttribute("d", `M${ax - 3},${ay - 3}l13,13m0,-8v8h-8`);
+  pane.elsewhere.setAttribute("x", 2);
+  pane.elsewhere.setAttribute("y", height - 5);
+  pane.long.setAttribute("x", width - 2);
+  pane.long.setAttribute("y", height - 5);
+  for (const word of pane.words) {
+    [word.x, word.y] = at(pane, word.distance, word.angle);
+    for (const node of [word.disc, word.dot]) {
+      node.setAttribute("cx", word.x);
+      node.setAttribute("cy", word.y);
+    }
+    word.text.setAttribute("display", "inline"); // one that is not drawn has no length
+    word.width = word.text.getComputedTextLength();
+  }
+  pane.order = "";
+}
+
+const SIDES = {
+  right: (w) => [w.x + GAP, w.y + 4, "start"],
+  left: (w) => [w.x - GAP, w.y + 4, "end"],
+  above: (w) => [w.x, w.y - GAP - 1, "middle"],
+  below: (w) => [w.x, w.y + GAP + 10, "middle"],
+  middle: (w) => [w.x, w.y + 5, "middle"],
+};
+
+function nameBox(word, side) {
+  const [x, y, anchor] = SIDES[side](word);
+  const left = anchor === "start" ? x : anchor === "end" ? x - word.width : x - word.width / 2;
+  return { x, y, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 11 - AIR, bottom: y + 4 + AIR };
+}
+
+// Which names stand where: the likeliest first; a name without room stays away, its dot never.
+function name(state, pane, chances) {
+  const order = pane.words.map((_, i) => i).sort((a, b) => (a && b ? chances(b) - chances(a) || a - b : a - b));
+  const key = order.join();
+  if (key === pane.order) return;
+  pane.order = key;
+  const dots = pane.words.map((w) => ({ left: w.x - 3, right: w.x + 3, top: w.y - 3, bottom: w.y + 3 }));
+  const corners = [
+    { left: 0, right: 150, top: pane.height - 18, bottom: pane.height },
+    { left: pane.width - 125, right: pane.width, top: pane.height - 18, bottom: pane.height },
+  ];
+  const taken = pane.rings.map(({ distance }) => {
+    const y = pane.y - distance * pane.scale;
+    return { left: pane.x - 6, right: pane.x + 6, top: y - 7, bottom: y + 7 };
+  });
+  for (const i of order) {
+    const word = pane.words[i];
+    const sides = [...new Set(i ? [word.side, ...Object.keys(SIDES).slice(0, 4)] : ["middle"])];
+    const free = (box) => !i || (box.left >= 0 && box.right <= pane.width && box.top >= 0 && box.bottom <= pane.height
+      && !taken.some((other) => boxesMeet(box, other)) && !corners.some((other) => boxesMeet(box, other))
+      && !dots.some((dot, j) => j !== i && boxesMeet(box, dot)));
+    const box = sides.map((side) => nameBox(word, side)).find(free);
+    word.named = Boolean(box);
+    put(state, word.text, "display", box ? "inline" : "none");
+    if (!box) continue;
+    taken.push(box);
+    word.box = box;
+    put(state, word.text, "x", box.x);
+    put(state, word.text, "y", box.y);
+    put(state, word.text, "text-anchor", box.anchor);
+  }
+}
+
+const describe = (state, pane, i) => {
+  const row = state.data.rows[state.step];
+  const width = pane.words.length + 1;
+  const word = pane.words[i];
+  const parts = i ? [`distance ${rounded(word.distance, 3)}`] : ["the word itself"];
+  if (row !== null) {
+    const place = row * width + i;
+    const { ends, chances } = pane.shown;
+    const unseen = ends && chances[place] < 0.1 * ends[1][place];
+    parts.push(unseen ? `at most ${often(ends[1][place])}` : often(chances[place]));
+    if (ends && !unseen) parts.push(`95 %: ${often(ends[0][place])} to ${often(ends[1][place])}`);
+  }
+  return parts;
+};
+
+// Moves what moves with ε.
+function step(state, pane) {
+  const row = state.data.rows[state.step];
+  const width = pane.words.length + 1;
+  const chances = (i) => (row === null ? 0 : pane.shown.chances[row * width + i]);
+  pane.words.forEach((word, i) => {
+    put(state, word.disc, "r", (pane.whole * Math.sqrt(chances(i))).toFixed(2));
+  });
+  const beyond = chances(width - 1);
+  // An estimate far below its upper end says no more than that end.
+  const counted = (i) => {
+    const most = pane.shown.ends && row !== null ? pane.shown.ends[1][row * width + i] : 0;
+    return chances(i) < 0.1 * most ? `at most ${hundred(most)}` : hundred(chances(i));
+  };
+  put(state, pane.arc, "stroke-dasharray", `${Math.min(beyond, 1).toFixed(4)} 1.1`);
+  put(state, pane.arc, "transform", `rotate(${(135 - 180 * Math.min(beyond, 1)).toFixed(1)} ${pane.x} ${pane.y})`);
+  put(state, pane.arc, "opacity", beyond >= 0.0005 ? 1 : 0);
+  say(state, pane.elsewhere, row === null ? "" : `elsewhere: ${counted(width - 1)}`);
+  say(state, pane.guess, row === null ? "" : `stays ${counted(0)}`);
+  const length = row === null || !state.data.noise ? null : state.data.noise[row];
+  const inside = length !== null && length <= state.data.reach;
+  put(state, pane.noise, "r", inside ? (length * pane.scale).toFixed(2) : 0);
+  put(state, pane.arrow, "opacity", length !== null && !inside ? 1 : 0);
+  say(state, pane.long, length === null ? "" : `median noise: ${rounded(length, 3)}`);
+  name(state, pane, chances);
+  if (pane.active >= 0) speak(state, pane, pane.active);
+}
+
+// Only the word in focus is told with its chance: what is said of the others never goes stale.
+function speak(state, pane, i) {
+  pane.words[i].option.setAttribute("aria-label", [pane.words[i].name, ...describe(state, pane, i)].join(", "));
+}

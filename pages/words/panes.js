@@ -1,0 +1,250 @@
+// Two panes in one scale. All numbers of all ε are here, so that a step of the dial (the browser
+// event "dpcore:dial") moves discs without the server. pane.js and play.js stand before this.
+
+const HOW = [
+  "In the middle stands a word, around it its nearest words at their true distance in the vectors, "
+    + "in one scale for both panes. The angles are arranged for reading and mean nothing.",
+  "The area of a disc is the probability that the word comes out, in one scale; the dot stays where "
+    + "that is too small to be seen. The arc at the rim is the share of all other words.",
+  "The dashed ring is the median length of the noise, where noise is added to the vectors; an arrow "
+    + "at the rim stands for a ring outside. Noise acts in all dimensions at once: it may be longer "
+    + "than every distance and still leave the word where it is.",
+  "Draws are real ones under a fixed seed, each followed through all ε; the arrow of a draw points to "
+    + "the word that came out.",
+];
+
+function tap(state, pane, event) {
+  const box = pane.svg.getBoundingClientRect();
+  const k = pane.width / box.width;
+  const [x, y] = [(event.clientX - box.left) * k, (event.clientY - box.top) * k];
+  let best = -1, least = Infinity;
+  pane.words.forEach((word, i) => {
+    const far = Math.hypot(word.x - x, word.y - y);
+    const inName = word.named && word.box && x >= word.box.left && x <= word.box.right && y >= word.box.top && y <= word.box.bottom;
+    const near = far <= Math.max(12, Number(word.disc.getAttribute("r")));
+    const rank = inName ? -1 : far;
+    if ((inName || near) && rank < least) [best, least] = [i, rank];
+  });
+  return best;
+}
+
+function look(state, pane, i) {
+  for (const other of state.panes) if (other.active >= 0) forget(state, other);
+  pane.active = i;
+  const word = pane.words[i];
+  speak(state, pane, i);
+  pane.svg.setAttribute("aria-activedescendant", word.option.id);
+  pane.focus.setAttribute("cx", word.x);
+  pane.focus.setAttribute("cy", word.y);
+  pane.focus.setAttribute("r", Math.max(8, Number(word.disc.getAttribute("r")) + 3));
+  pane.focus.setAttribute("opacity", 1);
+  state.card.replaceChildren(element("strong", "", word.name), ...describe(state, pane, i).map((line) => element("span", "", line)));
+  state.card.hidden = false;
+  const k = pane.svg.getBoundingClientRect().width / pane.width;
+  const box = pane.svg.getBoundingClientRect(), root = state.root.getBoundingClientRect();
+  const left = box.left - root.left + word.x * k + 14, top = box.top - root.top + word.y * k + 14;
+  const { offsetWidth: w, offsetHeight: h } = state.card;
+  const across = left + w > root.width ? Math.max(0, left - 28 - w) : left;
+  const low = box.bottom - root.top;
+  state.card.style.left = `${across}px`;
+  state.card.style.top = `${top + h > low ? top - 28 - h : top}px`;
+}
+
+function forget(state, pane) {
+  if (pane.active >= 0) pane.words[pane.active].option.setAttribute("aria-label", pane.words[pane.active].spoken);
+  pane.active = -1;
+  pane.svg.removeAttribute("aria-activedescendant");
+  pane.focus.setAttribute("opacity", 0);
+  state.card.hidden = true;
+}
+
+function listen(state, pane) {
+  const { svg } = pane;
+  const focused = () => svg.getRootNode().activeElement === svg;
+  svg.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch") return;
+    const i = tap(state, pane, event);
+    if (i >= 0 && i !== pane.active) look(state, pane, i);
+    else if (i < 0 && pane.active >= 0 && !focused()) forget(state, pane);
+  });
+  svg.addEventListener("pointerleave", () => pane.active >= 0 && !focused() && forget(state, pane));
+  svg.addEventListener("click", (event) => {
+    const i = tap(state, pane, event);
+    if (i >= 0) look(state, pane, i);
+    else forget(state, pane);
+  });
+  svg.addEventListener("focus", () => {
+    if (svg.matches(":focus-visible") && pane.active < 0) look(state, pane, 0);
+  });
+  svg.addEventListener("blur", () => forget(state, pane));
+  svg.addEventListener("keydown", (event) => {
+    const last = pane.words.length - 1;
+    const to = {
+      ArrowRight: Math.min(last, pane.active + 1), ArrowDown: Math.min(last, pane.active + 1),
+      ArrowLeft: Math.max(0, pane.active - 1), ArrowUp: Math.max(0, pane.active - 1),
+      Home: 0, End: last,
+    }[event.key];
+    if (event.key === "Escape") forget(state, pane);
+    if (to === undefined) return;
+    event.preventDefault();
+    look(state, pane, to);
+  });
+}
+
+function show(state, number) {
+  state.step = Math.max(0, Math.min(state.data.rows.length - 1, number));
+  state.changes = 0;
+  stopPlay(state);
+  for (const pane of state.panes) step(state, pane);
+  const row = state.data.rows[state.step];
+  say(state, state.caption, row === null
+    ? `${state.data.mechanism} is not defined at ${state.data.readings[state.step]}.` : state.data.captions[row]);
+  state.root.dataset.step = state.step;
+  state.root.dataset.changes = state.changes;
+}
+
+function build(state) {
+  const { data, root } = state;
+  cancelAnimationFrame(state.frame);
+  state.playing = false;
+  state.number = 0;
+  const pair = element("div", "pair");
+  state.panes = data.panes.map((_, i) => makePane(state, i));
+  pair.append(...state.panes.map((pane) => pane.figure));
+  const buttons = element("div", "buttons");
+  for (const [title, act] of [["One draw", playOne], ["A hundred", playHundred]]) {
+    const button = element("button", "", title);
+    button.type = "button";
+    button.addEventListener("click", () => act(state));
+    buttons.append(button);
+  }
+  state.status = element("span", "status");
+  state.status.setAttribute("role", "status");
+  buttons.append(state.status);
+  state.caption = element("p", "caption");
+  const key = element("p", "key");
+  const sample = shape("svg", "sample", { width: 22, height: 22, "aria-hidden": "true" });
+  key.append(sample, element("span", "", "10 of 100: area is probability. Rings are true distances, angles mean nothing."));
+  state.sample = sample;
+  const how = element("details", "how");
+  how.append(element("summary", "", "How is this computed?"), ...HOW.map((line) => element("p", "", line)));
+  how.append(element("p", "", `Probabilities of ${data.mechanism}: ${data.detail}${data.exact ? "" : ", with intervals of level 95 % at each word"}.`));
+  const files = element("div", "files");
+  for (const format of ["svg", "png"]) {
+    const button = element("button", "", `Figure as ${format.toUpperCase()}`);
+    button.type = "button";
+    button.addEventListener("click", () => save(state, format));
+    files.append(button);
+  }
+  how.append(files);
+  const board = element("div", "board");
+  board.append(pair, buttons, state.caption, key, how);
+  root.replaceChildren(board, state.card);
+  for (const pane of state.panes) listen(state, pane);
+}
+
+function arrangeAll(state) {
+  const width = Math.round(state.panes[0].svg.clientWidth);
+  if (!width || width === state.width) return;
+  state.width = width;
+  stopPlay(state);
+  for (const pane of state.panes) fit(state, pane);
+  const r = state.panes[0].whole * Math.sqrt(0.1), size = 2 * Math.ceil(r) + 2;
+  for (const side of ["width", "height"]) state.sample.setAttribute(side, size);
+  state.sample.replaceChildren(shape("circle", "disc", { cx: size / 2, cy: size / 2, r: r.toFixed(2) }));
+  show(state, state.step);
+}
+
+// A drawing that stands by itself: what the style sheet says is written into it.
+function standing(state) {
+  const ground = getComputedStyle(state.root);
+  const [one] = state.panes;
+  const wide = one.width, high = one.height;
+  const sheet = shape("svg", "", { xmlns: SVG, viewBox: `0 0 ${2 * wide + 24} ${high + 74}`, width: 2 * wide + 24, height: high + 74 });
+  const paper = getComputedStyle(state.card).backgroundColor;
+  sheet.append(shape("rect", "", { width: "100%", height: "100%", fill: paper }));
+  const letters = (text, x, y, more = {}) => {
+    const node = shape("text", "", { x, y, fill: ground.color, "font-family": "sans-serif", "font-size": 14, ...more });
+    node.textContent = text;
+    sheet.append(node);
+  };
+  state.panes.forEach((pane, i) => {
+    const copy = pane.svg.cloneNode(true);
+    const from = pane.svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
+    from.forEach((node, j) => {
+      const style = getComputedStyle(node);
+      for (const name of ["fill", "stroke", "stroke-width", "fill-opacity", "stroke-opacity", "font-size", "font-weight", "paint-order"]) {
+        to[j].setAttribute(name, style.getPropertyValue(name));
+      }
+      if (node.tagName === "text") to[j].setAttribute("font-family", "sans-serif");
+      if (node.matches(".noise")) to[j].setAttribute("stroke-dasharray", "5 4");
+      if (node.matches(".focus")) to[j].remove();
+    });
+    for (const [key, value] of [["x", i * (wide + 24)], ["y", 28], ["width", wide], ["height", high]]) copy.setAttribute(key, value);
+    for (const key of ["tabindex", "role", "aria-activedescendant"]) copy.removeAttribute(key);
+    sheet.append(copy);
+    letters([pane.shown.title, `nearest word at ${pane.shown.gap}`, pane.guess.textContent].filter(Boolean).join(", "), i * (wide + 24) + 8, 20, { "font-weight": 600 });
+  });
+  letters(state.caption.textContent, 8, high + 50);
+  letters(`${state.data.mechanism}. Area is probability; rings are true distances; angles mean nothing.`, 8, high + 68, { "font-size": 12 });
+  return sheet;
+}
+
+function save(state, format) {
+  const sheet = standing(state);
+  const text = new XMLSerializer().serializeToString(sheet);
+  const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  const hand = (href) => {
+    const link = document.createElement("a");
+    link.href = href;
+    link.download = `words.${format}`;
+    link.click();
+  };
+  if (format === "svg") return hand(address);
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = 3 * Number(sheet.getAttribute("width"));
+    canvas.height = 3 * Number(sheet.getAttribute("height"));
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    hand(canvas.toDataURL("image/png"));
+  };
+  image.src = address;
+}
+
+const states = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  let state = states.get(parentElement);
+  if (!state) {
+    const root = element("div", "panes");
+    parentElement.append(root);
+    const card = element("div", "card");
+    card.hidden = true;
+    state = { root, card, panes: [], step: 0, number: 0, width: 0, frame: 0, changes: 0 };
+    state.dial = ({ detail }) => {
+      if (detail && detail.group === state.data.group && Number.isInteger(detail.step)) show(state, detail.step);
+    };
+    window.addEventListener("dpcore:dial", state.dial);
+    state.watch = new ResizeObserver(() => state.panes.length && arrangeAll(state));
+    state.watch.observe(root);
+    states.set(parentElement, state);
+  }
+  const { step: wanted, ...rest } = data;
+  const content = JSON.stringify(rest);
+  if (content !== state.content) {
+    state.content = content;
+    state.data = data;
+    build(state);
+    state.width = 0;
+    state.step = wanted;
+    arrangeAll(state);
+  } else if (wanted !== state.step) show(state, wanted);
+  return () => {
+    cancelAnimationFrame(state.frame);
+    window.removeEventListener("dpcore:dial", state.dial);
+    state.watch.disconnect();
+    state.root.remove();
+    states.delete(parentElement);
+  };
+}

@@ -1,0 +1,208 @@
+"""The two panes: what the browser needs of two words at every ε, and the component that draws it.
+
+The numbers of all ε are sent at once, so that discs move without a word to the server. Words come
+from a lexicon that a person may have added: they reach the browser as data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.measure.density.density import STRATA
+from dpcore.plots.maps.maps import COLOURS
+from dpcore.plots.maps.panes import Change, pane_caption
+from dpcore.plots.maps.rings import SIDES
+from pages.shared.bench import admissible
+from pages.words.tables import noise_of
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
+    from dpcore.measure.density.density import VocabularyDensity
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.groups import Group
+    from pages.words.bench import Fate, PairBench
+
+_HERE = Path(__file__).parent
+_TITLES = {"dense": "In a crowd", "middle": "Between", "sparse": "Alone"}
+_WHOLE = 0.26
+"""Radius of the disc of a probability of 1, in shares of the radius of a pane."""
+
+
+@cache
+def _component(name: str, *code: str, css: str | None = None) -> Callable[..., Any]:
+    js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in code)
+    style = None if css is None else (_HERE / css).read_text(encoding="utf-8")
+    return st.components.v2.component(f"word_privacy_lab.{name}", css=style, js=js)
+
+
+def panes(data: dict[str, Any]) -> None:
+    """Draw the two panes.
+
+    Args:
+        data: from `pane_data`, and `step`: the place of ε on the slider of its group.
+    """
+    _component("panes", "pane.js", "play.js", "panes.js", css="panes.css")(key="panes", data=data)
+
+
+def tell_step(group: str, step: int, epsilon: float) -> None:
+    """Tell the panes in the browser where the slider stands, as the browser event `dpcore:dial`.
+
+    Args:
+        group: name of the group of mechanisms whose ε has moved.
+        step: its place on the slider.
+        epsilon: ε itself.
+    """
+    detail = {"group": group, "step": step, "epsilon": epsilon, "rest": True}
+    _component("panes_step", "step.js")(key="panes_step", data=detail)
+
+
+def pane_data(
+    bench: PairBench,
+    mechanism: Mechanism,
+    group: Group,
+    steps: tuple[float, ...],
+    density: VocabularyDensity | None,
+) -> dict[str, Any]:
+    """What the panes show of one mechanism at every step of a slider, rounded for sending.
+
+    Args:
+        bench: the two words.
+        mechanism: whose outputs are shown.
+        group: of the mechanism.
+        steps: the values of ε on its slider.
+        density: of the vocabulary, as far as it is known.
+    """
+    grid = admissible(mechanism).tolist()
+    fates = [bench.fate(mechanism, place) for place in (0, 1)]
+    noise = noise_of(mechanism)
+    return {
+        "group": group.name,
+        "mechanism": mechanism.short,
+        "readings": [group.reading(epsilon) for epsilon in steps],
+        "rows": [grid.index(epsilon) if epsilon in grid else None for epsilon in steps],
+        "captions": _captions(bench, fates, [group.reading(epsilon) for epsilon in grid]),
+        "exact": fates[0].chances.exact,
+        "detail": fates[0].chances.detail,
+        "noise": [_short(noise[epsilon].median) for epsilon in grid] if noise else None,
+        "reach": bench.reach,
+        "rings": bench.rings,
+        "whole": _WHOLE,
+        "panes": [_pane(bench, fates[place], place, density) for place in (0, 1)],
+    }
+
+
+def _captions(bench: PairBench, fates: list[Fate], readings: list[str]) -> list[str]:
+    pair = bench.pair
+    return [
+        pane_caption(pair.names, pair.gaps, [_change(fate, row) for fate in fates], reading)
+        for row, reading in enumerate(readings)
+    ]
+
+
+def _change(fate: Fate, row: int) -> Change:
+    chances = fate.chances
+    if chances.exact:
+        # The sum of all other words, which is exact where 1 − P(word) is not.
+        value = float(chances.value[row, 1:].sum())
+        return Change(value, value, value)
+    ends = 1.0 - np.array((chances.value, chances.high, chances.low))[:, row, 0]
+    return Change(*ends.tolist())
+
+
+def _pane(
+    bench: PairBench, fate: Fate, place: int, density: VocabularyDensity | None
+) -> dict[str, Any]:
+    pair, around = bench.pair, bench.pane(place)
+    names = pair.lexicon.words
+    word = pair.words[place]
+    stratum = None if density is None else str(STRATA[density.strata()[word]])
+    chances, arrangement = fate.chances, around.arrangement
+    near = zip(
+        around.neighbours.tolist(),
+        around.distances.tolist(),
+        arrangement.angles.tolist(),
+        arrangement.sides.tolist(),
+        strict=True,
+    )
+    return {
+        "word": names[word],
+        "title": _TITLES.get(stratum or "", ""),
+        "gap": f"{pair.gaps[place]:.2g}",
+        "colour": COLOURS["ab"[place]],
+        "near": [
+            [names[i], _short(distance, 6), _short(angle, 5), SIDES[side]]
+            for i, distance, angle, side in near
+        ],
+        "chances": _rounded(chances.value, 4),
+        "ends": None if chances.exact else [_rounded(chances.low, 2), _rounded(chances.high, 2)],
+        **_drawn(bench, fate, place),
+    }
+
+
+def _drawn(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
+    """A hundred draws: what comes out from which row on, and how long the noise is.
+
+    An output is a place: 0 is the word itself, then come its neighbours, then `others`.
+    """
+    word, around, draws = bench.pair.words[place], bench.pane(place), fate.draws
+    shown = [word, *around.neighbours.tolist()]
+    others = np.setdiff1d(draws.outputs, shown)
+    code = {index: i for i, index in enumerate([*shown, *others.tolist()])}
+    paths = []
+    for outputs in draws.outputs.tolist():
+        changes = [0, *(i for i in range(1, len(outputs)) if outputs[i] != outputs[i - 1])]
+        paths.append([part for i in changes for part in (i, code[outputs[i]])])
+    far = bench.pair.distances(word)[others]
+    angles = bench.directions(place, others)
+    names = bench.pair.lexicon.words
+    elsewhere = zip(others.tolist(), far.tolist(), angles.tolist(), strict=True)
+    lengths = draws.lengths
+    return {
+        "others": [[names[i], _short(d, 3), _short(angle)] for i, d, angle in elsewhere],
+        "paths": paths,
+        # ε only scales the noise: the lengths of the first row, and how much of them is left.
+        "lengths": None if lengths is None else [_short(x, 5) for x in lengths[:, 0].tolist()],
+        "scales": None
+        if lengths is None
+        else [_short(x, 5) for x in (lengths[0] / lengths[0, 0]).tolist()],
+    }
+
+
+def pane_table(bench: PairBench, mechanism: Mechanism) -> pd.DataFrame:
+    """The numbers behind the panes: one row a word, output and ε."""
+    parts = []
+    for place, name in enumerate(bench.pair.names):
+        around, chances = bench.pane(place), bench.fate(mechanism, place).chances
+        outputs = [name, *(bench.pair.lexicon.words[i] for i in around.neighbours.tolist()), ""]
+        count, rows = len(outputs), len(chances.epsilons)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "mechanism": mechanism.short,
+                    "epsilon": np.repeat(chances.epsilons, count),
+                    "word": name,
+                    "output": outputs * rows,
+                    "elsewhere": [*[False] * (count - 1), True] * rows,
+                    "distance": [0.0, *around.distances.tolist(), np.nan] * rows,
+                    "probability": chances.value.ravel(),
+                    "low": chances.low.ravel(),
+                    "high": chances.high.ravel(),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _rounded(values: FloatArray, digits: int) -> list[float]:
+    return [_short(value, digits) for value in values.ravel().tolist()]
+
+
+def _short(value: float, digits: int = 4) -> float:
+    return float(f"{value:.{digits}g}")

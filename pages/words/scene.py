@@ -1,0 +1,41 @@
+"""What the page Words shows at every ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pages.shared.groups import group_of
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.words.bench import PairBench
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Two words and the mechanisms that they are shown under.
+
+    Attributes:
+        bench: the pair and what is measured of it.
+        mechanism: whose outputs are in the panes and on the map.
+        compared: those of the tables and curves.
+        lexicon: its name in the catalogue.
+    """
+
+    bench: PairBench
+    mechanism: Mechanism
+    compared: list[Mechanism]
+    lexicon: str
+
+    @property
+    def members(self) -> list[Mechanism]:
+        """Those whose ε is that of the panes."""
+        group = group_of(self.mechanism.meaning)
+        others = [each for each in self.compared if each.meaning in group.meanings]
+        return list(dict.fromkeys((self.mechanism, *others)))
+
+    @property
+    def together(self) -> list[Mechanism]:
+        """All of them."""
+        return list(dict.fromkeys((*self.compared, self.mechanism)))
