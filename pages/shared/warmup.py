@@ -67,8 +67,8 @@ def _look_ahead() -> None:
     from pages.deniability.measuring import Work, measure_ahead
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
-    from pages.tradeoff.scene import draw_ahead
     from pages.shared.sidebar import START_MECHANISM
+    from pages.tradeoff.scene import draw_ahead
     from pages.words.measuring import measure_ahead as measure_pair
     from pages.words.measuring import panes_ahead
 
