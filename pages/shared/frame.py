@@ -21,6 +21,13 @@ _MAY_BE_EMPTY = frozenset({"drawn", "curves", *(group.name for group in GROUPS)}
 _SHARED = frozenset({"lexicon", "unknown", "stop", "case", "attacked", "seed", "draw", "preset"})
 """Names of choices that mean the same on every page; so do every ε and the settings."""
 
+# Legible on both themes, for it is a picture and knows neither.
+_WORDMARK = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="190" height="28" viewBox="0 0 190 28">'
+    '<text x="0" y="20" font-family="Source Sans Pro, Source Sans 3, Helvetica, Arial, sans-serif" '
+    f'font-size="19" font-weight="700" fill="#3A86B8">{TITLE}</text></svg>'
+)
+
 # What moves should be in sight when the page opens: less air above and smaller titles. The ends of
 # a slider, which show under the pointer, are too faint on the dark ground.
 _STYLE = """
@@ -78,6 +85,7 @@ def open_frame() -> st.Page:
         layout="wide",
         initial_sidebar_state="collapsed" if folded else "auto",
     )
+    st.logo(_WORDMARK, size="medium")
     st.html(f"<style>{_STYLE}</style>")
     return page
 

@@ -46,7 +46,7 @@ def choose_two() -> tuple[Leakage, Utility]:
         "that has nothing to do with it. **Words as they were**: the share that stays. "
         "**Learned**: accuracy of a classifier on private texts.",
         label_visibility="collapsed",
-        width=290,
+        width=350,
     )
     return chosen, utilities[kept]
 

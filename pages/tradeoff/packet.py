@@ -160,7 +160,7 @@ def _guides(
         level = 100 * without
         text = f"without privacy {level:.0f} %"
         flat = [[low, level], [high, level]]
-        return [{"label": text, "kind": "line", "points": flat, "place": 0}]
+        return [{"label": text, "kind": "line", "points": flat, "place": 1}]
     diagonal = [[low, low], [high, high]]
     if leakage.key == utility.bound:
         label = "nobody can be above this line"
@@ -210,17 +210,23 @@ def _finding(
     number: int,
 ) -> str:
     """Who leaves most where equally much is given away, and who least; at most 25 words."""
+    share = leakage.steps[number]
     there = {
-        one.curve.label: line["at"][number][1]
+        one.curve.label: one.drawn.interval_at(utility.key, counted(leakage), share)
         for one, line in zip(shown, lines, strict=True)
         if line["at"][number] is not None
     }
-    what, unit = leakage.counted if leakage.key != "auc" else ("A stranger guesses", "of 100 words")
-    level = f"{what} {100 * leakage.steps[number]:.3g} {unit}"
-    if not there:
-        return f"{level}: none of these mechanisms is measured there."
-    best, worst = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    most = f"{_percent(there[best])} {utility.left.removeprefix('right ')}"
+    known = {label: reading for label, reading in there.items() if reading is not None}
+    about, of = leakage.counted
+    level = f"{about} {100 * share:.3g} {of}"
+    if not known:
+        return f"{level}: none of these methods is measured there."
+    ranked = sorted(known, key=lambda label: known[label][0])
+    worst, best = ranked[0], ranked[-1]
+    most = f"{best} leaves {_percent(100 * known[best][0])} {utility.left}"
     if best == worst:
-        return f"{level}: {best} leaves {most}."
-    return f"{level}: {best} leaves {most}, {worst} {_percent(there[worst])}."
+        return f"{level}: {most}."
+    least = f"{worst} {_percent(100 * known[worst][0])}"
+    if known[best][1] > known[worst][2]:
+        return f"{level}: {most}, {least}."
+    return f"{level}: {most}, {least}; the intervals overlap."

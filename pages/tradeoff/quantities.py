@@ -46,7 +46,7 @@ class Utility:
         name: in links.
         title: in the list of choices.
         axis: of the figure.
-        left: at a number: "29 % of the meaning".
+        left: behind a number: "29 %" "of the meaning".
         data: of recorded texts that are learned from: record and labelling; None for the lexicon.
         bound: the leakage that it can never exceed.
     """
@@ -122,7 +122,7 @@ UTILITIES = (
         "sentiment",
         "sentiment learned (teaching corpus)",
         "accuracy of a classifier",
-        "right of 100 texts",
+        "of texts classified right",
         ("equal-leakage", "sentiment"),
     ),
     Utility(
@@ -130,7 +130,7 @@ UTILITIES = (
         "topic",
         "topic learned (teaching corpus)",
         "accuracy of a classifier",
-        "right of 100 texts",
+        "of texts classified right",
         ("equal-leakage", "topic"),
     ),
     Utility(
@@ -138,7 +138,7 @@ UTILITIES = (
         "sst2",
         "sentiment learned (SST-2)",
         "accuracy of a classifier",
-        "right of 100 texts",
+        "of texts classified right",
         ("equal-leakage-sst2", "SST-2"),
     ),
 )

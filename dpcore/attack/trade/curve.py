@@ -89,13 +89,21 @@ class TradeCurve:
             leakage: which leakage.
             share: its value.
         """
+        reading = self.interval_at(quantity, leakage, share)
+        return None if reading is None else reading[VALUE]
+
+    def interval_at(
+        self, quantity: str, leakage: str, share: float
+    ) -> tuple[float, float, float] | None:
+        """The same with the ends of its interval, on straight lines between those measured."""
         place = self._place(leakage, share)
         if place is None:
             return None
         start, stop = place
-        ends, across = self.values(quantity)[[start, stop]], self.values(leakage)[[start, stop]]
+        ends, across = self.amounts[quantity][[start, stop]], self.values(leakage)[[start, stop]]
         part = 0.0 if start == stop else (share - across[0]) / (across[1] - across[0])
-        return float(ends[0] + part * (ends[1] - ends[0]))
+        value, low, high = (ends[0] + part * (ends[1] - ends[0])).tolist()
+        return value, low, high
 
     @cached_property
     def _log_epsilons(self) -> FloatArray:

@@ -48,6 +48,8 @@ def test_between_two_measurements_log_odds_are_linear_in_the_logarithm_of_epsilo
     assert math.log2(epsilon) == pytest.approx(1.0 + part, rel=1e-12)
     assert curve.at("kept", "word", 0.7) == pytest.approx(0.6, rel=1e-12)
     assert curve.at("kept", "word", 0.1) == 0.0
+    assert curve.interval_at("kept", "word", 0.7) == pytest.approx((0.6, 0.59, 0.61))
+    assert curve.interval_at("kept", "word", 0.05) is None
 
 
 def test_what_a_curve_does_not_reach_is_nothing() -> None:
