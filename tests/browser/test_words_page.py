@@ -179,7 +179,7 @@ def test_an_old_link_leads_to_the_new_place_with_all_it_says(
 ) -> None:
     page, watch = new_page()
     asked = "word=violin&other=doctor&eps_metric=3&outputs_of=madlib&curve_metric=tem"
-    open_pair(page, f"{app_url}/neighbourhoods?{asked}&curve_metric=madlib")
+    open_pair(page, f"{app_url}/neighbourhoods?{asked}&curve_metric=madlib&curve_log=&more=Facts")
     assert urlsplit(page.url).path == "/words"
     assert words(page) == ["violin", "doctor"]
     assert query(page)["eps_metric"] == ["3"]

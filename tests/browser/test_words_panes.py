@@ -240,7 +240,7 @@ def test_noise_is_drawn_with_its_length(app_url: str, new_page: NewPage) -> None
     expect(page.locator(".long").first).to_have_text("median noise: 9.99")
     page.get_by_role("button", name="One draw").click()
     expect(page.locator(".panes [role=status]")).to_contain_text(re.compile(r"noise [\d.]+ long"))
-    turn(page, 36)  # ε = 70
+    turn(page, 42)  # ε = 70
     radius = seen(page)["panes"][0]["noise"]
     places = np.array(seen(page)["panes"][0]["places"])
     scale = math.hypot(*(places[1] - places[0])) / 2.416
