@@ -217,16 +217,15 @@ def _finding(
         if line["at"][number] is not None
     }
     known = {label: reading for label, reading in there.items() if reading is not None}
-    about, of = leakage.counted
-    level = f"{about} {100 * share:.3g} {of}"
+    level = f"At {100 * share:.3g} of 100"
     if not known:
-        return f"{level}: none of these methods is measured there."
+        return f"{level} none of these methods is measured."
     ranked = sorted(known, key=lambda label: known[label][0])
     worst, best = ranked[0], ranked[-1]
     most = f"{best} leaves {_percent(100 * known[best][0])} {utility.left}"
     if best == worst:
-        return f"{level}: {most}."
+        return f"{level}, {most}."
     least = f"{worst} {_percent(100 * known[worst][0])}"
     if known[best][1] > known[worst][2]:
-        return f"{level}: {most}, {least}."
-    return f"{level}: {most}, {least}; the intervals overlap."
+        return f"{level}, {most}, {least}."
+    return f"{level}, {most}, {least}; their intervals overlap."

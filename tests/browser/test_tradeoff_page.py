@@ -42,7 +42,7 @@ def test_the_dial_moves_all_without_the_server_and_the_link_follows(
     expect(page.locator(".dial .left .value")).to_have_text("12 of 100 words")
     assert page.locator(".level").get_attribute("x1") != line
     assert page.locator(".board .words").all_inner_texts() != before
-    expect(page.locator(".finding")).to_contain_text("12 of 100 words")
+    expect(page.locator(".finding")).to_contain_text("At 12 of 100, ")
     wait_idle(page)
     page.wait_for_url("**level=12**")
     # A link that was made so shows the same.
