@@ -56,6 +56,26 @@ def figure_buttons(name: str) -> None:
     )
 
 
+@cache
+def _drawing_files() -> Callable[..., Any]:
+    names = "figure_files.css", "svg_buttons.js"
+    css, js = ((_HERE / name).read_text(encoding="utf-8") for name in names)
+    return st.components.v2.component("word_privacy_lab.svg_buttons", css=css, js=js)
+
+
+def drawing_buttons(name: str) -> None:
+    """Buttons that save a drawing of a component of ours, in the browser alone.
+
+    Args:
+        name: of the file, without its ending, and of the drawing.
+    """
+    _drawing_files()(
+        key=f"files_{name}",
+        data={"name": name, "formats": list(_FORMATS.items())},
+        width="content",
+    )
+
+
 def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key: str) -> None:
     """A button that downloads a table; the table is built only when it is pressed.
 

@@ -22,7 +22,7 @@ const dashes = (name) =>
 
 function plane(data, width) {
   const narrow = width < 520;
-  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(460, 0.66 * width);
+  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(520, 0.74 * width);
   const longest = Math.max(...data.lines.map((line) => line.label.length));
   const area = { left: 58, right: narrow ? 16 : 34 + 6.8 * longest, top: 12, bottom: 48 };
   const across = width - area.left - area.right;
@@ -228,14 +228,7 @@ function begin(parentElement) {
   const svg = shape("svg", { role: "img" });
   const finding = node("p", "finding");
   const caption = node("figcaption");
-  const files = node("p", "files");
-  for (const format of ["svg", "png"]) {
-    const button = node("button", "", `Figure as ${format.toUpperCase()}`);
-    button.type = "button";
-    button.addEventListener("click", () => saveSvg(svg, "tradeoff", format));
-    files.append(button);
-  }
-  caption.append(finding, files);
+  caption.append(finding);
   figure.append(svg, caption);
   const list = node("ul", "rows");
   root.append(figure, list);
@@ -245,6 +238,10 @@ function begin(parentElement) {
     if (state.data && detail.group === state.data.group) go(state, detail.step);
   };
   window.addEventListener("dpcore:dial", state.hear);
+  state.save = ({ detail }) => {
+    if (detail.name === "tradeoff") saveSvg(svg, detail.name, detail.format);
+  };
+  window.addEventListener("dpcore:save", state.save);
   state.watch = new ResizeObserver(() => {
     if (!state.data || Math.round(figure.clientWidth) === state.at?.width) return;
     drawChart(state);
@@ -275,6 +272,7 @@ export default function (component) {
   }
   return () => {
     window.removeEventListener("dpcore:dial", state.hear);
+    window.removeEventListener("dpcore:save", state.save);
     cancelAnimationFrame(state.waiting);
     state.watch.disconnect();
     state.root.remove();

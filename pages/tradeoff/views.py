@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.papers.ours.tradeoff import ARMS, STUDY
 from pages.shared import link
-from pages.shared.downloads import csv_button
+from pages.shared.downloads import csv_button, drawing_buttons
 from pages.shared.messages import note
 from pages.shared.promised import promise
 from pages.shared.recorded import made_view, recorded
@@ -130,6 +130,8 @@ def _files_view(scene: Scene) -> None:
     st.subheader("Link", anchor=False)
     show_line(link.permalink())
     note("It holds the axes, the mechanisms, the dial, the seed and the draw; never your sentence.")
+    st.subheader("Figure", anchor=False)
+    drawing_buttons("tradeoff")
     st.subheader("Command", anchor=False)
     share = scene.leakage.steps[step_of(scene.leakage)]
     arms = {arm.name: arm for arm in ARMS}

@@ -173,21 +173,3 @@ def test_the_dial_changes_the_sentence_without_the_server(app_url: str, page: Pa
     page.wait_for_url("**guessed=0.6**")
     wait_idle(page)
     expect(page.locator(".dial .left .value")).to_have_text("0.6 of 100 words")
-
-
-@pytest.mark.parametrize(
-    ("options", "most"), [({"viewport": {"width": 1440, "height": 900}}, 300), (PHONE, 420)]
-)
-def test_the_sentence_is_on_the_first_screen(
-    app_url: str, new_page: NewPage, options: dict[str, Any], most: float
-) -> None:
-    page, _ = new_page(**options)
-    open_page(page, app_url)
-    sentence(page)
-    for selector, below in (
-        (".changing .sentence", most),
-        (".dial", options["viewport"]["height"]),
-    ):
-        box = page.locator(selector).bounding_box()
-        assert box is not None
-        assert box["y"] < below

@@ -1,0 +1,21 @@
+// Buttons that ask the drawing of this name on the page to save itself (event "dpcore:save").
+
+export default function (component) {
+  const { data, parentElement } = component;
+  if (parentElement.querySelector(".files")) return undefined;
+  const row = document.createElement("div");
+  row.className = "files";
+  for (const [format, title] of data.formats) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.title = title;
+    button.textContent = `Figure as ${format.toUpperCase()}`;
+    button.addEventListener("click", () => {
+      const detail = { name: data.name, format };
+      window.dispatchEvent(new CustomEvent("dpcore:save", { detail }));
+    });
+    row.append(button);
+  }
+  parentElement.append(row);
+  return () => row.remove();
+}
