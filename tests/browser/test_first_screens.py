@@ -1,4 +1,4 @@
-"""What is on the first screen of the pages that begin with a picture and a dial: the house's limits.
+"""What is on the first screen of the pages that begin with a picture: the limits of the house.
 
 Where the main picture begins, how many words stand before it, how many controls are in sight.
 """
@@ -34,7 +34,8 @@ _LOOK = """selector => {
   const words = parts
     .filter((part) => seen(part) && part.getBoundingClientRect().bottom <= top + 1)
     .flatMap((part) => [...part.childNodes].filter((child) => child.nodeType === 3))
-    .flatMap((text) => text.textContent.split(/\\s+/).filter((word) => /[\\p{L}\\p{N}]/u.test(word)));
+    .flatMap((text) => text.textContent.split(/\\s+/))
+    .filter((word) => /[\\p{L}\\p{N}]/u.test(word));
   const kinds = "button, input, select, textarea, summary, a[href], [role=slider], [role=tab]";
   const controls = parts.filter((part) => part.matches(kinds) && seen(part)
     && !part.closest("[data-testid=stTooltipIcon]")
