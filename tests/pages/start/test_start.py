@@ -46,7 +46,7 @@ def test_it_opens_on_a_sentence_that_is_already_rewritten(fresh: AppTest) -> Non
 
 @pytest.mark.parametrize("method", ["neighbours", "madlib", "tem", "optimal"])
 def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) -> None:
-    test = open_link("start", method=method, seed="7", draw="2")
+    test = open_page("start", method=method, seed=7, draw=2)
     data, dial, lexicon = changing(test), component(test, "dial"), load(None)
     label = data["group"].removeprefix("start_")
     curve = recorded_curves()[label]
