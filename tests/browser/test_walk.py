@@ -11,7 +11,16 @@ from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 NewPage = Callable[..., tuple[Page, Watch]]
 
 
+def unfold(page: Page) -> None:
+    """Open the sidebar, which is folded away on pages whose picture needs the width."""
+    unfolding = page.get_by_test_id("stExpandSidebarButton")
+    if unfolding.is_visible():
+        unfolding.click()
+        wait_idle(page)
+
+
 def pressed(page: Page, name: str) -> bool:
+    unfold(page)
     pill = page.get_by_role("button", name=name, exact=True)
     return pill.get_attribute("aria-pressed") == "true"
 
@@ -31,6 +40,7 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     assert pressed(page, "vickrey")
     linked = parse_qs(urlsplit(page.url).query)["curve_metric"]
     assert "madlib" not in " ".join(linked)
+    unfold(page)
     page.get_by_role("button", name="mahalanobis", exact=True).click()
     wait_idle(page)
     page.get_by_role("link", name="Rewrite").click()
