@@ -20,7 +20,7 @@ const dashes = (name) =>
 
 // -- the chart
 
-function plane(data, width) {
+function plane(frame, data, width) {
   const narrow = width < 520;
   const height = narrow ? Math.max(300, 0.8 * width) : Math.min(520, 0.74 * width);
   const longest = Math.max(...data.lines.map((line) => line.label.length));
@@ -30,45 +30,45 @@ function plane(data, width) {
   const share = (axis, value) => (value - axis.low) / (axis.high - axis.low);
   return {
     width, height, area, narrow,
-    x: (value) => area.left + across * share(data.x, value),
-    y: (value) => area.top + upwards * (1 - share(data.y, value)),
+    x: (value) => area.left + across * share(frame.x, value),
+    y: (value) => area.top + upwards * (1 - share(frame.y, value)),
   };
 }
 
 const route = (points, at) =>
   points.map(([x, y], i) => `${i ? "L" : "M"}${at.x(x).toFixed(1)},${at.y(y).toFixed(1)}`).join("");
 
-function axes(data, at) {
+function axes(frame, at) {
   const parts = [];
   const { left, right, top, bottom } = at.area;
   const [low, high] = [at.height - bottom, at.width - right];
-  for (const [value, text] of data.x.ticks) {
+  for (const [value, text] of frame.x.ticks) {
     const x = at.x(value);
     parts.push(shape("line", { class: "gridline", x1: x, x2: x, y1: top, y2: low }));
     parts.push(shape("text", { class: "tick", x, y: low + 18, "text-anchor": "middle" }, text));
   }
-  for (const [value, text] of data.y.ticks) {
+  for (const [value, text] of frame.y.ticks) {
     const y = at.y(value);
     parts.push(shape("line", { class: "gridline", x1: left, x2: high, y1: y, y2: y }));
     parts.push(shape("text", { class: "tick", x: left - 8, y: y + 4, "text-anchor": "end" }, text));
   }
   const middle = (left + high) / 2;
   parts.push(shape("text", { class: "axis", x: middle, y: at.height - 8, "text-anchor": "middle" },
-    `${data.x.title} →`));
+    `${frame.x.title} →`));
   const centre = (top + low) / 2;
   parts.push(shape("text", {
     class: "axis", x: 14, y: centre, "text-anchor": "middle",
     transform: `rotate(-90 14 ${centre})`,
-  }, `${data.y.title} →`));
+  }, `${frame.y.title} →`));
   return parts;
 }
 
-function guides(data, at) {
+function guides(frame, at) {
   const parts = [];
-  for (const guide of data.guides) {
+  for (const guide of frame.guides) {
     if (guide.kind === "bound") {
       const [first, last] = [guide.points[0], guide.points[guide.points.length - 1]];
-      const over = [...guide.points, [last[0], data.y.high], [first[0], data.y.high]];
+      const over = [...guide.points, [last[0], frame.y.high], [first[0], frame.y.high]];
       parts.push(shape("path", { class: "beyond", d: `${route(over, at)}Z` }));
     }
     const kind = guide.kind === "loose" ? "guide loose" : "guide";
@@ -96,13 +96,13 @@ function curve(line, at) {
 }
 
 // Names at the right ends, pushed apart until they can be read; a thin line leads to a moved one.
-function names(data, at) {
+function names(frame, data, at) {
   if (at.narrow) return [];
   const gap = 16;
   const ends = data.lines
     .filter((line) => line.points.length)
     .map((line) => {
-      const inside = line.points.filter(([x]) => x <= data.x.high);
+      const inside = line.points.filter(([x]) => x <= frame.x.high);
       const [x, y] = inside[inside.length - 1] ?? line.points[0];
       return { line, x: at.x(x), y: at.y(y), place: at.y(y) };
     })
@@ -134,7 +134,9 @@ function names(data, at) {
 function drawChart(state) {
   const { data, svg } = state;
   const width = Math.max(280, Math.round(state.figure.clientWidth || 640));
-  const at = plane(data, width);
+  state.frame = data.frame[state.step];
+  const frame = data.frames[state.frame];
+  const at = plane(frame, data, width);
   state.at = at;
   svg.setAttribute("viewBox", `0 0 ${width} ${at.height}`);
   const clip = shape("clipPath", { id: "inside" });
@@ -143,16 +145,17 @@ function drawChart(state) {
     height: at.height - at.area.top - at.area.bottom + 8,
   }));
   const inside = shape("g", { "clip-path": "url(#inside)" });
-  inside.append(...guides(data, at), ...data.lines.flatMap((line) => curve(line, at)));
+  inside.append(...guides(frame, at), ...data.lines.flatMap((line) => curve(line, at)));
   state.level = shape("line", {
     class: "level", y1: at.area.top, y2: at.height - at.area.bottom,
   });
   state.marks = data.lines.map((line) => shape("circle", { class: "mark", r: 7, stroke: line.colour }));
-  svg.replaceChildren(clip, ...axes(data, at), inside, ...names(data, at), state.level, ...state.marks);
+  svg.replaceChildren(clip, ...axes(frame, at), inside, ...names(frame, data, at), state.level, ...state.marks);
 }
 
 function moveChart(state) {
   const { data, at, step } = state;
+  const { high } = data.frames[state.frame].x;
   const level = data.level[step];
   state.level.style.display = level === null ? "none" : "";
   if (level !== null) {
@@ -162,7 +165,7 @@ function moveChart(state) {
   data.lines.forEach((line, i) => {
     const place = line.at[step];
     const mark = state.marks[i];
-    mark.style.display = place === null || place[0] > data.x.high ? "none" : "";
+    mark.style.display = place === null || place[0] > high ? "none" : "";
     if (place === null) return;
     mark.setAttribute("cx", at.x(place[0]));
     mark.setAttribute("cy", at.y(place[1]));
@@ -209,6 +212,7 @@ function moveRows(state) {
 
 function move(state) {
   state.waiting = 0;
+  if (state.data.frame[state.step] !== state.frame) drawChart(state);
   moveChart(state);
   moveRows(state);
   state.finding.textContent = state.data.findings[state.step];
@@ -265,10 +269,11 @@ export default function (component) {
     state.shown = shown;
     state.data = data;
     state.svg.setAttribute("aria-label", data.alt);
+    if (first || data.group !== state.group) state.step = step;
+    state.group = data.group;
     drawChart(state);
     buildRows(state);
-    go(state, first || data.group !== state.group ? step : state.step);
-    state.group = data.group;
+    go(state, state.step);
   }
   return () => {
     window.removeEventListener("dpcore:dial", state.hear);

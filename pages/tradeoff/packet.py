@@ -63,7 +63,6 @@ def packet(
     """
     texts: dict[str, int] = {}
     lines = [_line(one, leakage, utility) for one in shown]
-    high = 100.0 if leakage.steps[step] > _WIDE or leakage.low > 0.0 else 100.0 * _NARROW
     findings = [
         _finding(shown, lines, leakage, utility, number) for number in range(len(leakage.steps))
     ]
@@ -71,11 +70,10 @@ def packet(
         "group": f"leak_{leakage.key}",
         "step": step,
         "alt": f"{utility.axis} over {leakage.axis}, one curve for each of {len(lines)} mechanisms",
-        "x": _axis(leakage.axis, 100 * leakage.low, high),
-        "y": _upwards(utility, high),
+        "frames": [_frame(leakage, utility, high, without) for high in _HIGHS],
+        "frame": [int(share > _CLOSE or leakage.low > 0.0) for share in leakage.steps],
         "level": [None if leakage.key == "auc" else 100 * share for share in leakage.steps],
         "lines": lines,
-        "guides": _guides(leakage, utility, high, without),
         "rows": [_row(i, shown[i], leakage, lines[i], texts) for i in _ranked(lines, step)],
         "texts": list(texts),
         "left": utility.left,
@@ -91,7 +89,18 @@ def _ranked(lines: list[dict[str, Any]], step: int) -> list[int]:
     )[::-1]
 
 
-_WIDE, _NARROW = 0.5, 0.6  # beyond this step the axis shows all; before it, this much
+_HIGHS = 60.0, 100.0  # where the axes end, seen closely and as a whole
+_CLOSE = 0.5  # beyond this step the whole is shown
+
+
+def _frame(
+    leakage: Leakage, utility: Utility, high: float, without: float | None
+) -> dict[str, Any]:
+    return {
+        "x": _axis(leakage.axis, 100 * leakage.low, high),
+        "y": _upwards(utility, high),
+        "guides": _guides(leakage, utility, high, without),
+    }
 
 
 def _line(one: Shown, leakage: Leakage, utility: Utility) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from pages.shared.progress import timed
 from pages.shared.recorded import recorded
 from pages.shared.resources import mechanism
 from pages.shared.session import first_bench
+from pages.shared.slider import run_parts
 from pages.tradeoff.board import show_board
 from pages.tradeoff.choosing import FIRST
 from pages.tradeoff.packet import Shown, epsilons, packet
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pages.tradeoff.quantities import Leakage, Utility
 
 _LEVEL = "level"
+_TURNING, VIEWS = "turning", "tradeoff_views"
+"""The fragments that run when the dial rests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,7 @@ def show_scene(scene: Scene, dial_place: DeltaGenerator, board_place: DeltaGener
     leakage = scene.leakage
     step = step_of(leakage)
     with dial_place:
-        st.fragment(_turning, key="turning")(scene, step)
+        st.fragment(_turning, key=_TURNING)(scene, step)
     with board_place:
         show_board(packet(scene.shown, leakage, scene.utility, step, scene.without))
 
@@ -143,6 +146,7 @@ def _rested(leakage: Leakage, step: int) -> None:
     share = leakage.steps[step]
     st.session_state.setdefault(_LEVEL, {})[leakage.key] = f"{100 * share:g}"
     link.write(_LEVEL, f"{100 * share:g}", f"{100 * leakage.start:g}")
+    run_parts(_TURNING, VIEWS)
 
 
 def _dial(scene: Scene) -> Dial:

@@ -17,12 +17,10 @@ from pages.shared.reproducing import command_line, show_line
 from pages.shared.table import numbers, show_table
 from pages.shared.tabs import tabs
 from pages.tradeoff.packet import counted
-from pages.tradeoff.scene import step_of
+from pages.tradeoff.scene import VIEWS, step_of
 
 if TYPE_CHECKING:
     from pages.tradeoff.scene import Scene
-
-VIEWS = "views"
 
 
 def views(scene: Scene) -> None:

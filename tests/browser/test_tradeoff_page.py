@@ -45,6 +45,30 @@ def test_the_dial_moves_all_without_the_server_and_the_link_follows(
     assert sorted(page.locator(".board .words").all_inner_texts()) == sorted(sentences)
 
 
+def test_what_is_said_below_follows_the_dial(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff?part=Take+it+with+you")
+    cell = page.locator("code").filter(has_text="recorded_curves")
+    expect(cell).to_contain_text("0.08")
+    dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
+    dial.focus()
+    dial.press("ArrowRight")
+    expect(cell).to_contain_text("0.1)")
+    wait_idle(page)
+    expect(page.locator(".dial .left .value")).to_have_text("10 of 100 words")
+
+
+def test_beyond_the_half_the_whole_is_seen(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff")
+    ticks = page.locator(".board .tick")
+    expect(ticks.filter(has_text="100")).to_have_count(0)
+    dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
+    dial.focus()
+    dial.press("End")
+    expect(page.locator(".dial .left .value")).to_have_text("90 of 100 words")
+    expect(ticks.filter(has_text="100").first).to_be_visible()
+    assert page.locator(".mark:visible").count() == 3
+
+
 def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/tradeoff")
     page.get_by_text("Type a number").click()
@@ -71,7 +95,7 @@ def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:
           for (let step = 0; step < 20; step += 1) {
             const start = performance.now();
             window.dispatchEvent(new CustomEvent('dpcore:dial', {
-              detail: { group: 'leak_word', step, rest: false } }));
+              detail: { group: 'leak_word', step: step % 16, rest: false } }));
             await new Promise((done) => requestAnimationFrame(done));
             times.push(performance.now() - start);
           }

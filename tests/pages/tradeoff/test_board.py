@@ -97,11 +97,12 @@ def test_a_finding_names_the_most_and_the_least_in_few_words(first: AppTest) -> 
 
 def test_nobody_stands_above_the_line_that_nobody_can_cross() -> None:
     data = board(open_link("tradeoff", left="kept"))
-    (guide,) = data["guides"]
-    assert guide["kind"] == "bound"
+    for frame in data["frames"]:
+        (guide,) = frame["guides"]
+        assert guide["kind"] == "bound"
     for x, y in itertools.chain.from_iterable(line["points"] for line in data["lines"]):
         assert y <= x + 1e-9
-    assert board(open_link("tradeoff"))["guides"][0]["kind"] == "loose"
+    assert board(open_link("tradeoff"))["frames"][0]["guides"][0]["kind"] == "loose"
 
 
 @pytest.mark.parametrize("leakage", LEAKAGES, ids=lambda one: one.key)
@@ -130,7 +131,7 @@ def test_what_texts_teach_is_the_recorded_accuracy() -> None:
         else:
             values = 100 * curve.values("accuracy")
             assert [y for _, y in line["points"]] == pytest.approx(values, abs=6e-4)
-    assert "without privacy 67" in data["guides"][0]["label"]
+    assert "without privacy 67" in data["frames"][0]["guides"][0]["label"]
 
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
