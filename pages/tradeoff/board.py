@@ -37,11 +37,12 @@ def show_board(data: dict[str, Any]) -> None:
     """Draw the board.
 
     Args:
-        data: `group` (whose dial moves it), `step`, `alt`, `frames` (x and y: title, low, high, ticks as
-            [value, text]; guides: label, kind, points, place of the label), by step `frame` (which
-            of them), `level` (where the dial's line stands, or null) and `findings`,
+        data: `group` (whose dial moves it), `step`, `alt`, `frames` (x and y: title, low, high,
+            ticks as [value, text]; guides: label, kind, points, place of the label), by step
+            `frame` (which of them), `level` (where the dial's line stands, or null) and `findings`,
             `lines` (label, colour, dash, glyph, points as [x, y], bars as [x low, x high, y low,
-            y high], by step `at` as [x, y] or null), `left` (of what), `texts`, and `rows` (line; by step left, promise and words as
-            [index into `texts`, whether it changed, the gap before it] or null).
+            y high], by step `at` as [x, y] or null), `left` (of what), `texts`, and `rows` (line;
+            by step left, promise and words as [index into `texts`, whether it changed, the gap
+            before it] or null).
     """
     _component()(key="tradeoff_board", data=data)
