@@ -159,7 +159,7 @@ def test_the_readme_leads_to_every_page_of_the_documents() -> None:
 
 
 def test_the_tour_is_the_list_of_pages() -> None:
-    rows = re.findall(r"^\| ([A-Z]\w+) \| (.*) \|$", README, re.MULTILINE)
+    rows = re.findall(r"^\| ([A-Z][\w-]+) \| (.*) \|$", README, re.MULTILINE)
     assert rows[: len(CONTENTS)] == [(content.title, content.question) for content in CONTENTS]
 
 
