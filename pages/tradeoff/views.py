@@ -66,7 +66,7 @@ def at_step(scene: Scene) -> pd.DataFrame:
 
 def _numbers_view(scene: Scene) -> None:
     table = at_step(scene)
-    columns = [name for name in table if table[name].dtype.kind == "f"]
+    columns = [str(name) for name in table.select_dtypes("float")]
     show_table(
         table,
         "What every mechanism gives away and leaves at the dial",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -54,7 +55,9 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
     mechanism = create(resolve(arm.mechanism).key, lexicon, dict(arm.settings))
     epsilons = dial["epsilons"]
     assert epsilons == sorted(epsilons)
-    drawn = draw(prepare(PRESETS[DEFAULT_PRESET], lexicon), mechanism, 7, 2, epsilons=epsilons)
+    drawn = draw(
+        prepare(PRESETS[DEFAULT_PRESET], lexicon), mechanism, 7, 2, epsilons=np.array(epsilons)
+    )
     local = mechanism.meaning is EpsilonMeaning.LOCAL
     for step, (share, epsilon) in enumerate(zip(dial["shares"], epsilons, strict=True)):
         assert epsilon == curve.epsilon_at("word", share)

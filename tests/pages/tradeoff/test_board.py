@@ -5,6 +5,7 @@ import io
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -62,16 +63,17 @@ def test_sentences_are_the_draw_of_the_seed_at_the_epsilon_of_the_step(first: Ap
         wanted = [curve.epsilon_at("word", share) for share in WORD.steps]
         there = sorted({epsilon for epsilon in wanted if epsilon is not None})
         mechanism = create(resolve(arm.mechanism).key, lexicon, dict(arm.settings))
-        drawn = draw(sentence, mechanism, 2024, 0, epsilons=there)
+        drawn = draw(sentence, mechanism, 2024, 0, epsilons=np.array(there))
         for step in steps:
-            if wanted[step] is None:
+            epsilon = wanted[step]
+            if epsilon is None:
                 assert row["words"][step] is None
                 assert row["promise"][step].startswith(("not measured", "never gives away"))
                 continue
             shown = "".join(gap + data["texts"][i] for i, _, gap in row["words"][step])
-            assert shown == drawn.at(wanted[step]).text
+            assert shown == drawn.at(epsilon).text
             changed = sum(flag for _, flag, _ in row["words"][step])
-            assert changed == drawn.at(wanted[step]).changed
+            assert changed == drawn.at(epsilon).changed
 
 
 def test_rows_stand_in_the_order_of_what_they_leave(first: AppTest) -> None:
