@@ -65,7 +65,7 @@ class Dial:
     label: str
     steps: tuple[Step, ...]
     ends: tuple[str, str] = ("← learns less", "learns more →")
-    fields: tuple[tuple[str, str], ...] = (("share", "of 100"),)
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @cache

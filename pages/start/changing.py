@@ -133,7 +133,6 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         "How much a stranger may learn",
         tuple(steps),
         ("← nobody can tell", "closer to what you wrote →"),
-        (("share", "of 100"), ("epsilon", "ε")),
     )
 
 

@@ -22,7 +22,7 @@ const dashes = (name) =>
 
 function plane(frame, data, width) {
   const narrow = width < 520;
-  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(520, 0.74 * width);
+  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(580, 0.85 * width);
   const longest = Math.max(...data.lines.map((line) => line.label.length));
   const area = { left: 58, right: narrow ? 16 : 34 + 6.8 * longest, top: 12, bottom: 48 };
   const across = width - area.left - area.right;

@@ -167,4 +167,9 @@ def _dial(scene: Scene) -> Dial:
         steps.append(
             Step((about, f"{number} {of}"), promised, f"{about} {number} {of}; {span}", share=share)
         )
-    return Dial(f"leak_{leakage.key}", f"{leakage.counted[0]}, {leakage.counted[1]}", tuple(steps))
+    return Dial(
+        f"leak_{leakage.key}",
+        f"{leakage.counted[0]}, {leakage.counted[1]}",
+        tuple(steps),
+        fields=(("share", "of 100"),),
+    )

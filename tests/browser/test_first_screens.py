@@ -38,7 +38,7 @@ _LOOK = """selector => {
     .filter((word) => /[\\p{L}\\p{N}]/u.test(word));
   const kinds = "button, input, select, textarea, summary, a[href], [role=slider], [role=tab]";
   const controls = parts.filter((part) => part.matches(kinds) && seen(part)
-    && !part.closest("[data-testid=stTooltipIcon]")
+    && !/^(Help|Open)/.test(part.getAttribute("aria-label") || "")
     && part.getBoundingClientRect().top < window.innerHeight - 4);
   return { top, words: words.length, controls: controls.map(
     (part) => part.getAttribute("aria-label") || part.textContent.trim() || part.tagName) };

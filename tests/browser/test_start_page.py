@@ -154,7 +154,7 @@ def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
     sentence(page)
     page.get_by_role("link", name="Rewrite", exact=True).first.click()
     expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
-    sentence(page)
+    grid(page)
     expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(
         "My doctor in the city hospital said that my sister needs a new heart medicine."
     )

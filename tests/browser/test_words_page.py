@@ -77,7 +77,7 @@ def test_a_click_on_the_map_selects_the_word_on_every_page(app_url: str, new_pag
     assert query(page)["other"] == [second]
     # The figure is another one now, and the choice is still there.
     expect(page.get_by_text("In truth the 10 nearest words")).to_contain_text(second)
-    page.get_by_role("link", name="Deniability").click()
+    page.get_by_role("link", name="Rewrite").click()
     wait_idle(page)
     page.get_by_role("link", name="Words").click()
     expect(page.locator(".panes .middle").nth(1)).to_have_text(second, timeout=30_000)
@@ -113,7 +113,7 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
     app_url: str, new_page: NewPage
 ) -> None:
     page, _ = new_page()
-    open_pair(page, f"{app_url}/words?eps_metric=3&more=Map&{FEW}")
+    open_pair(page, f"{app_url}/words?eps_metric=4&more=Map&{FEW}")
     drawn = """() => {
       const data = document.querySelector('.st-key-figure_map .js-plotly-plot').data;
       const mass = data.filter(t => t.marker.sizemode === 'area');
@@ -123,9 +123,9 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
     mass, points = page.evaluate(drawn)
     page.locator(".st-key-eps_metric").get_by_role("slider").focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".panes .caption")).to_contain_text("At ε = 2.5 ", timeout=30_000)
+    expect(page.locator(".panes .caption")).to_contain_text("At ε = 3.5 ", timeout=30_000)
     wait_idle(page)
-    assert query(page)["eps_metric"] == ["2.5"]
+    assert query(page)["eps_metric"] == ["3.5"]
     now_mass, now_points = page.evaluate(drawn)
     assert now_points == points
     assert now_mass != mass
