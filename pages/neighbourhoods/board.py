@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pages.neighbourhoods.bench import Measured, PairBench
     from pages.shared.figure import Still
 
-_MARK = "The colour of the mechanism, as in the figures."
+_MARK = "The mechanism's mark and colour, as in the figures."
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
     "mechanism": ("mechanism", 146, None),
