@@ -193,7 +193,7 @@ def test_no_mechanism_is_nearly_grey() -> None:
 
 def lengths(dash: str) -> list[float]:
     """Strokes and gaps in pixels on a line of 2; of a solid line one endless stroke."""
-    named = {
+    named: dict[str, list[float]] = {
         "solid": [1e3, 1e-3],
         "dot": [3, 3],
         "dash": [9, 9],

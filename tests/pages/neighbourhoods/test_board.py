@@ -1,5 +1,6 @@
 """The Neighbourhoods page under AppTest: what it shows of two words, and what is measured."""
 
+import base64
 import json
 import shlex
 from collections.abc import Callable
@@ -9,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
 from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.plots.style import style_of
 from pages.neighbourhoods import measuring, session
+from pages.neighbourhoods.tables import swatch
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.pages.app import figures, shown_text
@@ -32,6 +35,13 @@ def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest])
     assert ((rows["bound"] == "refuted") == refuted).all()
     assert "The same ε treats “monday” and “garage” most differently under" in shown_text(test)
     assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
+
+
+def test_beside_a_mechanism_stands_its_mark_in_its_colour() -> None:
+    for mechanism in CURVE_MECHANISMS:
+        drawing = base64.b64decode(swatch(f"{mechanism}.v1").partition(",")[2]).decode()
+        style = style_of(mechanism)
+        assert f'fill="{style.colour}">{style.glyph}</text>' in drawing
 
 
 def test_a_pair_that_was_measured_ahead_is_not_measured_again(
