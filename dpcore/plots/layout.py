@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+# A sample of a line must be long enough for its dash to be seen on both sides of the mark.
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemwidth": 44}
 """Names of curves in lines above the figure, where a phone has room for them."""
-LEGEND_CLOSE = {"orientation": "h", "x": 0.0, "y": 1.0, "yanchor": "bottom"}
+LEGEND_CLOSE = LEGEND | {"y": 1.0}
 """The same right on top of the figure."""
 NAMED: dict[str, Any] = {"legend": LEGEND, "margin": {"l": 8, "r": 16, "t": 90, "b": 8}}
 """What a figure is drawn with whose legend may take three lines above it."""

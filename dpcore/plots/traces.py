@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from dpcore.plots.layout import base_layout, note
 from dpcore.plots.mark import Frame
-from dpcore.plots.style import GREY, Style, faint, style_of
+from dpcore.plots.style import GREY, Style, curve_style, faint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -247,7 +247,7 @@ def right_margin(ends: Sequence[End]) -> int:
 
 def _mark(end: End) -> str:
     """The mark of a curve in its colour, and a space: how a name begins."""
-    style = style_of(end.mechanism)
+    style = curve_style(end.curve, end.mechanism)
     return coloured(style.glyph, style.colour) + " "
 
 

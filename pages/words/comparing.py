@@ -18,7 +18,7 @@ from pages.words.tables import pair_table
 if TYPE_CHECKING:
     from pages.words.scene import Scene
 
-_MARK = "The colour of the mechanism, as in the figures."
+_MARK = "The mechanism's mark and colour, as in the figures."
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
     "mechanism": ("mechanism", 146, None),

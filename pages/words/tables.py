@@ -109,13 +109,15 @@ def pair_table(measured: list[Measured], epsilons: dict[str, float]) -> pd.DataF
 
 @cache
 def swatch(mechanism: str) -> str:
-    """A disc in the colour of a mechanism, as an image that is part of the page itself."""
-    disc = (
+    """The mark of a mechanism in its colour, as an image that is part of the page itself."""
+    style = style_of(mechanism)
+    drawing = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">'
-        f'<circle cx="8" cy="8" r="7" fill="{style_of(mechanism).colour}"/></svg>'
+        '<text x="8" y="14" font-family="sans-serif" font-size="16" text-anchor="middle" '
+        f'fill="{style.colour}">{style.glyph}</text></svg>'
     )
     # No file of the server: the rules of the page let pictures come from itself and from data.
-    return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
+    return "data:image/svg+xml;base64," + base64.b64encode(drawing.encode()).decode()
 
 
 def noisy(mechanisms: list[Mechanism]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from dpcore.plots.layout import (
     number,
     whole_ticks,
 )
-from dpcore.plots.style import style_of
+from dpcore.plots.style import Style, curve_style
 from dpcore.plots.traces import (
     End,
     band,
@@ -66,15 +66,16 @@ def recorded_figure(
     ends: list[End] = []
     for name, rows in table.groupby("curve", sort=False):
         key = str(rows["mechanism"].iloc[0])
+        style = curve_style(str(name), key)
         for layer, part in rows.groupby("layer", sort=False):
             x = [scale(value) for value in part["epsilon"].tolist()]
             if layer == "line":
                 mean, deviation = part["mean"], part["standard_deviation"]
                 # Cut where it leaves the possible values.
                 under, over = ((mean + s * deviation).clip(0.0, high).tolist() for s in (-1, 1))
-                traces += band(x, under, over, style_of(key).colour)
+                traces += band(x, under, over, style.colour)
                 ends.append(End(str(name), key, x[-1], float(part["mean"].iloc[-1])))
-            traces.append(_marks(part, x, str(name), key, str(layer), logarithm))
+            traces.append(_marks(part, x, str(name), style, str(layer), logarithm))
     labels = edge_labels(ends, high, logarithm, _PLOT_PIXELS) + _printed(table, logarithm)
     title = TITLES[quantity] + in_runs(quantity, float(table["runs"].max()))
     pad = 0.03 * high
@@ -89,10 +90,9 @@ def recorded_figure(
 
 
 def _marks(
-    rows: pd.DataFrame, x: list[float], name: str, key: str, layer: str, logarithm: bool
+    rows: pd.DataFrame, x: list[float], name: str, style: Style, layer: str, logarithm: bool
 ) -> go.Scatter:
     """The mean of one layer: a line, open marks with whiskers, or the paper's values."""
-    style = style_of(key)
     after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
     hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
     trace = curve(x, rows["mean"], style, hover, shown=8, name=name + after)
@@ -122,7 +122,7 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
     hover = "Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}"
     high = float(table["sw"].max())
     for name, rows in table.groupby("curve", sort=False):
-        style = style_of(str(rows["mechanism"].iloc[0]))
+        style = curve_style(str(name), str(rows["mechanism"].iloc[0]))
         nw, sw, epsilons = (rows[column].tolist() for column in ("nw", "sw", "epsilon"))
         traces.append(curve(nw, sw, style, hover, shown=10, customdata=epsilons, name=str(name)))
         middle = rows.iloc[(rows["nw"] - 0.6).abs().argmin()]

@@ -11,13 +11,13 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import NAMED, axis, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, style_of
+from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, curve_style
 from dpcore.plots.traces import curve, drawn, outline
 from dpcore.plots.utility.curves import log_ticks
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
 """One row a point, x ascending in each curve; `low` and `high` may be missing: no band. With a
-further column `mechanism` a curve looks as that mechanism does everywhere."""
+further column `mechanism` a curve looks as it does everywhere."""
 
 LOOKS = (
     Style(BLUE, "solid", "circle"),
@@ -72,7 +72,7 @@ def lines_figure(
     for name, usual in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
         rows = table[table["curve"] == name]
         mechanism = str(rows["mechanism"].iloc[0]) if "mechanism" in rows else ""
-        look = style_of(mechanism) if mechanism else usual
+        look = curve_style(str(name), mechanism) if mechanism else usual
         traces += _curve(str(name), rows, look, times[look])
         times[look] += 1
     return drawn(

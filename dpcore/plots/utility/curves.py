@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import NAMED, axis, number
-from dpcore.plots.style import style_of
+from dpcore.plots.style import curve_style
 from dpcore.plots.traces import band, curve, drawn, line
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
@@ -80,7 +80,8 @@ def utility_figure(
     """
     traces: list[Any] = []
     for name, rows in table.groupby("curve", sort=False):
-        style, name = style_of(str(rows["mechanism"].iloc[0])), str(name)
+        name = str(name)
+        style = curve_style(name, str(rows["mechanism"].iloc[0]))
         hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
         traces += banded(rows, "epsilon", style.colour, name)
         traces.append(

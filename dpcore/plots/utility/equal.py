@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import NAMED, axis, number
-from dpcore.plots.style import style_of
+from dpcore.plots.style import curve_style
 from dpcore.plots.traces import curve, drawn, whiskers
 from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
 
@@ -56,7 +56,7 @@ def equal_figure(
 
 def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     """Marks joined by a line, with the intervals as whiskers: bands of curves that turn overlap."""
-    style = style_of(str(rows["mechanism"].iloc[0]))
+    style = curve_style(name, str(rows["mechanism"].iloc[0]))
     hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
     over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
     bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import NAMED, axis
-from dpcore.plots.style import style_of
+from dpcore.plots.style import curve_style
 from dpcore.plots.traces import drawn, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
 
@@ -41,7 +41,7 @@ def frontier_figure(
     # Stairs: what lies between two marks is as useful as the more private of them.
     traces = [line(best["private"], best["useful"], name, width=1, line_shape="hv")]
     for curve, rows in table.groupby("curve", sort=False):
-        style = style_of(str(rows["mechanism"].iloc[0]))
+        style = curve_style(str(curve), str(rows["mechanism"].iloc[0]))
         ordered = rows.sort_values("dominated", kind="stable")  # a legend shows the first mark
         worse = ordered["dominated"].tolist()
         traces.append(

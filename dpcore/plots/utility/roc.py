@@ -10,17 +10,20 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import NAMED, axis, number
-from dpcore.plots.style import style_of
+from dpcore.plots.style import GREY, Style, curve_style
 from dpcore.plots.traces import curve, drawn, line
 from dpcore.plots.utility.curves import banded
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row a curve and false-positive rate `at` > 0, ascending: mean true-positive rate over trials
-with its interval (may be missing). `mechanism` is empty for a model of clean text."""
+with its interval (may be missing). `mechanism` is empty for a model of clean text; the name of any
+other curve is its label and its ε, as in "tem, ε = 2"."""
 
 _HEIGHT = 430
+_AT = ", ε = "
+_CLEAN = Style(GREY, "longdash", "circle")
 _DASHES = ("solid", "dash", "dot", "dashdot")
-"""Of the curves of one mechanism, which share its colour and mark."""
+"""Of further curves of one mechanism at other ε, which share its colour and mark."""
 
 
 def roc_figure(table: pd.DataFrame) -> go.Figure:
@@ -31,16 +34,18 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
     times: Counter[str] = Counter()
     for name, rows in table.groupby("curve", sort=False):
         mechanism = str(rows["mechanism"].iloc[0])
-        style = style_of(mechanism or "baseline")
-        dash = _DASHES[times[mechanism] % len(_DASHES)]
-        times[mechanism] += 1
+        label, _, _ = str(name).partition(_AT)
+        style = curve_style(label, mechanism) if mechanism else _CLEAN
+        dashes = (style.dash, *(dash for dash in _DASHES if dash != style.dash))
+        style = replace(style, dash=dashes[times[label] % len(dashes)])
+        times[label] += 1
         traces += banded(rows, "at", style.colour, str(name), floor)
         traces.append(
             curve(
                 rows["at"],
                 # A logarithmic axis has no place for 0: what is below it is drawn at its floor.
                 rows["mean"].clip(lower=floor),
-                replace(style, dash=dash),
+                style,
                 "%{customdata:.4f} at %{x:.3g} false positives",
                 width=2,
                 size=7,

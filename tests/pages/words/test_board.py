@@ -1,5 +1,6 @@
 """The page Words under AppTest: what it shows of two words, and what is measured."""
 
+import base64
 import json
 import shlex
 from collections.abc import Callable
@@ -9,9 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
 from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.plots.style import style_of
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from pages.words import measuring, session
+from pages.words.tables import swatch
 from tests.pages.app import figures, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
@@ -45,6 +48,13 @@ def test_facts_and_distances_are_a_click_away(opened: Callable[..., AppTest]) ->
     test = opened(more="True distances", **FEW)
     assert len(figures(test)) == 1
     assert "“monday”: the nearest word is" in shown_text(test)
+
+
+def test_beside_a_mechanism_stands_its_mark_in_its_colour() -> None:
+    for mechanism in CURVE_MECHANISMS:
+        drawing = base64.b64decode(swatch(f"{mechanism}.v1").partition(",")[2]).decode()
+        style = style_of(mechanism)
+        assert f'fill="{style.colour}">{style.glyph}</text>' in drawing
 
 
 def test_a_pair_that_was_measured_ahead_is_not_measured_again(
