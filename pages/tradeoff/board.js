@@ -102,7 +102,8 @@ function names(frame, data, at) {
   const ends = data.lines
     .filter((line) => line.points.length)
     .map((line) => {
-      const inside = line.points.filter(([x]) => x <= frame.x.high);
+      const inside = line.points.filter(
+        ([x, y]) => x <= frame.x.high && y <= frame.y.high);
       const [x, y] = inside[inside.length - 1] ?? line.points[0];
       return { line, x: at.x(x), y: at.y(y), place: at.y(y) };
     })
