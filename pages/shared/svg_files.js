@@ -1,13 +1,15 @@
-// Saves drawings of a component as one file. What a style sheet says of them is written into the
-// copy, which stands alone. This text is put before that of a component that has such drawings.
+// Saves drawings of a component as files. What a style sheet says of them is written into a copy,
+// which stands alone. This text is put before that of a component that has such drawings.
 
 const WRITTEN = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity",
-  "font-size", "font-weight", "font-style", "text-anchor", "display",
+  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
+  "stroke-linejoin", "opacity", "font-size", "font-weight", "font-style", "text-anchor", "display",
+  "paint-order",
 ];
-const FONT = "Source Sans Pro, Helvetica, Arial, sans-serif";
+const LETTERS = "Source Sans Pro, Source Sans 3, Helvetica, Arial, sans-serif";
 
-function standalone(svg) {
+// A copy of a drawing that needs no style sheet.
+function styled(svg) {
   const copy = svg.cloneNode(true);
   const from = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((part, i) => {
@@ -15,18 +17,8 @@ function standalone(svg) {
     for (const name of WRITTEN) part.style.setProperty(name, style.getPropertyValue(name));
     part.removeAttribute("class");
   });
-  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  copy.setAttribute("font-family", FONT);
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  ground.setAttribute("width", width);
-  ground.setAttribute("height", height);
-  const root = svg.getRootNode().host ?? svg;
-  ground.setAttribute("fill", getComputedStyle(root).getPropertyValue("--st-background-color") || "#fff");
-  copy.prepend(ground);
-  return { text: new XMLSerializer().serializeToString(copy), width, height };
+  copy.setAttribute("font-family", LETTERS);
+  return copy;
 }
 
 function hand(address, name, format) {
@@ -36,19 +28,38 @@ function hand(address, name, format) {
   link.click();
 }
 
-// As SVG, or as PNG in three times the size.
-function saveSvg(svg, name, format) {
-  const { text, width, height } = standalone(svg);
+// A sheet that has its width and height: as SVG, or as PNG in three times the size.
+function saveSheet(sheet, name, format) {
+  const text = new XMLSerializer().serializeToString(sheet);
   const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  if (format === "svg") return hand(address, name, format);
+  if (format === "svg") {
+    hand(address, name, format);
+    return;
+  }
   const picture = new Image();
   picture.onload = () => {
     const canvas = document.createElement("canvas");
-    canvas.width = 3 * width;
-    canvas.height = 3 * height;
+    canvas.width = 3 * Number(sheet.getAttribute("width"));
+    canvas.height = 3 * Number(sheet.getAttribute("height"));
     canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
     hand(canvas.toDataURL("image/png"), name, format);
   };
   picture.src = address;
-  return undefined;
+}
+
+// One drawing by itself, on the ground of its page.
+function saveSvg(svg, name, format) {
+  const sheet = styled(svg);
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+  sheet.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  sheet.setAttribute("width", width);
+  sheet.setAttribute("height", height);
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  ground.setAttribute("width", width);
+  ground.setAttribute("height", height);
+  const host = svg.getRootNode().host ?? svg;
+  const colour = getComputedStyle(host).getPropertyValue("--st-background-color");
+  ground.setAttribute("fill", colour || "#fff");
+  sheet.prepend(ground);
+  saveSheet(sheet, name, format);
 }

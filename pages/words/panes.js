@@ -164,22 +164,14 @@ function standing(state) {
   const paper = getComputedStyle(state.card).backgroundColor;
   sheet.append(shape("rect", "", { width: "100%", height: "100%", fill: paper }));
   const letters = (text, x, y, more = {}) => {
-    const node = shape("text", "", { x, y, fill: ground.color, "font-family": "sans-serif", "font-size": 14, ...more });
+    const node = shape("text", "", { x, y, fill: ground.color, "font-family": LETTERS, "font-size": 14, ...more });
     node.textContent = text;
     sheet.append(node);
   };
   state.panes.forEach((pane, i) => {
-    const copy = pane.svg.cloneNode(true);
-    const from = pane.svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
-    from.forEach((node, j) => {
-      const style = getComputedStyle(node);
-      for (const name of ["fill", "stroke", "stroke-width", "fill-opacity", "stroke-opacity", "font-size", "font-weight", "paint-order"]) {
-        to[j].setAttribute(name, style.getPropertyValue(name));
-      }
-      if (node.tagName === "text") to[j].setAttribute("font-family", "sans-serif");
-      if (node.matches(".noise")) to[j].setAttribute("stroke-dasharray", "5 4");
-      if (node.matches(".focus")) to[j].remove();
-    });
+    const copy = styled(pane.svg);
+    [...pane.svg.querySelectorAll("*")].map((node, j) => [node, copy.querySelectorAll("*")[j]])
+      .forEach(([node, twin]) => node.matches(".focus") && twin.remove());
     for (const [key, value] of [["x", i * (wide + 24)], ["y", 28], ["width", wide], ["height", high]]) copy.setAttribute(key, value);
     for (const key of ["tabindex", "role", "aria-activedescendant"]) copy.removeAttribute(key);
     sheet.append(copy);
@@ -191,25 +183,7 @@ function standing(state) {
 }
 
 function save(state, format) {
-  const sheet = standing(state);
-  const text = new XMLSerializer().serializeToString(sheet);
-  const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  const hand = (href) => {
-    const link = document.createElement("a");
-    link.href = href;
-    link.download = `words.${format}`;
-    link.click();
-  };
-  if (format === "svg") return hand(address);
-  const image = new Image();
-  image.onload = () => {
-    const canvas = document.createElement("canvas");
-    canvas.width = 3 * Number(sheet.getAttribute("width"));
-    canvas.height = 3 * Number(sheet.getAttribute("height"));
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    hand(canvas.toDataURL("image/png"));
-  };
-  image.src = address;
+  saveSheet(standing(state), "words", format);
 }
 
 const states = new WeakMap();

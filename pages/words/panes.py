@@ -48,7 +48,8 @@ def panes(data: dict[str, Any]) -> None:
     Args:
         data: from `pane_data`, and `step`: the place of ε on the slider of its group.
     """
-    _component("panes", "pane.js", "play.js", "panes.js", css="panes.css")(key="panes", data=data)
+    code = "../shared/svg_files.js", "pane.js", "play.js", "panes.js"
+    _component("panes", *code, css="panes.css")(key="panes", data=data)
 
 
 def tell_step(group: str, step: int, epsilon: float) -> None:
