@@ -72,7 +72,7 @@ def test_a_pair_that_was_measured_ahead_is_not_measured_again(
 def test_the_table_holds_the_numbers_of_the_commands(
     opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = {"curve_metric": ["madlib", "tem"], "curve_log": []}
+    few = {"curve_metric": ["madlib", "tem"], "curve_log": [], "eps_metric": 12.0}
     rows = table(opened(**few))
     lists = opened(more="Facts", **few).dataframe
     test = opened(more="Link and command", **few)
