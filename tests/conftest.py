@@ -122,7 +122,7 @@ def pytest_runtest_call() -> Iterator[None]:
         return (yield)
 
 
-_QUICK_IN_A_BROWSER = {"test_walk.py", "test_start_page.py", "test_frame.py", "test_departure.py"}
+_QUICK_IN_A_BROWSER = {"test_walk.py", "test_start_page.py", "test_frame.py"}
 """Files of browser tests that everybody runs: the way through the app. All take twenty minutes."""
 
 

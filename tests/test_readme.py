@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from dpcore import __version__
 from dpcore.cli.main import main
@@ -43,6 +44,12 @@ OWN_FILES = [command for command in ALL if re.search(r"vectors\.txt|reviews\.csv
 COMMANDS = [
     command for command in ALL if command not in OWN_FILES and not command.startswith((*ELSEWHERE,))
 ]
+_LONG = ("tradeoff",)  # near words of all words are looked up first: most of a minute
+
+
+def _marked(commands: list[str]) -> list[ParameterSet]:
+    slow = pytest.mark.slow
+    return [pytest.param(c, marks=slow if c.startswith(_LONG) else ()) for c in commands]
 
 
 def test_the_readme_has_two_screens() -> None:
@@ -67,7 +74,7 @@ def test_every_line_of_the_python_example_gives_something() -> None:
     assert len(others) == 2
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", _marked(COMMANDS))
 def test_the_shell_examples_run(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out
@@ -105,7 +112,7 @@ def test_there_are_examples() -> None:
     )
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "lexicon" not in c])
+@pytest.mark.parametrize("command", _marked([c for c in COMMANDS if "lexicon" not in c]))
 def test_the_fields_of_json_are_those_of_the_table(
     capsys: pytest.CaptureFixture[str], command: str
 ) -> None:

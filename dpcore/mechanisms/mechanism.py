@@ -58,6 +58,8 @@ class Mechanism(Settings, ABC):
     summary: ClassVar[str]
     """One sentence for a person who has not read the paper."""
     source: ClassVar[str]
+    cited: ClassVar[tuple[str, ...]] = ()
+    """Keys in `dpcore/papers/sources.bib` of what is cited by whoever uses it."""
     meaning: ClassVar[EpsilonMeaning]
     accepts_approximate_search: ClassVar[bool] = False
     """True only if the search sees nothing but the noisy vector (post-processing)."""

@@ -114,9 +114,11 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   let state = states.get(parentElement);
   if (!state) {
+    const place = node("div", "place");
     const root = node("div", "dial");
-    parentElement.append(root);
-    state = { root, step: -1, resting: 0 };
+    place.append(root);
+    parentElement.append(place);
+    state = { place, root, step: -1, resting: 0 };
     states.set(parentElement, state);
   }
   state.send = setTriggerValue;
@@ -138,7 +140,7 @@ export default function (component) {
   }
   return () => {
     clearTimeout(state.resting);
-    state.root.remove();
+    state.place.remove();
     states.delete(parentElement);
   };
 }

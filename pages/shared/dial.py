@@ -6,6 +6,7 @@ have the numbers of every step. The server hears of a step when the hand is off.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -22,7 +23,8 @@ _TURNS = "dial_turns"
 # Below Streamlit's own bar, above what scrolls. An element sticks within what it stands in, so what
 # sticks is the block of the page that holds the dial: a page gives the dial a block of its own.
 _STYLE = f"""
-[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > :has(.st-key-{_PLACE}) {{
+[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+  > :has([class*="st-key-{_PLACE}"]) {{
   position: sticky;
   top: 3.75rem;
   z-index: 90;
@@ -58,7 +60,7 @@ class Dial:
         label: what it sets, for a screen reader.
         steps: from the most private one on.
         ends: what its two ends mean.
-        fields: titles of numbers that can be typed, by attribute of `Step`.
+        fields: titles of numbers that can be typed, by attribute of `Step`; "logarithm" is ln ε.
     """
 
     name: str
@@ -89,7 +91,7 @@ def show_dial(dial: Dial, step: int, on_rest: Callable[[int], None]) -> None:
         if heard is not None and 0 <= int(heard["step"]) < len(dial.steps):
             on_rest(int(heard["step"]))
 
-    with st.container(key=_PLACE, gap=None):
+    with st.container(key=f"{_PLACE}_{dial.name}", gap=None):
         st.html(f"<style>{_STYLE}</style>")
         _component()(key=key, data=_data(dial, step), on_rest_change=hear)
 
@@ -102,7 +104,9 @@ def turn_dial(name: str) -> None:
 
 def _data(dial: Dial, step: int) -> dict[str, Any]:
     percent = {"share": [_percent(s.share) for s in dial.steps]}
-    numbers = percent | {"epsilon": [s.epsilon for s in dial.steps]}
+    epsilons = [s.epsilon for s in dial.steps]
+    logarithms = [None if e is None else round(math.log(e), 4) for e in epsilons]
+    numbers = percent | {"epsilon": epsilons, "logarithm": logarithms}
     return {
         "group": dial.name,
         "label": dial.label,
@@ -110,7 +114,7 @@ def _data(dial: Dial, step: int) -> dict[str, Any]:
         "exact": "Type a number",
         "fields": {name: {"title": title, "values": numbers[name]} for name, title in dial.fields},
         "steps": [{k: v for k, v in asdict(s).items() if k in _WORDS} for s in dial.steps],
-        "epsilons": [s.epsilon for s in dial.steps],
+        "epsilons": epsilons,
         "shares": [s.share for s in dial.steps],
         "step": step,
         "turn": st.session_state.get(_TURNS, {}).get(dial.name, 0),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _NEARLY = 0.99
-_PLAIN = {
+PLAIN = {
     EpsilonMeaning.METRIC: "per distance",
     EpsilonMeaning.METRIC_LOG: "per distance",
     EpsilonMeaning.LOCAL: "any two words",
@@ -34,7 +34,7 @@ def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
     group = group_of(mechanism.meaning)
     unit = "ln ε" if group.logarithm else "ε"
     value = math.log(epsilon) if group.logarithm else epsilon
-    return f"{unit} = {value:.3g} {_PLAIN[mechanism.meaning]}"
+    return f"{unit} = {value:.3g} {PLAIN[mechanism.meaning]}"
 
 
 def of_100(share: float) -> str:

@@ -62,3 +62,25 @@ def mechanism_words(mechanism: Mechanism, epsilon: float) -> list[str]:
         if value != declared[name]["default"]:
             words += ["--set", f"{name}={value}"]
     return words
+
+
+def python_beginning(mechanism: Mechanism, lexicon: str) -> list[str]:
+    """First lines of a Python cell: `lexicon`, and `mechanism` with its settings.
+
+    Args:
+        mechanism: which.
+        lexicon: its name in the catalogue.
+    """
+    words = "dp.lexicon()" if lexicon == "default" else f"dp.lexicon({lexicon!r})"
+    declared = mechanism.parameters()
+    given = "".join(
+        f", {name}={value!r}"
+        for name, value in mechanism.settings().items()
+        if value != declared[name]["default"]
+    )
+    return [
+        "import dpcore as dp",
+        "",
+        f"lexicon = {words}",
+        f"mechanism = dp.mechanism({mechanism.short!r}, lexicon{given})",
+    ]

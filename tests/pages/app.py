@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
+from pages.shared.groups import Group
 from tests.needs import ROOT
 
 Screen = dict[tuple[int, ...], tuple[str, str, bytes]]
@@ -56,9 +57,29 @@ def step(test: AppTest, slider: str, value: float, fragment: str) -> AppTest:
     """
     test.select_slider(key=slider).set_value(value)
     test.query_params[slider] = f"{value:g}"
-    asked = partial(RerunData, fragment_id_queue=test._fragment_storage.resolve_target(fragment))
+    return _run_parts(test, fragment)
+
+
+def turn(test: AppTest, group: Group, epsilon: float, *fragments: str) -> AppTest:
+    """Let the dial of ε rest at a step, as a browser does; these fragments run then.
+
+    Args:
+        test: a page with the dial.
+        group: of the dial.
+        epsilon: a step of it.
+        fragments: that the page asks for then.
+    """
+    test.session_state[f"eps_{group.name}"] = epsilon
+    test.query_params[f"eps_{group.name}"] = group.label(epsilon)
+    return _run_parts(test, *fragments)
+
+
+def _run_parts(test: AppTest, *fragments: str) -> AppTest:
+    queue = [part for name in fragments for part in test._fragment_storage.resolve_target(name)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(local_script_runner, "RerunData", asked)
+        patched.setattr(
+            local_script_runner, "RerunData", partial(RerunData, fragment_id_queue=queue)
+        )
         return test.run()
 
 

@@ -81,6 +81,16 @@ class TradeCurve:
         part = (float(_log_odds(np.array(share))) - odds[0]) / (odds[1] - odds[0])
         return math.exp(float(logs[start] + part * (logs[stop] - logs[start])))
 
+    def at_epsilon(self, quantity: str, epsilon: float) -> float | None:
+        """A quantity at ε; None outside the ε that were measured.
+
+        Between two of them, its log odds are linear in ln ε: `epsilon_at` the other way round.
+        """
+        if not self.epsilons[0] <= epsilon <= self.epsilons[-1]:
+            return None
+        odds = np.interp(math.log(epsilon), self._log_epsilons, _log_odds(self.values(quantity)))
+        return float(1.0 / (1.0 + math.exp(-float(odds))))
+
     def at(self, quantity: str, leakage: str, share: float) -> float | None:
         """Another quantity where a leakage has this value, as a straight line is drawn.
 

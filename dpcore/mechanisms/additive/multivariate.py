@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class MultivariateLaplace(RadialMechanism):
     title = "Multivariate Laplace (Madlib)"
     summary = "Moves the word's vector in a random direction; takes the nearest word"
     source = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
+    cited: ClassVar[tuple[str, ...]] = ("fernandes2019obfuscation", "feyisetan2020madlib")
     meaning = EpsilonMeaning.METRIC
     family = Radial.L2LAPLACE
 
@@ -56,6 +58,7 @@ class Mahalanobis(MultivariateLaplace):
     title = "Regularised Mahalanobis"
     summary = "As Madlib, with noise stretched along the vocabulary's own spread"
     source = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
+    cited: ClassVar[tuple[str, ...]] = ("xu2020mahalanobis",)
 
     lam: float = parameter(
         0.2, low=0.0, high=1.0, help="λ: share of the vocabulary's covariance in the noise's shape"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class RandomProjection(MultivariateLaplace):
     title = "Random projection"
     summary = "Madlib in a space of fewer dimensions, where noise is smaller"
     source = "Feyisetan and Kasiviswanathan 2021"
+    cited: ClassVar[tuple[str, ...]] = ("feyisetan2021projection",)
 
     dimensions: int = parameter(
         50, low=1, high=4096, help="m: dimension that the vectors are projected to"

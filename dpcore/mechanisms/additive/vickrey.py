@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ class Vickrey(Mahalanobis):
     title = "Vickrey"
     summary = "As Madlib, but the second-nearest word may win"
     source = "Xu, Aggarwal, Feyisetan, Teissier 2021, post-processing"
+    cited: ClassVar[tuple[str, ...]] = ("xu2021vickrey",)
     keep = 2
 
     t: float = parameter(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class Adept(ClippedLaplace):
         "dimension; `laplace` and `l2-laplace` have the noise that it needs"
     )
     source = "Krishna, Gupta, Dupuy 2021, Theorem 1"
+    cited: ClassVar[tuple[str, ...]] = ("krishna2021adept", "habernal2021detail")
 
     @property
     def sensitivity(self) -> float:
@@ -97,6 +99,7 @@ class AdeptManhattan(ClippedLaplace):
         "repairs are `laplace` and `l2-laplace`"
     )
     source = "Habernal 2021; Dwork et al. 2006, Proposition 1"
+    cited: ClassVar[tuple[str, ...]] = ("habernal2021detail", "dwork2006calibrating")
 
     clip_power = 1
 

@@ -131,6 +131,7 @@ class ClippedLaplace(ClippedRadial):
     title = "Clipped Laplace"
     summary = "Independent Laplace noise in every coordinate of the clipped vector"
     source = "Dwork et al. 2006, Proposition 1, with L1 sensitivity 2√d·C"
+    cited: ClassVar[tuple[str, ...]] = ("dwork2006calibrating",)
     meaning = EpsilonMeaning.LOCAL
     family = Radial.LAPLACE
 
@@ -163,6 +164,7 @@ class ClippedL2Laplace(ClippedLaplace):
     title = "Clipped L2-Laplace"
     summary = "Madlib's round noise on the clipped vector: the pure-ε one to beat"
     source = "Chaudhuri, Monteleoni, Sarwate 2011, with L2 sensitivity 2C"
+    cited: ClassVar[tuple[str, ...]] = ("chaudhuri2011erm",)
     family = Radial.L2LAPLACE
 
     @property
@@ -180,6 +182,7 @@ class ClippedGaussian(ClippedRadial):
     title = "Clipped Gaussian (analytic)"
     summary = "Gaussian noise on the clipped vector, as little as (ε, δ) allows"
     source = "Balle and Wang 2018, Theorem 8"
+    cited: ClassVar[tuple[str, ...]] = ("balle2018analytic",)
     meaning = EpsilonMeaning.LOCAL_APPROXIMATE
     family = Radial.GAUSSIAN
 
@@ -229,6 +232,7 @@ class ClippedGaussianClassical(ClippedGaussian):
     title = "Clipped Gaussian (classical)"
     summary = "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
     source = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
+    cited: ClassVar[tuple[str, ...]] = ("dwork2014foundations", "balle2018analytic")
 
     def scale(self, epsilon: float) -> float:
         """2C√(2 ln(1.25/δ))/ε."""

@@ -12,6 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -183,6 +184,7 @@ class TrLaplace(TruncatedLaplaceMechanism):
     title = "TrLaplace (as published)"
     summary = "Laplace noise cut off short: keeps words, and gives them away"
     source = "Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3"
+    cited: ClassVar[tuple[str, ...]] = ("huang2024trlaplace",)
 
     delta_root: float = parameter(
         0.25, low=1e-6, high=1 - 1e-9, help="δ^(1/d): the paper's δ is this to the power d"
@@ -252,6 +254,7 @@ class TrLaplaceCorrected(TruncatedLaplaceMechanism):
     title = "TrLaplace (corrected)"
     summary = "Truncated Laplace noise, cut off as far out as its promise needs"
     source = "our derivation; the exact δ is 1 − Π(1 − m(v_i))"
+    cited: ClassVar[tuple[str, ...]] = ("huang2024trlaplace",)
 
     delta: float = parameter(
         1e-5, low=1e-300, high=0.5, help="δ: the probability with which ε may be exceeded"

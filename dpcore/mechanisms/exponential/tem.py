@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class TruncatedExponential(ExactMechanism):
         "and equally among all words beyond a threshold"
     )
     source = "Carvalho et al. 2021, Algorithms 2 and 3"
+    cited: ClassVar[tuple[str, ...]] = ("carvalho2021tem",)
     meaning = EpsilonMeaning.METRIC
     log_error = None  # `law_error` says it
 

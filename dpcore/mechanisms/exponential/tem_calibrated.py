@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
         "where every pair of words was computed"
     )
     source = "our calibration of Carvalho et al. 2021, Algorithm 2"
+    cited: ClassVar[tuple[str, ...]] = ("carvalho2021tem",)
 
     def proved_strength(self, epsilon: float) -> float:
         """η = ε/2 (Carvalho et al. 2021, Theorem 2)."""

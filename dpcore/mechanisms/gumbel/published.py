@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class TruncatedGumbel(ExactMechanism):
         "keeps the nearest"
     )
     source = "Xu et al. 2021, Algorithms 1 and 2"
+    cited: ClassVar[tuple[str, ...]] = ("xu2021gumbel",)
     meaning = EpsilonMeaning.METRIC_LOG
     law_method = "quadrature"
     log_error = None  # no bound is known

@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         "stays, at any ε that it takes"
     )
     source = "our repair of Xu et al. 2021, Algorithms 1 and 2"
+    cited: ClassVar[tuple[str, ...]] = ("xu2021gumbel",)
     meaning = EpsilonMeaning.METRIC
 
     @cached_property

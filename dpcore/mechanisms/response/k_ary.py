@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class KAryResponse(Response):
         "which words are near"
     )
     source = "Kairouz, Oh, Viswanath 2014; Warner 1965 for two words"
+    cited: ClassVar[tuple[str, ...]] = ("kairouz2014extremal", "warner1965randomized")
     meaning = EpsilonMeaning.LOCAL
     log_error = _ERROR
     grouped_error = _ERROR

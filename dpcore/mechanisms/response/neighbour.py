@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,7 @@ class NeighbourResponse(Response):
         "promise holds between any two words, in any number of dimensions"
     )
     source = "docs/optimal.md, section 3; k = 1 is Kairouz, Oh, Viswanath 2014"
+    cited: ClassVar[tuple[str, ...]] = ("kairouz2014extremal",)
     meaning = EpsilonMeaning.LOCAL
     log_error = _ERROR
     grouped_error = _ERROR

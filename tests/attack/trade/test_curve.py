@@ -46,6 +46,10 @@ def test_between_two_measurements_log_odds_are_linear_in_the_logarithm_of_epsilo
     assert epsilon is not None
     part = math.log(0.7 / 0.3) / math.log(9.0)
     assert math.log2(epsilon) == pytest.approx(1.0 + part, rel=1e-12)
+    assert curve.at_epsilon("word", epsilon) == pytest.approx(0.7, rel=1e-12)
+    assert curve.at_epsilon("word", 4.0) == pytest.approx(0.9, rel=1e-12)
+    assert curve.at_epsilon("word", 4.1) is None
+    assert curve.at_epsilon("word", 0.9) is None
     assert curve.at("kept", "word", 0.7) == pytest.approx(0.6, rel=1e-12)
     assert curve.at("kept", "word", 0.1) == 0.0
     assert curve.interval_at("kept", "word", 0.7) == pytest.approx((0.6, 0.59, 0.61))

@@ -1,0 +1,168 @@
+"""The dial of ε of one group of mechanisms, the same on every page, with what a stranger guesses.
+
+ε stands in the session and in the link as `eps_<group>`, and goes along from page to page.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from pages.shared import link
+from pages.shared.dial import Dial, Step, show_dial, turn_dial
+from pages.shared.groups import START_EPSILON, admissible_grid
+from pages.shared.memo import session_memo
+from pages.shared.promised import PLAIN, of_100, permits
+from pages.shared.resources import lexicon
+from pages.shared.resources import mechanism as prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcore.attack.trade.curve import TradeCurve
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.groups import Group
+
+_LINKED = "epsilons_linked"
+_TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
+_GUESSED, _PERMITTED, _UNKNOWN = "A stranger guesses", "The promise permits", "not known here"
+
+
+def epsilon_dial(
+    group: Group,
+    members: Sequence[Mechanism],
+    on_rest: Callable[[], None] | None = None,
+    *,
+    start: float | None = None,
+    grid: Sequence[float] | None = None,
+) -> float:
+    """Draw the dial; in a block of the page of its own it stays in sight.
+
+    While it moves, components of the page hear the event "dpcore:dial" with the group's name and
+    the place in the grid; the server hears of it when the hand is off.
+
+    Args:
+        group: the group.
+        members: its mechanisms that are shown; one of them at least is defined at every step.
+        on_rest: called when the hand is off and ε is set.
+        start: where a fresh visit begins; the group's own start if None.
+        grid: the values of ε to choose from; None for those of the group.
+
+    Returns:
+        ε, a value of the grid.
+    """
+    steps = tuple(admissible_grid(group, members) if grid is None else grid)
+    usual = _nearest(steps, start or START_EPSILON.get(group.name, group.start))
+    epsilon = _present(group, steps, usual)
+
+    def rested(step: int) -> None:
+        set_epsilon(group, steps[step], steps[usual])
+        if on_rest is not None:
+            on_rest()
+
+    set_epsilon(group, epsilon, steps[usual])
+    key = (group.name, steps, tuple(members), members[0].lexicon.fingerprint)
+    dial = session_memo("epsilon_dials", key, lambda: _dial(group, members, steps), 12)
+    show_dial(dial, steps.index(epsilon), rested)
+    return epsilon
+
+
+def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> None:
+    """Set ε of a group, for this page and those after it.
+
+    Args:
+        group: the group.
+        epsilon: its ε; a page whose dial lacks it takes the nearest step.
+        usual: where a fresh visit to the page begins, which its link leaves out.
+    """
+    st.session_state[_key(group)] = epsilon
+    label = group.label(epsilon)
+    link.write(_key(group), label, "" if usual is None else group.label(usual))
+    st.session_state.setdefault(_LINKED, {})[_key(group)] = st.query_params.get(_key(group), label)
+
+
+def _key(group: Group) -> str:
+    return f"eps_{group.name}"
+
+
+def _present(group: Group, steps: Sequence[float], usual: int) -> float:
+    """Where the dial stands: as a new link says, as it was left, or where a visit begins."""
+    key = _key(group)
+    linked = st.query_params.get(key)
+    seen = st.session_state.setdefault(_LINKED, {})
+    if linked is not None and linked != seen.get(key):
+        seen[key] = linked
+        turn_dial(group.name)
+        try:
+            wanted = math.exp(float(linked)) if group.logarithm else float(linked)
+        except (ValueError, OverflowError):
+            return steps[usual]
+        return steps[_nearest(steps, wanted)] if 0 < wanted < math.inf else steps[usual]
+    left = st.session_state.get(key)
+    if left is None:
+        return steps[usual]
+    if left not in steps:
+        turn_dial(group.name)
+    return steps[_nearest(steps, left)]
+
+
+def _nearest(steps: Sequence[float], epsilon: float) -> int:
+    return min(range(len(steps)), key=lambda i: abs(math.log(steps[i] / epsilon)))
+
+
+def recorded_curve(kind: Mechanism) -> TradeCurve | None:
+    """What was recorded of a mechanism with these settings on this lexicon; None if nothing was."""
+    words = kind.lexicon
+    if words.fingerprint != lexicon("default").fingerprint:
+        return None
+    for arm in ARMS:
+        if arm.mechanism == kind.short:
+            measured = prepared(words, kind.key, arm.settings)
+            if measured.settings() == kind.settings():
+                return recorded_curves()[arm.name]
+    return None
+
+
+def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float]) -> Dial:
+    curves = [recorded_curve(kind) for kind in members]
+    return Dial(
+        group.name,
+        group.title,
+        tuple(_step(group, members, curves, epsilon) for epsilon in steps),
+        ("← stronger privacy", "closer meaning →"),
+        (_TYPED[group.logarithm], ("share", "guessed, of 100")),
+    )
+
+
+def _step(
+    group: Group,
+    members: Sequence[Mechanism],
+    curves: Sequence[TradeCurve | None],
+    epsilon: float,
+) -> Step:
+    """One ε: what a stranger guesses where that was measured, else what ε permits at most."""
+    shares = [
+        share
+        for curve in curves
+        if curve is not None and (share := curve.at_epsilon("word", epsilon)) is not None
+    ]
+    permitted = max(
+        (most for kind in members if (most := permits(kind, epsilon)) is not None), default=None
+    )
+    unit = "ln ε" if group.logarithm else "ε"
+    promised = f"{unit} = {group.label(epsilon)} {PLAIN[members[0].meaning]}"
+    if shares:
+        low, high = of_100(min(shares)), of_100(max(shares))
+        about, value = _GUESSED, low if low == high else f"{low} to {high}"
+    elif permitted is not None:
+        about, value = _PERMITTED, f"at most {of_100(permitted)}"
+    else:
+        about, value = _GUESSED, _UNKNOWN
+    right = "The promise", promised
+    if shares and permitted is not None:
+        right = f"The promise permits {of_100(permitted)}", promised
+    share = shares[0] if len(shares) == 1 == len(members) else None
+    return Step((about, value), right, f"{about} {value}; {right[0]}: {right[1]}", epsilon, share)

@@ -1,0 +1,80 @@
+"""Take it with you: link, figure, tables, command, Python cell and BibTeX of a view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.papers.citing import bibtex
+from pages.shared import link
+from pages.shared.downloads import csv_button, drawing_buttons
+from pages.shared.messages import note
+from pages.shared.reproducing import show_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pandas as pd
+
+TITLE = "Take it with you"
+
+
+@dataclass(frozen=True)
+class Takeaway:
+    """What a view can be taken along as.
+
+    Attributes:
+        cell: Python that computes the same on its own, as it stands.
+        cited: keys of BibTeX entries; that of the laboratory is always added.
+        command: lines of a shell; None for a view without one.
+        prints: what the command prints, in one sentence.
+        typed: whether the view shows what a person typed: the link leaves it out.
+        tables: by title, what builds a table; it must not call Streamlit.
+        drawing: name of the drawing of a component of ours; None for a view without one.
+    """
+
+    cell: str
+    cited: tuple[str, ...]
+    command: str | None = None
+    prints: str = ""
+    typed: bool = False
+    tables: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
+    drawing: str | None = None
+
+
+def take_it_with_you(make: Callable[[], Takeaway]) -> None:
+    """Draw the drawer, the last thing of a page above its footer; closed, nothing is computed.
+
+    Args:
+        make: says what there is to take along.
+    """
+    drawer = st.expander(TITLE, icon=":material/download:", key="taking", on_change="rerun")
+    if not drawer.open:
+        return
+    with drawer:
+        takeaway = make()
+        st.markdown("**Link**")
+        show_line(link.permalink())
+        if takeaway.typed:
+            note(
+                "What you typed is not in the link: whoever opens it sees what a fresh visit "
+                "begins with in its place."
+            )
+        if takeaway.drawing is not None or takeaway.tables:
+            st.markdown("**Figure and numbers**")
+            with st.container(horizontal=True):
+                if takeaway.drawing is not None:
+                    drawing_buttons(takeaway.drawing)
+                for place, (title, table) in enumerate(takeaway.tables.items()):
+                    name = title.lower().replace(" ", "_")
+                    csv_button(f"{title} as CSV", name, table, key=f"csv_taking_{place}")
+        if takeaway.command is not None:
+            st.markdown("**Command**")
+            show_line(takeaway.command)
+            note(takeaway.prints)
+        st.markdown("**Python**")
+        st.code(takeaway.cell, language="python")
+        st.markdown("**To cite**")
+        st.code(bibtex(*takeaway.cited), language=None)
