@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from dpcore import __version__
 from dpcore.cli.main import main
@@ -47,7 +46,7 @@ COMMANDS = [
 _LONG = ("tradeoff",)  # near words of all words are looked up first: most of a minute
 
 
-def _marked(commands: list[str]) -> list[ParameterSet]:
+def _marked(commands: list[str]) -> list[Any]:
     slow = pytest.mark.slow
     return [pytest.param(c, marks=slow if c.startswith(_LONG) else ()) for c in commands]
 
