@@ -150,7 +150,8 @@ function drawChart(state) {
   state.level = shape("line", {
     class: "level", y1: at.area.top, y2: at.height - at.area.bottom,
   });
-  state.marks = data.lines.map((line) => shape("circle", { class: "mark", r: 7, stroke: line.colour }));
+  // The mark of each mechanism, as it stands beside its name.
+  state.marks = data.lines.map((line) => shape("text", { class: "mark", fill: line.colour }, line.glyph));
   svg.replaceChildren(clip, ...axes(frame, at), inside, ...names(frame, data, at), state.level, ...state.marks);
 }
 
@@ -168,8 +169,8 @@ function moveChart(state) {
     const mark = state.marks[i];
     mark.style.display = place === null || place[0] > high ? "none" : "";
     if (place === null) return;
-    mark.setAttribute("cx", at.x(place[0]));
-    mark.setAttribute("cy", at.y(place[1]));
+    mark.setAttribute("x", at.x(place[0]));
+    mark.setAttribute("y", at.y(place[1]));
   });
 }
 

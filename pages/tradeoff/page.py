@@ -30,5 +30,5 @@ except DpcoreError as error:
     st.stop()
 scene = scene_or_stop(bench, labels, leakage, utility, seed, number)
 show_scene(scene, dial_place, board_place)
-views(scene)
+views(scene, bench)
 footer(words, seed, "the curves are recorded, one draw of noise for each word of the sentence")

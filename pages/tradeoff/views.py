@@ -8,35 +8,43 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.papers.ours.tradeoff import ARMS, STUDY
-from pages.shared import link
-from pages.shared.downloads import csv_button, drawing_buttons
 from pages.shared.messages import note
 from pages.shared.promised import promise
 from pages.shared.recorded import made_view, recorded
-from pages.shared.reproducing import command_line, show_line
+from pages.shared.reproducing import command_line
 from pages.shared.table import numbers, show_table
 from pages.shared.tabs import tabs
+from pages.shared.taking import Takeaway, take_it_with_you
+from pages.tradeoff.goal import goal_view
 from pages.tradeoff.packet import counted
 from pages.tradeoff.scene import VIEWS, step_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pages.shared.bench import Bench
     from pages.tradeoff.scene import Scene
 
 
-def views(scene: Scene) -> None:
-    """Draw the tabs; only the open one is computed."""
+def views(scene: Scene, bench: Bench) -> None:
+    """Draw the tabs and the drawer; only what is open is computed."""
     kinds = {
-        "In numbers": _numbers_view,
-        "What the axes mean": _meaning_view,
-        "How is this computed?": _computed_view,
-        "Take it with you": _files_view,
+        "Choose ε": lambda: goal_view(scene, bench),
+        "In numbers": lambda: _numbers_view(scene),
+        "What the axes mean": lambda: _meaning_view(scene),
+        "How is this computed?": lambda: _computed_view(scene),
     }
-    st.fragment(tabs, key=VIEWS)(kinds, "part", scene)
+    st.fragment(_views, key=VIEWS)(kinds, scene)
     st.page_link(
         "pages/deniability/page.py",
         label="Nw and Sw over ε, with the papers' figures beside them",
         icon=":material/arrow_forward:",
     )
+
+
+def _views(kinds: dict[str, Callable[[], None]], scene: Scene) -> None:
+    tabs(kinds, "part")
+    take_it_with_you(lambda: _takeaway(scene))
 
 
 def at_step(scene: Scene) -> pd.DataFrame:
@@ -76,10 +84,6 @@ def _numbers_view(scene: Scene) -> None:
         "Between two measurements the curve is taken as straight. Where the attacker only repeats "
         "what came out, a better one may guess more. The bars in the figure are intervals of "
         "level 95 % of the measurements."
-    )
-    csv_button("These numbers as CSV", "tradeoff_at_the_dial", lambda: table, key="csv_at_step")
-    csv_button(
-        "All curves as CSV", "tradeoff", lambda: recorded(STUDY.name).table, key="csv_tradeoff"
     )
 
 
@@ -124,13 +128,7 @@ def _computed_view(scene: Scene) -> None:
         made_view(recorded(scene.utility.data[0]))
 
 
-def _files_view(scene: Scene) -> None:
-    st.subheader("Link", anchor=False)
-    show_line(link.permalink())
-    note("It holds the axes, the mechanisms, the dial, the seed and the draw; never your sentence.")
-    st.subheader("Figure", anchor=False)
-    drawing_buttons("tradeoff")
-    st.subheader("Command", anchor=False)
+def _takeaway(scene: Scene) -> Takeaway:
     share = scene.leakage.steps[step_of(scene.leakage)]
     arms = {arm.name: arm for arm in ARMS}
     lines = []
@@ -142,10 +140,18 @@ def _files_view(scene: Scene) -> None:
         for name, value in arms[one.curve.label].settings:
             words += ["--set", f"{name}={value}"]
         lines.append(command_line("tradeoff", *words))
-    show_line("\n".join(lines))
-    note("Each line measures one mechanism anew at the ε of the dial.")
-    st.subheader("Python", anchor=False)
-    st.code(python_cell(scene), language="python")
+    return Takeaway(
+        python_cell(scene),
+        tuple(key for one in scene.shown for key in one.mechanism.cited),
+        "\n".join(lines) if lines else None,
+        "Each line measures one mechanism anew at the ε of the dial.",
+        typed=True,
+        tables={
+            "Numbers at the dial": lambda: at_step(scene),
+            "All curves": lambda: recorded(STUDY.name).table,
+        },
+        drawing="tradeoff",
+    )
 
 
 def python_cell(scene: Scene) -> str:

@@ -46,7 +46,8 @@ def test_the_dial_moves_all_without_the_server_and_the_link_follows(
 
 
 def test_what_is_said_below_follows_the_dial(app_url: str, page: Page) -> None:
-    opened(page, f"{app_url}/tradeoff?part=Take+it+with+you")
+    opened(page, f"{app_url}/tradeoff")
+    page.get_by_text("Take it with you").click()
     cell = page.locator("code").filter(has_text="recorded_curves")
     expect(cell).to_contain_text("0.08")
     dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
@@ -72,7 +73,7 @@ def test_beyond_the_half_the_whole_is_seen(app_url: str, page: Page) -> None:
 def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/tradeoff")
     page.get_by_text("Type a number").click()
-    field = page.get_by_role("spinbutton", name="of 100")
+    field = page.get_by_role("spinbutton", name="of 100", exact=True)
     for typed, shown in (("33", "35"), ("0.2", "1"), ("1e9", "90"), ("-4", "90"), ("", "90")):
         field.fill(typed)
         field.press("Enter")
@@ -112,10 +113,14 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     page, watch = new_page(color_scheme=scheme)
     opened(page, f"{app_url}/tradeoff")
     assert_accessible(page)
-    for view in ("What the axes mean", "How is this computed?", "Take it with you"):
+    for view in ("In numbers", "What the axes mean", "How is this computed?"):
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)
+    page.get_by_text("Take it with you").click()
+    expect(page.get_by_text("To cite")).to_be_visible()
+    wait_idle(page)
+    assert_accessible(page)
     for button in ("Mechanisms", "Your sentence"):
         page.get_by_role("button", name=button).click()
         wait_idle(page)
@@ -134,7 +139,8 @@ def test_the_dial_stays_in_sight(app_url: str, page: Page) -> None:
 
 @pytest.mark.parametrize("name", ["SVG", "PNG"])
 def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) -> None:
-    opened(page, f"{app_url}/tradeoff?part=Take+it+with+you")
+    opened(page, f"{app_url}/tradeoff")
+    page.get_by_text("Take it with you").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=f"Figure as {name}").click()
     content = download.value.path().read_bytes()
@@ -155,3 +161,24 @@ def test_typed_words_stay_text(app_url: str, page: Page) -> None:
     wait_idle(page)
     assert page.locator(".board img").count() == 0
     assert "onerror" not in page.url
+
+
+def test_the_mark_at_the_dial_is_that_of_the_mechanism(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff?curves=tem,madlib,k-ary")
+    marks = page.locator(".board .mark").all_text_contents()
+    names = page.locator(".board .end").all_text_contents()
+    assert len(set(marks)) == 3
+    assert set(marks) == {name.split()[0] for name in names}
+
+
+def test_an_answer_is_set_on_every_page(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff?goal=word&goal_word=5&curves=k-ary")
+    page.get_by_role("button", name="on every page").click()
+    expect(page.get_by_text("Set on every page: ")).to_be_visible()
+    wait_idle(page)
+    told = page.get_by_text("Set on every page: ").inner_text()
+    page.get_by_role("link", name="Attacker", exact=True).first.click()
+    wait_idle(page)
+    assert (
+        told.partition("ε = ")[2].rstrip(".") == page.url.partition("eps_local=")[2].split("&")[0]
+    )

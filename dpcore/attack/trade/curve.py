@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -114,6 +114,46 @@ class TradeCurve:
         part = 0.0 if start == stop else (share - across[0]) / (across[1] - across[0])
         value, low, high = (ends[0] + part * (ends[1] - ends[0])).tolist()
         return value, low, high
+
+    def keeps_below(self, leakage: str, bound: float) -> float | None:
+        """The largest ε up to which a leakage is at most a bound, with all of its interval.
+
+        Between two measured ε, the log odds of the interval's upper end are linear in ln ε. The
+        last measured ε if the leakage never gets there; None if it is more at the first.
+
+        Args:
+            leakage: which leakage.
+            bound: a share, allowed itself.
+        """
+        # Where an end is not a number the value stands for it: it is exact there.
+        return self._until(np.fmax(*self.amounts[leakage][:, [VALUE, HIGH]].T), bound)
+
+    def reaches(self, quantity: str, bound: float) -> float | None:
+        """The smallest ε from which on a quantity is at least a bound, with all of its interval.
+
+        Read as `keeps_below`, from the other side. None if it is less at the last measured ε.
+
+        Args:
+            quantity: which quantity.
+            bound: a share, allowed itself.
+        """
+        low = np.fmin(*self.amounts[quantity][:, [VALUE, LOW]].T)
+        # From the other end, what falls short is at most: the question is the same.
+        mirrored = replace(self, epsilons=1.0 / self.epsilons[::-1])
+        epsilon = mirrored._until(1.0 - low[::-1], 1.0 - bound)
+        return None if epsilon is None else 1.0 / epsilon
+
+    def _until(self, values: FloatArray, bound: float) -> float | None:
+        over = np.flatnonzero(values > bound)
+        if not over.size:
+            return float(self.epsilons[-1])
+        stop = int(over[0])
+        if not stop:
+            return None
+        first, last = _log_odds(values[[stop - 1, stop]])
+        part = (float(_log_odds(np.array(bound))) - first) / (last - first)
+        start, end = self._log_epsilons[[stop - 1, stop]]
+        return math.exp(float(start + min(max(part, 0.0), 1.0) * (end - start)))
 
     @cached_property
     def _log_epsilons(self) -> FloatArray:

@@ -83,3 +83,46 @@ def test_the_recorded_curves_meet_the_closed_forms_between_their_measurements() 
             assert epsilon is not None
             odds = math.exp(epsilon)
             assert odds / (k * odds + n - k) == pytest.approx(share, rel=0.05)
+
+
+def test_a_bound_is_kept_with_the_whole_interval() -> None:
+    curve = TradeCurve.of(table(word=[0.1, 0.5, 0.9], kept=[0.2, 0.4, 0.8]), BAYES)
+    # The upper ends are .11, .51 and .91: at .51 the second ε is allowed.
+    assert curve.keeps_below("word", 0.51) == pytest.approx(2.0, rel=1e-12)
+    assert curve.keeps_below("word", 0.1) is None  # .11 is more
+    assert curve.keeps_below("word", 0.95) == 4.0  # the last that was measured
+    epsilon = curve.keeps_below("word", 0.3)
+    assert epsilon is not None
+    odds = [math.log(share / (1 - share)) for share in (0.11, 0.3, 0.51)]
+    assert math.log2(epsilon) == pytest.approx((odds[1] - odds[0]) / (odds[2] - odds[0]), rel=1e-9)
+    # The lower ends of what is left are .19, .39 and .79.
+    assert curve.reaches("kept", 0.39) == pytest.approx(2.0, rel=1e-12)
+    assert curve.reaches("kept", 0.8) is None
+    assert curve.reaches("kept", 0.1) == 1.0
+    epsilon = curve.reaches("kept", 0.6)
+    assert epsilon is not None
+    odds = [math.log(share / (1 - share)) for share in (0.39, 0.6, 0.79)]
+    part = (odds[1] - odds[0]) / (odds[2] - odds[0])
+    assert math.log2(epsilon) == pytest.approx(1.0 + part, rel=1e-9)
+
+
+def test_where_a_curve_turns_back_only_its_first_part_counts() -> None:
+    curve = TradeCurve.of(table(word=[0.1, 0.5, 0.3], kept=[0.6, 0.2, 0.8]), BAYES)
+    until = curve.keeps_below("word", 0.4)
+    assert until is not None
+    assert until < 2.0
+    since = curve.reaches("kept", 0.5)
+    assert since is not None
+    assert 2.0 < since < 4.0
+
+
+def test_recorded_curves_keep_what_they_are_asked_for() -> None:
+    for curve in recorded_curves().values():
+        for bound in (0.05, 0.2, 0.6):
+            epsilon = curve.keeps_below("word", bound)
+            if epsilon is None:
+                assert curve.amounts["word"][0].max() > bound
+                continue
+            there = curve.at_epsilon("word", epsilon)
+            assert there is not None
+            assert there <= bound * (1 + 1e-9)

@@ -18,7 +18,7 @@ from dpcore.study.reading import Figures
 from dpcore.study.recorded import read_recorded
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES
-from tests.pages.app import component, open_link, open_page, shown_text, table
+from tests.pages.app import component, open_link, open_page, shown_text, table, unopened
 
 WORD = LEAKAGES[0]
 
@@ -143,7 +143,7 @@ def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
 
 
 def test_the_numbers_below_are_those_of_the_dial() -> None:
-    test = open_link("tradeoff", level="10", curves="tem,neighbour-response-10")
+    test = open_link("tradeoff", level="10", curves="tem,neighbour-response-10", part="In numbers")
     numbers = table(test, "mechanism", "ε").set_index("mechanism")
     curve = recorded_curves()["tem"]
     assert numbers.loc["tem", "ε"] == pytest.approx(curve.epsilon_at("word", 0.1))
@@ -154,14 +154,24 @@ def test_the_numbers_below_are_those_of_the_dial() -> None:
     assert row["promise"][board(test)["step"]] == "never gives away more than 9.8 of 100"
 
 
+def opened_drawer(**link: str) -> AppTest:
+    test = unopened("tradeoff")
+    test.session_state["taking"] = True
+    for name, value in link.items():
+        test.query_params[name] = value
+    return test.run()
+
+
 @pytest.mark.parametrize("left", ["meaning", "sentiment"])
 def test_the_python_cell_prints_what_the_table_says(left: str) -> None:
-    test = open_link("tradeoff", part="Take it with you", left=left, curves="tem,madlib")
+    test = opened_drawer(left=left, curves="tem,madlib")
     (cell,) = [code.value for code in test.code if "import" in code.value]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(cell, {})
-    numbers = table(open_link("tradeoff", left=left, curves="tem,madlib"), "mechanism", "ε")
+    numbers = table(
+        open_link("tradeoff", left=left, curves="tem,madlib", part="In numbers"), "mechanism", "ε"
+    )
     expected = numbers.set_index("mechanism").filter(like="(%)").iloc[:, 0]
     for line in printed.getvalue().splitlines():
         label, _, value = line.split()
@@ -170,7 +180,7 @@ def test_the_python_cell_prints_what_the_table_says(left: str) -> None:
 
 
 def test_what_is_typed_is_neither_in_the_link_nor_in_the_command() -> None:
-    test = open_link("tradeoff", part="Take it with you")
+    test = opened_drawer()
     test.text_area(key="text").set_value("zebra crossing <b>xyzzy</b>").run()
     assert "zebra" not in shown_text(test)
     assert any("xyzzy" not in text for text in board(test)["texts"])
