@@ -10,6 +10,7 @@ MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of 
 # Lexicons
 MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 3,000,000)
 MAX_DIMENSION = 4_096
+MAX_OWN_VECTOR_BYTES = 10_000_000  # of vectors that a page takes for one session
 MAX_BLANK_LINES = 1_000  # in a text file of vectors: a packed one may hold any number
 MAX_LEXICON_NUMBERS = 1_500_000_000  # words × dimension: 6 GB (GoogleNews holds 900,000,000)
 MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request

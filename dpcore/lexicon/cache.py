@@ -169,6 +169,19 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+_ONLY_IN_MEMORY: set[str] = set()
+
+
+def keep_nothing_of(fingerprint: str) -> None:
+    """From now on this process keeps nothing on disk that was computed from this lexicon."""
+    _ONLY_IN_MEMORY.add(fingerprint)
+
+
+def only_in_memory(fingerprint: str) -> bool:
+    """Whether `keep_nothing_of` was said of a lexicon."""
+    return fingerprint in _ONLY_IN_MEMORY
+
+
 @dataclass(frozen=True)
 class Kept:
     """What a kept file holds: read-only arrays by name, and a JSON object."""
@@ -186,8 +199,10 @@ def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
         kept: what to write.
 
     Returns:
-        Whether it was written; False if the folder cannot be.
+        Whether it was written; False if the folder cannot be, or nothing of it is to be kept.
     """
+    if only_in_memory(fingerprint):
+        return False
     arrays = {name: np.ascontiguousarray(array) for name, array in kept.arrays.items()}
     listing, offset = [], 0
     for name, array in arrays.items():

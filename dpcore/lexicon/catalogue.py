@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_extent, bundled_folder
-from dpcore.lexicon.cache import cache_folder
+from dpcore.lexicon.cache import cache_folder, keep_nothing_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.stored import Manifest, read_manifest, read_stored
@@ -88,6 +88,18 @@ def lexicon_option(lexicon: Lexicon) -> list[str]:
     """
     name = name_of(lexicon)
     return [] if name == "default" else ["--lexicon", name or "PATH-OF-THE-LEXICON"]
+
+
+def only_here(lexicon: Lexicon) -> Lexicon:
+    """A lexicon of which this process keeps nothing on disk, in whatever metric.
+
+    One that the catalogue has stays as it is: what is known of it is there already.
+    """
+    if name_of(lexicon) is None:
+        for metric in Metric:
+            if metric is not Metric.ANGULAR or lexicon.vectors.any(axis=1).all():
+                keep_nothing_of(lexicon.with_metric(metric).fingerprint)
+    return lexicon
 
 
 def load(

@@ -16,6 +16,7 @@ from dpcore.noise.streams import generator
 from pages.deniability.corpus import choose_text, read, selection_of
 from pages.shared import link
 from pages.shared.fields import choose_seed, segments, whole_number
+from pages.shared.resources import of_lexicon
 from pages.shared.words import spelled
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def first_selection(lexicon: Lexicon) -> Selection:
     return Words(SAMPLE, START_SAMPLE).selection(lexicon, link.SEED)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Choosing the words of the sample…")
+@of_lexicon(max_entries=64, show_spinner="Choosing the words of the sample…")
 def _sample(
     fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
     count: int,

@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
+from dpcore.lexicon.cache import only_in_memory
+from pages.shared.memo import session_memo
 from pages.shared.turn import under_a_lock
 
 T = TypeVar("T")
@@ -36,7 +38,18 @@ def _shelf(name: str) -> _Shelf:  # noqa: ARG001 - the key of the cache
 
 def is_there(name: str, key: Hashable) -> bool:
     """Whether a result is only a look-up."""
+    if _of_ones_own(key):
+        return key in st.session_state.get(f"own {name}", {})
     return key in _shelf(name).results
+
+
+def _of_ones_own(key: object) -> bool:
+    """Whether a result is of vectors that a person uploaded: those are of that session alone."""
+    if isinstance(key, tuple):
+        return any(map(_of_ones_own, key))
+    lexicon = getattr(key, "lexicon", None)
+    fingerprint = getattr(lexicon, "fingerprint", key)
+    return isinstance(fingerprint, str) and only_in_memory(fingerprint)
 
 
 def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) -> T:
@@ -48,6 +61,8 @@ def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) 
         compute: makes it; may draw progress, and may be interrupted by it.
         kept: results of this kind; past it the oldest go first.
     """
+    if _of_ones_own(key):
+        return session_memo(f"own {name}", key, compute, kept)
     shelf = _shelf(name)
     with _LOCK:
         making = shelf.making.setdefault(key, threading.Lock())

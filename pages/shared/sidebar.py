@@ -13,6 +13,7 @@ from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolic
 from pages.shared.fields import pick
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
+from pages.shared.own_vectors import NAME, choose_own, own_lexicon
 from pages.shared.presets import DEFAULT_MECHANISMS
 from pages.shared.resources import lexicon_names
 from pages.shared.settings import settings_form
@@ -90,13 +91,18 @@ def carried_choices(lexicon: str) -> Choices:
 def choose_lexicon() -> str:
     """Draw the choice of the lexicon; return its name in the catalogue."""
     st.subheader("Vocabulary", anchor=False)
-    return pick(
-        "Lexicon",
-        lexicon_names() or ["default"],
-        "lexicon",
-        "The words that can come out, and the vectors that say how far apart they are. "
-        "Add others with `python -m dpcore lexicon add`.",
-    )
+    place = st.container()
+    choose_own()
+    brought = [] if own_lexicon() is None else [NAME]
+    with place:
+        return pick(
+            "Lexicon",
+            [*(lexicon_names() or ["default"]), *brought],
+            "lexicon",
+            "The words that can come out, and the vectors that say how far apart they are. "
+            "Bring your own below for this session, or add them with "
+            "`python -m dpcore lexicon add`.",
+        )
 
 
 def choose_mechanism(explained: str) -> tuple[str, Settings]:

@@ -151,7 +151,7 @@ function drawChart(state) {
     class: "level", y1: at.area.top, y2: at.height - at.area.bottom,
   });
   // The mark of each mechanism, as it stands beside its name.
-  state.marks = data.lines.map((line) => shape("text", { class: "mark", fill: line.colour }, line.glyph));
+  state.marks = data.lines.map((line) => shape("text", { class: "mark", style: `fill: ${line.colour}` }, line.glyph));
   svg.replaceChildren(clip, ...axes(frame, at), inside, ...names(frame, data, at), state.level, ...state.marks);
 }
 

@@ -119,7 +119,10 @@ def goal_view(scene: Scene, bench: Bench) -> None:
     show_table(
         table,
         "For each mechanism the ε that meets the goal, and what it gives away and leaves there",
-        column_config={"why": st.column_config.TextColumn("remark", width=260)},
+        column_config={
+            "ε": st.column_config.NumberColumn(format="%.3g"),
+            "why": st.column_config.TextColumn("remark", width=260),
+        },
     )
     note(_method(goal))
     _set_everywhere(answers, goal)

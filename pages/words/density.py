@@ -11,6 +11,7 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.measure.density.density import NEIGHBOURS, bundled_density, vocabulary_density
 from pages.shared.messages import note
+from pages.shared.resources import of_lexicon
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -53,7 +54,7 @@ def density_or_button(words: Lexicon) -> VocabularyDensity | None:
     return None
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@of_lexicon(max_entries=4, show_spinner=False)
 def _known(fingerprint: str) -> list[VocabularyDensity]:  # noqa: ARG001 - the key of the cache
     """None or one: who comes without the means to wait finds out whether it is there."""
     return []

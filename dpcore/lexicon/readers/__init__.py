@@ -24,13 +24,14 @@ from dpcore.lexicon.readers.binary import looks_binary, read_binary
 from dpcore.lexicon.readers.stream import ByteSource
 from dpcore.lexicon.readers.text import read_text
 from dpcore.lexicon.rows import choose_rows, keep_rows
+from dpcore.limits import MAX_OWN_VECTOR_BYTES
 
 if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.readers.rows import RawVectors
     from dpcore.lexicon.rows import DroppedRows
 
-__all__ = ["ReadReport", "read_lexicon"]
+__all__ = ["ReadReport", "read_lexicon", "read_uploaded"]
 
 _FASTTEXT_MODEL = (793_712_314).to_bytes(4, "little")
 
@@ -86,12 +87,43 @@ def read_lexicon(
         raise LexiconError(f"{path} cannot be read ({error.strerror or 'input error'})") from None
     if not raw.words:
         raise LexiconError(f"{path} is empty: it holds no word vectors")
+    return _finished(raw, name or path.name)
+
+
+def read_uploaded(data: bytes, label: str, name: str) -> tuple[Lexicon, ReadReport]:
+    """Read vectors that somebody sent: text, or word2vec binary, and nothing that is packed.
+
+    Args:
+        data: the bytes of the file.
+        label: the name of the file, for refusals.
+        name: the lexicon's name.
+
+    Returns:
+        The lexicon and how it was read.
+
+    Raises:
+        LexiconError: as `read_lexicon`; or the file is packed, or larger than a page takes.
+    """
+    if len(data) > MAX_OWN_VECTOR_BYTES:
+        raise LexiconError(
+            f"{label} has {len(data):,} bytes, and a page takes up to {MAX_OWN_VECTOR_BYTES:,}: "
+            "add it by `python -m dpcore lexicon add`"
+        )
+    # The name of a file that was sent is no place on this machine: nothing is opened.
+    with ByteSource(Path(Path(label).name or "vectors"), "", silent, data) as source:
+        if source.packed:
+            raise LexiconError(f"{source.label} is packed: unpack it first, so that its size shows")
+        return _finished(_parsed(source, None), name)
+
+
+def _finished(raw: RawVectors, name: str) -> tuple[Lexicon, ReadReport]:
+    """The lexicon of what was read, without the rows that it cannot hold."""
     kept, dropped = choose_rows(raw.words, raw.vectors)
     words, vectors = raw.words, raw.vectors
     if len(kept) < len(words):
         words = [words[i] for i in kept]
         vectors = keep_rows(vectors, kept) if vectors.flags.owndata else vectors[kept]
-    lexicon = Lexicon(name or path.name, tuple(words), vectors)
+    lexicon = Lexicon(name, tuple(words), vectors)
     dropped = dataclasses.replace(dropped, undecodable=raw.undecodable)
     return lexicon, ReadReport(raw.format, len(raw.words) + raw.undecodable, dropped)
 
@@ -100,13 +132,17 @@ def _read(path: Path, member: str, limit: int | None, progress: Progress) -> Raw
     if not member and is_array_file(path):
         return read_arrays(path, limit)
     with ByteSource(path, member, progress) as source:
-        start = source.peek()
-        if not start:
-            raise LexiconError(f"{source.label} is empty: it holds no word vectors")
-        if start.startswith(_FASTTEXT_MODEL):
-            raise LexiconError(
-                f"{source.label} is a fastText model (.bin): use its word vectors (.vec)"
-            )
-        if looks_binary(start):
-            return read_binary(source, limit)
-        return read_text(source, limit)
+        return _parsed(source, limit)
+
+
+def _parsed(source: ByteSource, limit: int | None) -> RawVectors:
+    start = source.peek()
+    if not start:
+        raise LexiconError(f"{source.label} is empty: it holds no word vectors")
+    if start.startswith(_FASTTEXT_MODEL):
+        raise LexiconError(
+            f"{source.label} is a fastText model (.bin): use its word vectors (.vec)"
+        )
+    if looks_binary(start):
+        return read_binary(source, limit)
+    return read_text(source, limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zipfile
 from typing import IO, TYPE_CHECKING, Self, cast
@@ -30,17 +31,21 @@ class ByteSource:
         path: the file.
         member: the member of a zip archive; may be empty if there is one only.
         progress: called with ("reading", bytes of the file read, its size).
+        data: what is read in place of the file, whose name alone counts then.
 
     Raises:
         LexiconError: the archive is damaged or the member is not in it.
         OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path, member: str, progress: Progress) -> None:
+    def __init__(
+        self, path: Path, member: str, progress: Progress, data: bytes | None = None
+    ) -> None:
         self.label = f"{path.name}::{member}" if member else path.name
         self._progress = progress
-        self._file: IO[bytes] = path.open("rb")
-        self._total = os.fstat(self._file.fileno()).st_size
+        self._file: IO[bytes] = path.open("rb") if data is None else io.BytesIO(data)
+        self._total = self._file.seek(0, os.SEEK_END)
+        self._file.seek(0)
         self._ahead = b""
         self._stream: IO[bytes] = self._file
         try:
@@ -78,6 +83,11 @@ class ByteSource:
         raise LexiconError(
             f"{self.label} {wanted}: name one as ARCHIVE.zip::MEMBER; it holds {listed}"
         )
+
+    @property
+    def packed(self) -> bool:
+        """Whether it is unpacked while it is read: then it may be far larger than it looks."""
+        return self._stream is not self._file
 
     def __enter__(self) -> Self:
         return self

@@ -189,7 +189,7 @@ def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -
     few = dict.fromkeys(("pixeldp", "gaussian"))
     monkeypatch.setattr(store, "CLAIMS", few)
     monkeypatch.setattr(catalogue, "load", lambda _: lexicons.cloud(50, 6))
-    resources.lexicon.clear()
+    resources.catalogued.clear()
     try:
         test = opened(claim="gaussian")
         assert f"0 of {len(CLAIMS)} claims are computed on this lexicon" in shown_text(test)
@@ -199,4 +199,4 @@ def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -
         assert set(table(test, "source")["key"]) == set(few)
         assert "--claim gaussian --lexicon PATH-OF-THE-LEXICON" in shown_text(test)
     finally:
-        resources.lexicon.clear()
+        resources.catalogued.clear()

@@ -27,7 +27,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     """Open the page by a link."""
     monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
     monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
-    resources.lexicon.clear()  # another test may have loaded the whole lexicon
+    resources.catalogued.clear()  # another test may have loaded the whole lexicon
 
     yield functools.partial(open_link, "robustness")
-    resources.lexicon.clear()
+    resources.catalogued.clear()

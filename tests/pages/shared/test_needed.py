@@ -51,11 +51,11 @@ def test_a_lexicon_that_cannot_be_loaded_is_refused_on_every_page(
         raise LexiconError("the file **vectors** is damaged: add it again")
 
     monkeypatch.setattr(catalogue, "load", refuse)
-    resources.lexicon.clear()
+    resources.catalogued.clear()
     try:
         test = unopened(page).run()
     finally:
-        resources.lexicon.clear()
+        resources.catalogued.clear()
     assert not test.exception, test.exception
     assert [error.value for error in test.error] == ["The lexicon could not be loaded."]
     assert [text.value for text in test.text] == ["the file **vectors** is damaged: add it again"]

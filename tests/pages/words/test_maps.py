@@ -73,7 +73,7 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
     tiny = Lexicon("tiny", tuple(f"w{i}" for i in range(count)), rows)
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     monkeypatch.setattr(catalogue, "load", lambda *a, **k: tiny)
-    resources.lexicon.clear()
+    resources.catalogued.clear()
     try:
         test = opened(**FEW)
         assert shown(test) == ("w0", "w1")
@@ -84,4 +84,4 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
         assert "too few" in shown_text(test) or "at least" in shown_text(test)
         assert len(figures(test)) == (0 if count == 2 else 1)  # PCA of three words or more
     finally:
-        resources.lexicon.clear()
+        resources.catalogued.clear()

@@ -1,0 +1,108 @@
+"""Vectors of a person's own: uploaded, checked, and kept in this session alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.limits import MAX_OWN_VECTOR_BYTES
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.readers import ReadReport
+
+NAME = "yours"
+"""In the list of lexicons, and in links, which lead to the bundled one in any other session."""
+
+_OWN = "own_vectors"
+
+
+@dataclass(frozen=True, eq=False)
+class _Brought:
+    """What was made of one file.
+
+    Attributes:
+        file: its id.
+        lexicon: None if it was refused.
+        report: how it was read.
+        refused: why not.
+    """
+
+    file: str
+    lexicon: Lexicon | None = None
+    report: ReadReport | None = None
+    refused: DpcoreError | None = None
+
+
+def own_lexicon() -> Lexicon | None:
+    """The lexicon that this session brought along, if it did."""
+    brought: _Brought | None = st.session_state.get(_OWN)
+    return None if brought is None else brought.lexicon
+
+
+def choose_own() -> None:
+    """Draw the upload and what was checked."""
+    with st.popover("Vectors of your own", icon=":material/upload_file:", width="stretch"):
+        file = st.file_uploader(
+            "A file of word vectors",
+            type=["txt", "vec", "bin"],
+            key="own_vectors_file",
+            help="A word and its numbers on each line (GloVe, word2vec, fastText .vec), or "
+            f"word2vec binary, not packed, up to {MAX_OWN_VECTOR_BYTES:,} bytes. For larger ones: "
+            "`python -m dpcore lexicon add FILE`.",
+        )
+        note(
+            "Words and vectors must be public: what they tell is not protected. They stay in this "
+            "session's memory, are written nowhere, and are forgotten with it."
+        )
+        brought: _Brought | None = st.session_state.get(_OWN)
+        if file is not None and (brought is None or brought.file != file.file_id):
+            with st.spinner("Reading and checking the vectors…"):
+                st.session_state[_OWN] = _read(file.file_id, file.name, file.getvalue())
+            st.rerun()  # the list of lexicons knows it now
+        if brought is not None:
+            _checked(brought)
+
+
+def _checked(brought: _Brought) -> None:
+    if brought.refused is not None:
+        refuse("These vectors cannot be used.", brought.refused)
+        return
+    words, report = brought.lexicon, brought.report
+    if words is None or report is None:
+        return
+    left_out = f", left out: {report.dropped}" if report.dropped.total else ""
+    # st.text: what a file says is no Markdown.
+    st.text(
+        f"{report.format}: {report.rows:,} rows read, {len(words):,} words of {words.dimension} "
+        f"dimensions kept{left_out}. Every number is finite, every word and every vector distinct. "
+        f"Fingerprint {words.fingerprint[:12]}. Choose “{NAME}” as lexicon."
+    )
+    st.button(
+        "Forget these vectors",
+        key="own_vectors_forget",
+        icon=":material/delete:",
+        on_click=_forget,
+        args=(brought.file,),
+        help="Removes them from this session.",
+    )
+
+
+def _forget(file: str) -> None:
+    """Leave only the file's id: it may still lie in the field, and is not to be read again."""
+    st.session_state[_OWN] = _Brought(file)
+
+
+def _read(file: str, label: str, data: bytes) -> _Brought:
+    from dpcore.lexicon.catalogue import only_here
+    from dpcore.lexicon.readers import read_uploaded
+
+    try:
+        lexicon, report = read_uploaded(data, label, NAME)
+    except DpcoreError as error:
+        return _Brought(file, refused=error)
+    return _Brought(file, only_here(lexicon), report)

@@ -1,0 +1,76 @@
+"""Vectors of a person's own: of one session, on all pages, shared with nobody."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.lexicon.catalogue import only_here
+from dpcore.lexicon.readers import read_uploaded
+from pages.shared import once, own_vectors, resources
+from pages.shared.contents import CONTENTS
+from tests.pages.app import open_page, unopened
+
+NAMES = [
+    *"the a doctor nurse hospital city london paris heart money".split(),
+    *"bank river happy sad cat dog".split(),
+    *(f"word{i}" for i in range(60)),
+]
+
+
+def sent(seed: int = 3) -> own_vectors._Brought:
+    vectors = np.random.default_rng(seed).normal(size=(len(NAMES), 8))
+    lines = (f"{n} {' '.join(f'{x:.4f}' for x in v)}" for n, v in zip(NAMES, vectors, strict=True))
+    lexicon, report = read_uploaded("\n".join(lines).encode(), "mine.txt", own_vectors.NAME)
+    return own_vectors._Brought("an id", only_here(lexicon), report)
+
+
+@pytest.mark.parametrize("address", [c.address for c in CONTENTS if c.address != "lesson"])
+def test_every_page_works_with_them(address: str) -> None:
+    test = unopened(address)
+    test.session_state["own_vectors"] = sent()
+    test.session_state["lexicon"] = own_vectors.NAME
+    test.run()
+    assert not test.exception, test.exception
+    if test.get("selectbox"):
+        chosen = [box.value for box in test.selectbox if box.key == "lexicon"]
+        assert chosen in ([], [own_vectors.NAME])
+
+
+def test_a_link_to_them_shows_the_bundled_words_to_everybody_else() -> None:
+    test = open_page("attacker")
+    assert own_vectors.NAME not in test.selectbox(key="lexicon").options
+    test = unopened("attacker")
+    test.query_params["lexicon"] = own_vectors.NAME
+    test.run()
+    assert not test.exception
+    assert test.selectbox(key="lexicon").value == "default"
+
+
+def test_nothing_of_them_is_shared() -> None:
+    brought = sent(7)
+    assert brought.lexicon is not None
+    fingerprint = brought.lexicon.fingerprint
+    made: list[int] = []
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.shared import once, resources
+
+        words = resources.lexicon("yours")
+        st.text(str(id(resources.mechanism(words, "tem.v1"))))
+        st.text(str(once.is_there("a kind", (words.fingerprint, 1))))
+        once.once("a kind", (words.fingerprint, 1), lambda: 5)
+
+    for _ in range(2):
+        test = AppTest.from_function(page)
+        test.session_state["own_vectors"] = brought
+        test.run()
+        assert not test.exception, test.exception
+        made.append(int(test.text[0].value))
+        assert test.text[1].value == "False"  # what the session before computed is not there
+        assert test.run().text[1].value == "True"
+    assert made[0] != made[1]
+    assert not any(fingerprint in str(key) for key in once._shelf("a kind").results)
+    with pytest.raises(Exception, match="yours"):
+        resources.catalogued("yours")
