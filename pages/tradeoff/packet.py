@@ -149,11 +149,8 @@ def _axis(title: str, low: float, high: float) -> dict[str, Any]:
     }
 
 
-_TASK = (45.0, 85.0)  # accuracy of two classes, in percent: from below a coin to above no privacy
-
-
 def _upwards(utility: Utility, high: float) -> dict[str, Any]:
-    axis = _axis(utility.axis, *(_TASK if utility.data else (0.0, high)))
+    axis = _axis(utility.axis, *(utility.ends or (0.0, high)))
     axis["ticks"] = [[tick, f"{text} %"] for tick, text in axis["ticks"]]
     return axis
 

@@ -49,6 +49,7 @@ class Utility:
         left: behind a number: "29 %" "of the meaning".
         data: of recorded texts that are learned from: record and labelling; None for the lexicon.
         bound: the leakage that it can never exceed.
+        ends: of its axis, in percent: of accuracy, from below chance to above no privacy.
     """
 
     key: str
@@ -58,6 +59,7 @@ class Utility:
     left: str
     data: tuple[str, str] | None = None
     bound: str = ""
+    ends: tuple[float, float] | None = None
 
 
 _GUESSES = ("A stranger guesses", "of 100 words")
@@ -124,6 +126,7 @@ UTILITIES = (
         "accuracy of a classifier",
         "of texts classified right",
         ("equal-leakage", "sentiment"),
+        ends=(45.0, 85.0),
     ),
     Utility(
         "accuracy",
@@ -132,6 +135,7 @@ UTILITIES = (
         "accuracy of a classifier",
         "of texts classified right",
         ("equal-leakage", "topic"),
+        ends=(10.0, 75.0),
     ),
     Utility(
         "accuracy",
@@ -140,5 +144,24 @@ UTILITIES = (
         "accuracy of a classifier",
         "of texts classified right",
         ("equal-leakage-sst2", "SST-2"),
+        ends=(45.0, 85.0),
+    ),
+    Utility(
+        "accuracy",
+        "agnews",
+        "topic learned (AG News)",
+        "accuracy of a classifier",
+        "of texts classified right",
+        ("equal-leakage-agnews", "AG News"),
+        ends=(20.0, 75.0),
+    ),
+    Utility(
+        "accuracy",
+        "imdb",
+        "sentiment learned (IMDb)",
+        "accuracy of a classifier",
+        "of texts classified right",
+        ("equal-leakage-imdb", "IMDb"),
+        ends=(45.0, 85.0),
     ),
 )

@@ -125,6 +125,8 @@ def _real(key: str, title: str, training: int, testing: int) -> Study:
 STUDIES = (
     TEACHING,
     _real("sst2", "SST-2", 800, 400),
+    _real("agnews", "AG News", 300, 200),
+    _real("imdb", "IMDb", 250, 150),
 )
 
 

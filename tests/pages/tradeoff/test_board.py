@@ -17,7 +17,7 @@ from dpcore.rewrite.sentence import draw, prepare
 from dpcore.study.reading import Figures
 from dpcore.study.recorded import read_recorded
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
-from pages.tradeoff.quantities import LEAKAGES, UTILITIES
+from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Utility
 from tests.pages.app import component, open_link, open_page, shown_text, table, unopened
 
 WORD = LEAKAGES[0]
@@ -134,6 +134,17 @@ def test_what_texts_teach_is_the_recorded_accuracy() -> None:
             values = 100 * curve.values("accuracy")
             assert [y for _, y in line["points"]] == pytest.approx(values, abs=6e-4)
     assert "without privacy 67" in data["frames"][0]["guides"][0]["label"]
+
+
+@pytest.mark.parametrize("utility", [one for one in UTILITIES if one.data], ids=lambda u: u.name)
+def test_all_that_is_learned_is_inside_the_figure(utility: Utility) -> None:
+    data = board(open_link("tradeoff", left=utility.name))
+    low, high = (data["frames"][0]["y"][end] for end in ("low", "high"))
+    assert any(line["points"] for line in data["lines"])
+    heights = [y for line in data["lines"] for _, y in line["points"]]
+    (guide,) = data["frames"][0]["guides"]
+    assert low < min(heights) < max(heights) < high
+    assert low < guide["points"][0][1] < high
 
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:

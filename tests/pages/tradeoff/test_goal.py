@@ -33,6 +33,8 @@ def test_answers_of_the_lexicon_are_those_of_what_was_recorded(goal: Goal) -> No
     if goal.quantity == "accuracy":
         name, data = {
             "sst2": ("equal-leakage-sst2", "SST-2"),
+            "agnews": ("equal-leakage-agnews", "AG News"),
+            "imdb": ("equal-leakage-imdb", "IMDb"),
         }.get(goal.key, ("equal-leakage", goal.key))
         where = {"data": data, "learner": "tf-idf", "tested_on": "private", "lexicon": "bundled"}
         for solved in solve_accuracy(read_recorded(name).table, goal.start / 100, **where):
