@@ -104,26 +104,6 @@ class Bigram:
         column[np.searchsorted(self.starts, pairs, side="right") - 1] += self.excess[pairs]
         return np.asarray(column)
 
-    def between(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(second | first) of every two words of two lists, shape (k, m).
-
-        Args:
-            first: k words, or the boundary.
-            second: m words, or the boundary, in any order.
-        """
-        probabilities = np.multiply.outer(self.share[first], self.fallback[second])
-        order = np.argsort(second, kind="stable")
-        ascending = second[order]
-        for i, word in enumerate(first.tolist()):
-            pairs = slice(int(self.starts[word]), int(self.starts[word + 1]))
-            row = self.second[pairs]
-            if not row.size:
-                continue
-            place = np.minimum(np.searchsorted(row, ascending), row.size - 1)
-            stored = row[place] == ascending
-            probabilities[i, order[stored]] += self.excess[pairs][place[stored]]
-        return np.asarray(probabilities)
-
 
 def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
     """How well a model predicts the words of a text: e to the mean of −ln P(word | word before).

@@ -153,6 +153,31 @@ def test_bounded_normalisers_certify_the_same(
     assert bounded.epsilon == pytest.approx(plain.epsilon, rel=3e-6)
 
 
+@pytest.mark.parametrize("strength", [0.05, 0.3, 1.0, 4.0])
+@pytest.mark.parametrize("apart", [1.5, 10.0])
+def test_pairs_outside_the_table_of_neighbours_are_looked_at_too(
+    monkeypatch: pytest.MonkeyPatch, apart: float, strength: float
+) -> None:
+    """A crowd larger than the table, and words that stand alone, whose normaliser is smaller."""
+    vectors = np.eye(170, dtype=np.float32)
+    vectors[150:] *= apart
+    lexicon = Lexicon("crowd", tuple(f"w{i}" for i in range(170)), vectors)
+    assert lexicon.neighbours().indices.shape[1] < len(lexicon)
+    seen: list[int] = []
+    offer = certificate_module._Evaluation._offer
+
+    def watched(self: Any, value: float, word: int, other: int, output: int) -> None:
+        if word not in self.order[other]:
+            seen.append(word)
+        offer(self, value, word, other, output)
+
+    monkeypatch.setattr(certificate_module._Evaluation, "_offer", watched)
+    certified = repaired_losses(lexicon, np.array([strength]))[0]
+    true = brute(lexicon, strength)
+    assert true <= certified.epsilon <= true * (1 + 3e-6)
+    assert seen  # their bound was above what all pairs inside lose
+
+
 def test_more_equal_pairs_than_are_computed_keep_their_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
