@@ -1,29 +1,26 @@
-"""The slider of ε and the views; a step of the slider runs the open view alone."""
+"""The dial and the views; when the dial rests only the open view runs."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.measure.density.density import neighbourhood
-from dpcore.plots.captions import epsilon_reading
 from pages.attacker.budget_view import budget_view
-from pages.attacker.choosing import output_now
 from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
 from pages.attacker.scene import Scene
 from pages.attacker.sentence_view import sentence_view
-from pages.shared.groups import START_EPSILON, group_of
-from pages.shared.memo import session_memo
-from pages.shared.messages import inform, note
-from pages.shared.slider import epsilon_slider
+from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
+from pages.shared.groups import group_of
+from pages.shared.messages import inform
+from pages.shared.slider import run_parts
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
+    from streamlit.delta_generator import DeltaGenerator
+
     from dpcore.mechanisms.mechanism import Mechanism
 
 OPEN_VIEW = "view"
@@ -43,31 +40,36 @@ _VIEWS = {
 }
 
 
-@st.fragment
-def board(mechanism: Mechanism, lexicon: str) -> None:
-    """Draw the slider and the open view."""
+TURNING, VIEW = "attack_turning", "attack_view"
+"""The fragments that run when the dial rests."""
+
+
+def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> None:
+    """Draw the dial and the open view.
+
+    Args:
+        mechanism: under attack.
+        lexicon: its name in the catalogue.
+        dial_place: where the dial stands.
+    """
     group = group_of(mechanism.meaning)
     defined = [epsilon for epsilon in group.grid if epsilon in mechanism.admissible]
     if not defined:
         inform(
-            "With these settings the mechanism is defined at no ε of the slider: change them in "
+            "With these settings the mechanism is defined at no ε of the dial: change them in "
             "the sidebar."
         )
         return
-    usual = START_EPSILON.get(group.name, group.start)
-    start = min(defined, key=lambda epsilon: abs(math.log(epsilon / usual)))
-    with st.container(gap=None):
-        epsilon = epsilon_slider(group, [mechanism], start=start, grid=defined)
-        near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
-        note(epsilon_reading(mechanism.meaning, epsilon, near))
-    scene = Scene(mechanism, epsilon, lexicon)
+    with dial_place:
+        st.fragment(_turning, key=TURNING)(mechanism, defined)
+    st.fragment(_view, key=VIEW)(mechanism, lexicon)
+
+
+def _turning(mechanism: Mechanism, defined: list[float]) -> None:
+    group = group_of(mechanism.meaning)
+    epsilon_dial(group, [mechanism], lambda: run_parts(TURNING, VIEW), grid=defined)
+
+
+def _view(mechanism: Mechanism, lexicon: str) -> None:
+    scene = Scene(mechanism, epsilon_of(group_of(mechanism.meaning)), lexicon)
     tabs(_VIEWS, OPEN_VIEW, scene)
-
-
-def _nearest(words: Lexicon, name: str) -> float:
-    """Distance of a word to its nearest neighbour."""
-    return session_memo(
-        "attack_nearest",
-        (words.fingerprint, name),
-        lambda: neighbourhood(words, words.index(name), 1).nearest,
-    )

@@ -10,12 +10,13 @@ from dpcore.attack.budget import budget
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.plots.attack.budget import budget_caption, budget_figure
+from pages.attacker.command import budget_cell
 from pages.attacker.sentence import bench_of, is_typed
 from pages.attacker.tables import budget_table
 from pages.shared.fields import whole_number
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
-from pages.shared.reproducing import link_and_command
+from pages.shared.taking import Takeaway, take_it_with_you
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
@@ -55,8 +56,12 @@ def budget_view(scene: Scene) -> None:
         "A word that stands twice is released twice: whoever knows that both places hold the same "
         "word sees two outputs of it. Longer sentences are not hidden at all: their length shows."
     )
-    link_and_command(
-        None,
-        "The losses in the table are what the guarantee says of each word and its nearest one.",
-        typed=is_typed(),
+    note("The losses in the table are what the guarantee says of each word and its nearest one.")
+    take_it_with_you(
+        lambda: Takeaway(
+            budget_cell(scene, text, releases),
+            scene.mechanism.cited,
+            typed=is_typed(),
+            tables={"Losses": lambda: table},
+        )
     )

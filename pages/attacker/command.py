@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pages.attacker.believing import AROUND, LIST
 from pages.shared import link
-from pages.shared.reproducing import command_line, mechanism_words
+from pages.shared.reproducing import command_line, mechanism_words, python_beginning
 
 if TYPE_CHECKING:
     from pages.attacker.believing import Belief
@@ -29,6 +29,87 @@ def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> st
     if not scene.mechanism.exact_law:
         words += ["--nearest", "--seed", str(link.SEED)]
     return command_line("attack", *_attacked(scene), *words, "--top", str(count))
+
+
+def python_cell(scene: Scene, seen: str, belief: Belief) -> str:
+    """A cell that prints the same chances.
+
+    Args:
+        scene: mechanism and ε.
+        seen: the output.
+        belief: the prior.
+    """
+    imported, prior = _prior_cell(belief)
+    return "\n".join(
+        (
+            imported,
+            "from dpcore.attack.output.channel import open_channel",
+            "from dpcore.attack.output.posterior import posterior",
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"prior = {prior}",
+            "channel = open_channel(mechanism)",
+            f"likelihood = channel.seen(lexicon.index({seen!r})).at({scene.epsilon!r})",
+            "for word in posterior(likelihood, prior).top(5):",
+            "    print(lexicon.words[word.word], word.prior, word.posterior)",
+        )
+    )
+
+
+def nearest_cell(scene: Scene, belief: Belief, words: int) -> str:
+    """A cell that prints how often the attacker who takes the nearest word is right.
+
+    Args:
+        scene: mechanism and ε.
+        belief: the prior.
+        words: that are tried.
+    """
+    imported, prior = _prior_cell(belief)
+    return "\n".join(
+        (
+            imported,
+            "from dpcore.attack.output.nearest import nearest_success",
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"prior = {prior}",
+            f"tried = nearest_success(mechanism, prior, [{scene.epsilon!r}], words={words}, "
+            f"seed={link.SEED})",
+            "print(tried.value, tried.low, tried.high)",
+        )
+    )
+
+
+def sentence_cell(scene: Scene, text: str, seed: int) -> str:
+    """A cell that prints the released sentence."""
+    return "\n".join(
+        (
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"text = dp.read({text!r}, lexicon)",
+            f"print(dp.draw(text, mechanism, seed={seed}).at({scene.epsilon!r}).text)",
+        )
+    )
+
+
+def budget_cell(scene: Scene, text: str, releases: int) -> str:
+    """A cell that prints what is promised of a text that is released several times."""
+    return "\n".join(
+        (
+            "from dpcore.attack.budget import budget",
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"text = dp.read({text!r}, lexicon)",
+            "words = [int(word) for word in text.words if word >= 0]",
+            f"spent = budget(mechanism, words, {scene.epsilon!r}, releases={releases})",
+            "print(spent.statement)",
+        )
+    )
+
+
+def _prior_cell(belief: Belief) -> tuple[str, str]:
+    """An import, and the call that makes the prior."""
+    if belief.kind == AROUND:
+        before, after = (word or None for word in belief.around)
+        call = f"context_prior(lexicon, {before!r}, {after!r})"
+        return "from dpcore.attack.language.context import context_prior", call
+    call = f"parse_prior(lexicon, {_prior(belief)!r})"
+    return "from dpcore.attack.output.prior import parse_prior", call
 
 
 def sentence_command(scene: Scene, text: str, seed: int) -> str:

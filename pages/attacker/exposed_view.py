@@ -10,15 +10,15 @@ from dpcore.attack.output.worst import exposure
 from dpcore.errors import DpcoreError
 from dpcore.plots.attack.exposed import exposed_caption, exposed_figure
 from pages.attacker.believing import LIST, choose_belief
-from pages.attacker.command import posterior_command
+from pages.attacker.command import posterior_command, python_cell
 from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
 from pages.shared.figure import show_figure
 from pages.shared.memo import memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
 from pages.shared.table import show_table
+from pages.shared.taking import Takeaway, take_it_with_you
 from pages.words.density import density_or_button
 
 if TYPE_CHECKING:
@@ -69,10 +69,15 @@ def exposed_view(scene: Scene) -> None:
                 "distance to its nearest word",
             )
     worst = scene.words.words[exposed.worst[0].word]
-    link_and_command(
-        posterior_command(scene, worst, belief, TOP),
-        "It prints what the attacker believes once the first of these words is seen.",
-        typed=belief.typed,
+    take_it_with_you(
+        lambda: Takeaway(
+            python_cell(scene, worst, belief),
+            scene.mechanism.cited,
+            posterior_command(scene, worst, belief, TOP),
+            "It prints what the attacker believes once the first of these words is seen.",
+            typed=belief.typed,
+            tables={"Words": lambda: ranked},
+        )
     )
 
 

@@ -25,8 +25,8 @@ from pages.shared.downloads import csv_button
 from pages.shared.fields import choose_seed, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
-from pages.shared.reproducing import link_and_command
 from pages.shared.table import show_table
+from pages.shared.taking import Takeaway, take_it_with_you
 from pages.shared.words import plain_label
 
 if TYPE_CHECKING:
@@ -60,11 +60,8 @@ def game_view(scene: Scene) -> None:
     else:
         _after(table)
     _all_scores()
-    link_and_command(
-        None,
-        "Who opens the link plays the same rounds; the score stays in this browser session.",
-        typed=listed.title == OWN,
-    )
+    note("Who opens the link plays the same rounds; the score stays in this browser session.")
+    take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=listed.title == OWN))
 
 
 def _seed() -> int:

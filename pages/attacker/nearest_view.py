@@ -13,7 +13,7 @@ from dpcore.errors import DpcoreError
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.attacker.believing import COMMON, choose_belief
 from pages.attacker.choosing import output_now
-from pages.attacker.command import posterior_command
+from pages.attacker.command import nearest_cell, posterior_command
 from pages.attacker.weighing import TOP
 from pages.shared import link
 from pages.shared.bench import admissible
@@ -21,7 +21,7 @@ from pages.shared.figure import show_figure
 from pages.shared.memo import memo
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
+from pages.shared.taking import Takeaway, take_it_with_you
 
 if TYPE_CHECKING:
     from dpcore.attack.output.nearest import NearestSuccess
@@ -49,10 +49,14 @@ def nearest_view(scene: Scene) -> None:
         return
     if success is not None:
         _show(scene, success)
-    link_and_command(
-        posterior_command(scene, output_now(scene.words), belief, TOP),
-        "It prints how often this attacker is right.",
-        typed=belief.typed,
+    take_it_with_you(
+        lambda: Takeaway(
+            nearest_cell(scene, belief, WORDS),
+            scene.mechanism.cited,
+            posterior_command(scene, output_now(scene.words), belief, TOP),
+            "It prints how often this attacker is right.",
+            typed=belief.typed,
+        )
     )
 
 

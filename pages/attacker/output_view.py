@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from dpcore.measure.density.density import neighbourhood
 from dpcore.plots.attack.captions import (
     guess_sentence,
     others_sentence,
@@ -17,9 +18,10 @@ from dpcore.plots.attack.captions import (
 from dpcore.plots.attack.icons import icon_caption, icon_figure
 from dpcore.plots.attack.odds import odds_figure, odds_sentence
 from dpcore.plots.attack.words import chance_text
+from dpcore.plots.captions import epsilon_reading
 from pages.attacker.believing import LIST, choose_belief
 from pages.attacker.choosing import choose_output, choose_pair
-from pages.attacker.command import posterior_command
+from pages.attacker.command import posterior_command, python_cell
 from pages.attacker.nearest_view import nearest_view
 from pages.attacker.tables import belief_icons, belief_table, listed_table, odds_table
 from pages.attacker.weighing import OUTPUTS, TOP, known_success, look, measure_success
@@ -28,8 +30,8 @@ from pages.shared.memo import session_memo
 from pages.shared.messages import note, refuse
 from pages.shared.pair import pair_is_typed
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
 from pages.shared.table import show_table
+from pages.shared.taking import Takeaway, take_it_with_you
 from pages.shared.words import plain_label, say_unknown
 
 if TYPE_CHECKING:
@@ -37,9 +39,17 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     import pyarrow as pa
 
+    from dpcore.lexicon.lexicon import Lexicon
     from pages.attacker.believing import Belief
     from pages.attacker.scene import Scene
     from pages.attacker.weighing import Look
+
+# On a phone the chances and the squares come before the choice of the word.
+_STYLE = """
+@media (max-width: 640px) {
+  .st-key-attack_picture [data-testid=stMetricValue] { font-size: 1.5rem; }
+}
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +73,20 @@ def output_view(scene: Scene) -> None:
         nearest_view(scene)
         return
     words = scene.words
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        output = choose_output(words)
-        pair = choose_pair(words)
+    with st.container(key="attack_picture"):
+        st.html(f"<style>{_STYLE}</style>")
+        left, right = st.columns(2)
+        with left:
+            card = st.container(border=True, key="attack_card")
+            output = choose_output(words)
     say_unknown(words)
+    st.subheader("The likeliest words", anchor=False)
+    likeliest = st.container()
+    st.subheader("What the attacker knows before", anchor=False)
     belief = choose_belief()
+    st.subheader("This word or that one?", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pair = choose_pair(words)
     try:
         view = look(scene, output, belief, pair)
     except DpcoreError as error:
@@ -77,26 +96,34 @@ def output_view(scene: Scene) -> None:
         return
     seen = words.words[output]
     drawn = _drawn(scene, view, seen)
-    left, right = st.columns(2)
-    with left, st.container(border=True):
+    with card:
         _card(scene, view, seen)
     with right:
-        show_figure(drawn.icons, drawn.icons_caption, drawn.numbers, "posterior")
-    st.subheader("The likeliest words", anchor=False)
+        show_figure(drawn.icons, drawn.icons_caption, drawn.numbers, "posterior", files=False)
+    _two_words(scene, view, drawn)
     show_table(
         drawn.listed,
         f"The likeliest words once “{seen}” is seen, with their chances before and after",
+        place=likeliest,
     )
-    note(
-        f"Before: {view.prior}. Probabilities: {view.method}, right to {view.error:.1g} of "
-        "their size."
-    )
-    _two_words(scene, view, drawn)
     _overall(scene, belief)
-    link_and_command(
-        posterior_command(scene, seen, belief, TOP),
-        "It prints the likeliest words with their chances before and after.",
-        typed=belief.typed or pair_is_typed(),
+    with st.expander("How is this computed?"):
+        note(
+            f"Before: {view.prior}. Probabilities: {view.method}, right to {view.error:.1g} of "
+            "their size. Bayes' rule does the rest: the attacker sees the word that came out, and "
+            "knows the mechanism and ε. Nothing is secret but the word itself and the noise."
+        )
+        note(epsilon_reading(scene.mechanism.meaning, scene.epsilon, _nearest(words, seen)))
+    take_it_with_you(
+        lambda: Takeaway(
+            python_cell(scene, seen, belief),
+            scene.mechanism.cited,
+            posterior_command(scene, seen, belief, TOP),
+            "It prints the likeliest words with their chances before and after.",
+            typed=belief.typed or pair_is_typed(),
+            tables={"Chances": lambda: belief_table(words, view)},
+            figure="posterior",
+        )
     )
 
 
@@ -137,7 +164,6 @@ def _card(scene: Scene, view: Look, seen: str) -> None:
 def _two_words(scene: Scene, view: Look, drawn: _Drawn) -> None:
     words = scene.words
     if drawn.odds is not None:
-        st.subheader("This word or that one?", anchor=False)
         show_figure(drawn.odds, odds_sentence(drawn.ratio.iloc[0]), drawn.ratio, "odds")
         note(
             "Whatever the attacker believed of the two before, this output multiplies the odds "
@@ -182,3 +208,12 @@ def _overall(scene: Scene, belief: Belief) -> None:
                 exact=success.exact,
             )
         )
+
+
+def _nearest(words: Lexicon, name: str) -> float:
+    """Distance of a word to its nearest neighbour."""
+    return session_memo(
+        "attack_nearest",
+        (words.fingerprint, name),
+        lambda: neighbourhood(words, words.index(name), 1).nearest,
+    )

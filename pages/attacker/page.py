@@ -9,12 +9,7 @@ from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 
 st.title("What does the attacker know now?", anchor=False)
-st.markdown(
-    "The attacker sees the word that came out, knows the mechanism and ε, and has an idea of which "
-    "words people use. Bayes' rule does the rest. No secret is kept *from the attacker* but the "
-    "word itself and the noise."
-)
-
+dial_place = st.container()
 with st.sidebar:
     chosen = choose_mechanism(
         "Where the probabilities of its outputs can be computed, the attacker is the best "
@@ -24,7 +19,7 @@ with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)
 (mechanism,) = mechanisms_or_stop(words, [chosen])
-board(mechanism, name)
+board(mechanism, name, dial_place)
 footer(
     words,
     st.session_state.get("seed", link.SEED),

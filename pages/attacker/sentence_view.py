@@ -11,7 +11,7 @@ import streamlit as st
 from dpcore.attack.language.context import context_attack, places_of
 from dpcore.errors import DpcoreError
 from pages.attacker.channels import channel_or_progress
-from pages.attacker.command import sentence_command
+from pages.attacker.command import sentence_cell, sentence_command
 from pages.attacker.recorded_view import TITLES, recorded_view
 from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
@@ -19,8 +19,9 @@ from pages.shared.fields import choose_seed
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command, show_line
+from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
+from pages.shared.taking import Takeaway, take_it_with_you
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
@@ -74,8 +75,14 @@ def sentence_view(scene: Scene) -> None:
     except DpcoreError as error:
         refuse("This sentence cannot be attacked.", error)
     recorded_view(scene)
-    link_and_command(
-        sentence_command(scene, text, seed), "It prints the released sentence.", typed=is_typed()
+    take_it_with_you(
+        lambda: Takeaway(
+            sentence_cell(scene, text, seed),
+            scene.mechanism.cited,
+            sentence_command(scene, text, seed),
+            "It prints the released sentence.",
+            typed=is_typed(),
+        )
     )
 
 

@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from dpcore.papers.ours.tradeoff import ARMS, STUDY, recorded_curves
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.groups import START_EPSILON, admissible_grid
 from pages.shared.memo import session_memo
 from pages.shared.promised import PLAIN, of_100, permits
-from pages.shared.resources import lexicon
+from pages.shared.recorded import recorded
 from pages.shared.resources import mechanism as prepared
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pages.shared.groups import Group
 
 _LINKED = "epsilons_linked"
+_TELLING = 0.25
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
 _GUESSED, _PERMITTED, _UNKNOWN = "A stranger guesses", "The promise permits", "not known here"
 
@@ -48,14 +50,14 @@ def epsilon_dial(
         group: the group.
         members: its mechanisms that are shown; one of them at least is defined at every step.
         on_rest: called when the hand is off and ε is set.
-        start: where a fresh visit begins; the group's own start if None.
+        start: where a fresh visit begins; None for `usual_epsilon`.
         grid: the values of ε to choose from; None for those of the group.
 
     Returns:
         ε, a value of the grid.
     """
     steps = tuple(admissible_grid(group, members) if grid is None else grid)
-    usual = _nearest(steps, start or START_EPSILON.get(group.name, group.start))
+    usual = _nearest(steps, start or usual_epsilon(group, members))
     epsilon = _present(group, steps, usual)
 
     def rested(step: int) -> None:
@@ -70,6 +72,20 @@ def epsilon_dial(
     return epsilon
 
 
+def usual_epsilon(group: Group, members: Sequence[Mechanism]) -> float:
+    """Where there is something to see: a stranger guesses a quarter of the words.
+
+    Half of the most, where the first mechanism never gives away so much; the group's own start
+    where nothing was recorded.
+    """
+    curve = recorded_curve(members[0])
+    if curve is None:
+        return START_EPSILON.get(group.name, group.start)
+    most = float(curve.values("word").max())
+    wanted = curve.epsilon_at("word", min(_TELLING, most / 2))
+    return float(curve.epsilons[0]) if wanted is None else wanted
+
+
 def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> None:
     """Set ε of a group, for this page and those after it.
 
@@ -82,6 +98,11 @@ def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> Non
     label = group.label(epsilon)
     link.write(_key(group), label, "" if usual is None else group.label(usual))
     st.session_state.setdefault(_LINKED, {})[_key(group)] = st.query_params.get(_key(group), label)
+
+
+def epsilon_of(group: Group) -> float:
+    """ε of a group whose dial this page has drawn; its start on a page that has none."""
+    return float(st.session_state.get(_key(group), START_EPSILON.get(group.name, group.start)))
 
 
 def _key(group: Group) -> str:
@@ -113,10 +134,16 @@ def _nearest(steps: Sequence[float], epsilon: float) -> int:
     return min(range(len(steps)), key=lambda i: abs(math.log(steps[i] / epsilon)))
 
 
+@cache
+def _recorded_for() -> frozenset[str]:
+    """Fingerprints of the lexicon that the trade-off was recorded on."""
+    return frozenset(str(each["fingerprint"]) for each in recorded(STUDY.name).entry.lexicons)
+
+
 def recorded_curve(kind: Mechanism) -> TradeCurve | None:
     """What was recorded of a mechanism with these settings on this lexicon; None if nothing was."""
     words = kind.lexicon
-    if words.fingerprint != lexicon("default").fingerprint:
+    if words.fingerprint not in _recorded_for():
         return None
     for arm in ARMS:
         if arm.mechanism == kind.short:
@@ -156,7 +183,7 @@ def _step(
     promised = f"{unit} = {group.label(epsilon)} {PLAIN[members[0].meaning]}"
     if shares:
         low, high = of_100(min(shares)), of_100(max(shares))
-        about, value = _GUESSED, low if low == high else f"{low} to {high}"
+        about, value = _GUESSED, f"{low} words" if low == high else f"{low} to {high}"
     elif permitted is not None:
         about, value = _PERMITTED, f"at most {of_100(permitted)}"
     else:

@@ -26,6 +26,8 @@ def show_figure(
     table: pd.DataFrame,
     name: str,
     on_click: Callable[[], None] | None = None,
+    *,
+    files: bool = True,
 ) -> None:
     """Draw a figure with all that belongs to it.
 
@@ -35,10 +37,12 @@ def show_figure(
         table: the numbers.
         name: of the files and of the elements' keys.
         on_click: called when a point was clicked; `st.session_state["figure_<name>"]` tells which.
+        files: whether numbers and files belong to it here; else the page's drawer has them.
     """
     _chart(figure, name, caption, on_click)
     st.text(caption)
-    _numbers(table, name, caption)
+    if files:
+        _numbers(table, name, caption)
 
 
 @dataclass(frozen=True)
@@ -85,16 +89,19 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
 
 
 def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
-    with st.container(horizontal=True):
-        csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
-        figure_buttons(name)
-        shown = st.toggle(
-            "Show the numbers",
-            key=f"table_{name}",
-            help="Shows the table behind this figure.",
-        )
-    if shown:
-        show_table(table, alt)
+    # Folded away: one control beside a figure, and nothing sent until it is wanted.
+    drawer = st.expander(
+        "Numbers and files",
+        key=f"table_{name}",
+        icon=":material/download:",
+        on_change="rerun",
+    )
+    if drawer.open:
+        with drawer:
+            with st.container(horizontal=True):
+                csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
+                figure_buttons(name)
+            show_table(table, alt)
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.papers.citing import bibtex
 from pages.shared import link
-from pages.shared.downloads import csv_button, drawing_buttons
+from pages.shared.downloads import csv_button, drawing_buttons, figure_buttons
 from pages.shared.messages import note
 from pages.shared.reproducing import show_line
 
@@ -26,22 +26,25 @@ class Takeaway:
     """What a view can be taken along as.
 
     Attributes:
-        cell: Python that computes the same on its own, as it stands.
+        cell: Python that computes the same on its own, as it stands; None where there is nothing
+            to compute.
         cited: keys of BibTeX entries; that of the laboratory is always added.
         command: lines of a shell; None for a view without one.
         prints: what the command prints, in one sentence.
         typed: whether the view shows what a person typed: the link leaves it out.
         tables: by title, what builds a table; it must not call Streamlit.
         drawing: name of the drawing of a component of ours; None for a view without one.
+        figure: name of a figure that has no files beside it.
     """
 
-    cell: str
+    cell: str | None
     cited: tuple[str, ...]
     command: str | None = None
     prints: str = ""
     typed: bool = False
     tables: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
     drawing: str | None = None
+    figure: str | None = None
 
 
 def take_it_with_you(make: Callable[[], Takeaway]) -> None:
@@ -62,11 +65,13 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
                 "What you typed is not in the link: whoever opens it sees what a fresh visit "
                 "begins with in its place."
             )
-        if takeaway.drawing is not None or takeaway.tables:
+        if takeaway.drawing or takeaway.figure or takeaway.tables:
             st.markdown("**Figure and numbers**")
             with st.container(horizontal=True):
                 if takeaway.drawing is not None:
                     drawing_buttons(takeaway.drawing)
+                if takeaway.figure is not None:
+                    figure_buttons(takeaway.figure)
                 for place, (title, table) in enumerate(takeaway.tables.items()):
                     name = title.lower().replace(" ", "_")
                     csv_button(f"{title} as CSV", name, table, key=f"csv_taking_{place}")
@@ -74,7 +79,8 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             st.markdown("**Command**")
             show_line(takeaway.command)
             note(takeaway.prints)
-        st.markdown("**Python**")
-        st.code(takeaway.cell, language="python")
+        if takeaway.cell is not None:
+            st.markdown("**Python**")
+            st.code(takeaway.cell, language="python")
         st.markdown("**To cite**")
         st.code(bibtex(*takeaway.cited), language=None)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, Request, Response
+from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 
 WAIT_MS = 60_000
 REST_MS = 250
@@ -103,3 +103,17 @@ def assert_accessible(page: Page) -> None:
     """Fail with the faults that axe-core finds on the page as it stands."""
     faults = accessibility_faults(page)
     assert not faults, "\n".join(["accessibility:", *faults])
+
+
+def open_files(page: Page, name: str) -> None:
+    """Unfold the numbers and files of a figure.
+
+    Args:
+        page: on which the figure is.
+        name: of the figure.
+    """
+    drawer = page.locator(f".st-key-table_{name} summary")
+    drawer.scroll_into_view_if_needed()
+    drawer.click()
+    expect(page.locator(f".st-key-files_{name}")).to_be_visible(timeout=WAIT_MS)
+    wait_idle(page)

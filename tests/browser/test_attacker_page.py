@@ -41,7 +41,7 @@ def test_a_deep_link_shows_the_odds_and_a_step_by_keyboard_moves_them(
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     card = page.get_by_text("Seen “doctor”:")
     before = card.inner_text()
-    page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+    page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("“doctor” came out of tem at ε = 2.5.")).to_be_visible()
     wait_idle(page)

@@ -14,7 +14,12 @@ from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 NewPage = Callable[..., tuple[Page, Watch]]
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-PICTURES = {"start": ".changing .sentence", "tradeoff": ".board figure svg", "words": ".panes svg"}
+PICTURES = {
+    "start": ".changing .sentence",
+    "tradeoff": ".board figure svg",
+    "words": ".panes svg",
+    "attacker": ".st-key-attack_card",
+}
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]
 WORDS, CONTROLS = 60, 8
@@ -38,7 +43,7 @@ _LOOK = """selector => {
     .filter((word) => /[\\p{L}\\p{N}]/u.test(word));
   const kinds = "button, input, select, textarea, summary, a[href], [role=slider], [role=tab]";
   const controls = parts.filter((part) => part.matches(kinds) && seen(part)
-    && !/^(Help|Open)/.test(part.getAttribute("aria-label") || "")
+    && !/^(Help|Open|Scroll tabs)/.test(part.getAttribute("aria-label") || "")
     && part.getBoundingClientRect().top < window.innerHeight - 4);
   return { top, words: words.length, controls: controls.map(
     (part) => part.getAttribute("aria-label") || part.textContent.trim() || part.tagName) };

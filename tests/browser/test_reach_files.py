@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Download, Locator, Page, expect
 
-from tests.browser.pages import Watch, open_page, wait_idle
+from tests.browser.pages import Watch, open_files, open_page, wait_idle
 
 FEW = "curve_metric=tem&curve_log=&sample=3&runs=20"
 NewPage = Callable[..., tuple[Page, Watch]]
@@ -42,6 +42,7 @@ def test_the_mark_of_epsilon_is_in_the_saved_figure_and_moves(
 ) -> None:
     page, watch = new_page()
     open_figures(page, f"{app_url}/deniability?{FEW}")
+    open_files(page, "nw_metric")
     button = page.get_by_role("button", name="Figure as SVG").first
     expect(button).to_be_visible()
     line, ring = shapes(page, button, tmp_path)
@@ -52,7 +53,7 @@ def test_the_mark_of_epsilon_is_in_the_saved_figure_and_moves(
     begin = over["y"] - plot["y"]
     assert sorted((top, bottom)) == pytest.approx([begin, begin + over["height"]], abs=0.6)
     assert ring.count("A") == 2  # two arcs make a circle
-    page.locator(".st-key-eps_metric").get_by_role("slider").press("ArrowLeft")
+    page.get_by_role("slider", name="Metric privacy: ε per distance").press("ArrowLeft")
     wait_idle(page)
     moved, _ = shapes(page, button, tmp_path)
     assert float(re.findall(r"-?[\d.]+", moved)[0]) < x
@@ -68,12 +69,12 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     open_figures(
         page, f"{app_url}/words?more=True+distances&curve_metric=madlib&curve_log=&eps_metric=12"
     )
-    row = page.locator("[data-testid=stLayoutWrapper]", has=page.locator(".st-key-files_distances"))
     over = page.locator(".st-key-still_distances [aria-hidden] > div")
     expect(over.first).to_be_attached(timeout=60_000)
-    button = row.last.get_by_role("button", name="Figure as SVG")
+    open_files(page, "distances")
+    button = page.locator(".st-key-files_distances").get_by_role("button", name="Figure as SVG")
     assert len(shapes(page, button, tmp_path)) == over.count() >= 3
-    page.locator(".st-key-eps_metric").get_by_role("slider").press("Home")
+    page.get_by_role("slider", name="Metric privacy: ε per distance").press("Home")
     wait_idle(page)
     result = shapes(page, button, tmp_path)  # the noise is longer than the axis
     assert len(result) == over.count()
@@ -85,7 +86,7 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     ("address", "name"),
     [
         ("deniability?" + FEW, "nw_metric"),
-        ("attacker", "posterior"),
+        ("attacker", "odds"),
         ("utility", "teaching-corpus_accuracy_metric"),
         ("audit?claim=adept-published", "adept_geometry"),
         ("robustness", "digits_accuracy"),
@@ -98,8 +99,8 @@ def test_every_figure_and_its_numbers_are_saved_under_one_name(
     page, watch = new_page(color_scheme="dark")
     open_figures(page, f"{app_url}/{address}")
     files = page.locator(f".st-key-files_{name}")
-    expect(files).to_be_visible(timeout=60_000)
-    wait_idle(page)
+    expect(page.locator(f".st-key-table_{name}")).to_be_visible(timeout=60_000)
+    open_files(page, name)
     for ending, begin in (("svg", b"<svg "), ("png", b"\x89PNG\r\n\x1a\n")):
         download = saved(page, files.get_by_role("button", name=f"Figure as {ending.upper()}"))
         assert download.suggested_filename == f"{name}.{ending}"

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_files, open_page, wait_idle
 from tests.browser.server import Server
 
 WORD_VIEW = "One word: strip and odds"
@@ -240,6 +240,7 @@ def test_it_fits_a_phone(app_url: str, new_page: NewPage, scheme: str) -> None:
 def test_numbers_and_figures_download(app_url: str, page: Page, tmp_path: Path) -> None:
     open_grid(page, f"{app_url}/rewrite?view={quote(WORD_VIEW)}")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    open_files(page, "epsilon-strip")
     with page.expect_download() as csv:
         page.get_by_role("button", name="Numbers as CSV").first.click()
     csv.value.save_as(tmp_path / "strip.csv")

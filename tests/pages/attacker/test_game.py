@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.attacker.board import GAME
 from pages.attacker.listing import ANY, LISTS, NEAR, OWN
-from tests.pages.app import shown_text, table
+from pages.shared.groups import GROUPS
+from tests.pages.app import shown_text, table, turn
 from tests.pages.attacker.reading import FEW, metrics
 
 
@@ -57,11 +58,11 @@ def test_a_guess_is_right_exactly_when_the_secret_is_named(
 def test_a_played_round_cannot_be_played_again(opened: Callable[..., AppTest]) -> None:
     test = opened(view=GAME)
     play(test, 0)
-    test.select_slider(key="eps_metric").set_value(3.0).run()
+    turn(test, GROUPS[0], 3.0, "attack_turning", "attack_view")
     assert not test.button(key="guess_0").disabled
     play(test, 0)
     assert len(table(test, "rounds")) == 2  # each ε has a score of its own
-    test.select_slider(key="eps_metric").set_value(2.5).run()
+    turn(test, GROUPS[0], 2.5, "attack_turning", "attack_view")
     assert test.button(key="guess_0").disabled
     assert table(test, "rounds")["rounds"].sum() == 2
 

@@ -18,9 +18,16 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.attacker import channels, recorded_view
 from pages.attacker.believing import AROUND, LIST
-from pages.attacker.board import GAME, OUTPUT, SENTENCE
+from pages.attacker.board import BUDGET, GAME, OUTPUT, SENTENCE
 from pages.attacker.listing import OWN
 from tests.pages.app import shown_text, table
+
+
+def take(test: AppTest) -> list[str]:
+    """The command, if there is one, and the Python cell of the drawer."""
+    test.session_state["taking"] = True
+    test.run()
+    return [code.value for code in test.code if code.value.startswith(("python", "from", "import"))]
 
 
 def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> None:
@@ -57,7 +64,7 @@ def test_the_command_prints_the_numbers_of_the_page(
         box = test.text_area if key == "prior_list" else test.text_input
         box(key=key).set_value(value).run()
     rows = table(test, "now", "before")
-    line = test.code[-1].value
+    line, cell = take(test)
     words = shlex.split(line)
     assert words[:3] == ["python", "-m", "dpcore"]
     capsys.readouterr()
@@ -66,13 +73,33 @@ def test_the_command_prints_the_numbers_of_the_page(
     printed = [(candidate["word"], candidate["posterior"]) for candidate in attack["candidates"]]
     assert [word for word, _ in printed] == rows["word"].tolist()
     assert [p for _, p in printed] == pytest.approx(rows["probability"].tolist())
+    exec(cell, {})
+    lines = [out.split() for out in capsys.readouterr().out.splitlines()]
+    assert [word for word, *_ in lines] == rows["word"].tolist()[:5]
+    assert [float(chance) for *_, chance in lines] == pytest.approx(rows["probability"][:5])
 
 
 def test_the_command_of_a_mechanism_without_a_law_is_its_attacker(
     opened: Callable[..., AppTest],
 ) -> None:
     test = opened(view=OUTPUT, attacked="madlib")
-    assert "--nearest" in test.code[-1].value
+    line, cell = take(test)
+    assert "--nearest" in line
+    assert "nearest_success" in cell
+
+
+@pytest.mark.parametrize("view", [SENTENCE, BUDGET])
+def test_the_cells_of_other_views_print_what_they_show(
+    opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str], view: str
+) -> None:
+    test = opened(view=view, eps_metric="3")
+    *_, cell = take(test)
+    capsys.readouterr()
+    exec(cell, {})
+    printed = capsys.readouterr().out.strip()
+    assert len(printed) > 40
+    if view == BUDGET:
+        assert printed in shown_text(test)
 
 
 @pytest.mark.parametrize(

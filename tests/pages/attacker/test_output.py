@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacker.believing import AROUND, LIST
-from tests.pages.app import shown_text, table, type_word
+from pages.shared.groups import GROUPS
+from tests.pages.app import shown_text, table, turn, type_word
 from tests.pages.attacker.reading import FEW
 
 
@@ -28,7 +29,7 @@ def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]
     weak: list[float] = []
     strong: list[float] = []
     for epsilon, chances in ((0.1, weak), (20.0, strong)):
-        test.select_slider(key="eps_metric").set_value(epsilon).run()
+        turn(test, GROUPS[0], epsilon, "attack_turning", "attack_view")
         chances += table(test, "now", "before")["probability"].tolist()
     assert weak[0] < 0.1
     assert strong[0] > 0.99
@@ -101,7 +102,7 @@ def test_success_over_all_outputs_is_computed_when_asked_for(
     shown = shown_text(test)
     assert f"summed over all {len(FEW)} outputs" in shown
     assert "is right in 4 in 100" in shown  # blind: one of 26 words
-    test.select_slider(key="eps_metric").set_value(3.0).run()
+    turn(test, GROUPS[0], 3.0, "attack_turning", "attack_view")
     assert "The best guess is right in" not in shown_text(test)
 
 

@@ -47,7 +47,8 @@ def test_a_sentence_without_known_words_is_refused(
 
 def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTest]) -> None:
     test = opened(view=BUDGET)
-    test.toggle(key="table_budget").set_value(True).run()
+    test.session_state["table_budget"] = True
+    test.run()
     once = table(test, "word", "places", "loss")
     assert once.set_index("word").loc["my", "places"] == 2
     test.number_input(key="releases").set_value(3).run()
