@@ -143,6 +143,14 @@ def component(test: AppTest, name: str) -> dict[str, Any]:
     return data
 
 
+def dials(test: AppTest) -> dict[str, dict[str, Any]]:
+    """What each dial was given, by its name."""
+    assert not test.exception, test.exception
+    drawn = [element.proto for element in test.get("bidi_component")]
+    data = [json.loads(each.json) for each in drawn if each.component_name.endswith(".dial")]
+    return {each["group"]: each for each in data}
+
+
 def written(row: dict[str, Any]) -> str:
     """The rewritten text of a row of the grid."""
     return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
