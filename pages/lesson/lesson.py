@@ -69,12 +69,13 @@ def _step(shown: Step, place: int) -> None:
             _answer(task, guesses()[task.key])
     with st.expander("The formula"):
         st.markdown(shown.formula)
-    st.page_link(
-        shown.page,
-        label=f"{shown.look}.",
-        icon=":material/arrow_forward:",
-        query_params=shown.link,
-    )
+    if task.key in guesses():
+        st.page_link(
+            shown.page,
+            label=f"{shown.look}.",
+            icon=":material/arrow_forward:",
+            query_params=shown.link,
+        )
 
 
 def _guess(task: Exercise) -> None:
@@ -136,15 +137,15 @@ def _way(keys: list[str], place: int) -> None:
             ("Back", place - 1, "back"),
             ("Next step", place + 1, "forward"),
         ):
-            st.button(
-                label,
-                key=f"lesson_{icon}",
-                icon=f":material/arrow_{icon}:",
-                disabled=not 0 <= other < len(keys),
-                on_click=_open,
-                args=(keys[other % len(keys)],),
-                help=f"Opens step {other % len(keys) + 1}: {step(keys[other % len(keys)]).title}.",
-            )
+            if 0 <= other < len(keys):
+                st.button(
+                    label,
+                    key=f"lesson_{icon}",
+                    icon=f":material/arrow_{icon}:",
+                    on_click=_open,
+                    args=(keys[other],),
+                    help=f"Opens step {other + 1}: {step(keys[other]).title}.",
+                )
 
 
 def _open(key: str) -> None:

@@ -63,7 +63,7 @@ def test_the_whole_lesson_can_be_walked() -> None:
         assert counted == f"{place + 1} of 8 guesses made, {place // 2 + 1} right."
         if place < len(STEPS) - 1:
             test = test.button(key="lesson_forward").click().run()
-    assert test.button(key="lesson_forward").disabled
+    assert "lesson_forward" not in {each.key for each in test.button}
     shown = shown_text(test)
     assert "**4 of 8 right**" in shown
     missed = [each.key for each in STEPS[1::2]]
