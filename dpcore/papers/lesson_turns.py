@@ -127,7 +127,7 @@ def _names(lexicon: Lexicon) -> Turn:
         words = "one ordinary word" if reach.known == 1 else f"{reach.known} ordinary words"
         frames.append(
             Frame(
-                f"{words} known",
+                words,
                 (Bar("texts found again", reach.alone, _of_100(reach.alone)),),
                 f"Whoever knows {words} of a text is left with {reach.fitting:.3g} "
                 f"fitting texts of {reach.texts:,}, on average.",
@@ -205,7 +205,7 @@ def _odds(lexicon: Lexicon) -> Turn:
                 asked=epsilon > lesson.ODDS_EPSILON,
             )
         )
-    return Turn("ε", tuple(frames), start=2)
+    return Turn("The parameter", tuple(frames), start=2)
 
 
 def _crowd(lexicon: Lexicon) -> Turn:
@@ -223,7 +223,9 @@ def _crowd(lexicon: Lexicon) -> Turn:
             f"“{order[0][1]}”, at the same ε."
         )
         frames.append(Frame(f"ε = {epsilon:g}", bars, finding, asked=True))
-    return Turn("ε", tuple(frames), start=lesson.STAY_EPSILONS.index(lesson.CROWD_EPSILON))
+    return Turn(
+        "The parameter", tuple(frames), start=lesson.STAY_EPSILONS.index(lesson.CROWD_EPSILON)
+    )
 
 
 def _price(_: Lexicon) -> Turn:
@@ -244,7 +246,7 @@ def _price(_: Lexicon) -> Turn:
                 asked=epsilon == lesson.PRICE_EPSILON,
             )
         )
-    return Turn("ε of TEM", tuple(frames), start=0)
+    return Turn("The parameter of TEM", tuple(frames), start=0)
 
 
 def _claim(lexicon: Lexicon) -> Turn:
