@@ -217,16 +217,14 @@ def recorded_price() -> Price:
     table = read_recorded("teaching-corpus").table
     where = {"learner": "tf-idf", "data": "sentiment", "tested_on": "clean"}
     accuracy, staying = (
-        means[means["mechanism"] == PRICE_MECHANISM].set_index("epsilon")
+        means[means["mechanism"] == PRICE_MECHANISM]
         for means in (curves(table, "accuracy", **where), curves(table, "nw"))
     )
+    stays_at = dict(zip(staying["epsilon"].tolist(), staying["mean"].tolist(), strict=True))
+    columns = (accuracy[name].tolist() for name in ("epsilon", "mean", "low", "high"))
     rows = tuple(
-        (
-            float(epsilon),
-            (float(row["mean"]), float(row["low"]), float(row["high"])),
-            float(staying["mean"][epsilon]),
-        )
-        for epsilon, row in accuracy.iterrows()
+        (epsilon, (mean, low, high), stays_at[epsilon])
+        for epsilon, mean, low, high in zip(*columns, strict=True)
     )
     return Price(
         baseline(table, "accuracy", **where).mean,
