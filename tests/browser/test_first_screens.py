@@ -19,6 +19,7 @@ PICTURES = {
     "tradeoff": ".board figure svg",
     "words": ".panes svg",
     "attacker": ".st-key-attack_card",
+    "lesson": ".turning",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]

@@ -173,8 +173,8 @@ def shown_text(test: AppTest) -> str:
     """All that is written on the page, outside tables and figures."""
     assert not test.exception, test.exception
     parts = (
-        *test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info,
-        *test.warning, *test.success,
+        *test.text, *test.markdown, *test.header, *test.subheader, *test.code, *test.error,
+        *test.info, *test.warning, *test.success,
     )  # fmt: skip
     return " ".join(str(element.value) for element in parts)
 
