@@ -37,6 +37,7 @@ def warm_up() -> None:
 
         # What other pages consist of is imported here too, so that it is frozen with the rest.
         import pages.deniability.board
+        import pages.papers.experiment
         import pages.robustness.views
         import pages.tradeoff.views
         import pages.utility.running
@@ -44,9 +45,9 @@ def warm_up() -> None:
         import pages.words.board  # noqa: F401
     from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
+    from pages.papers.experiment import recorded_rows
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
-    from pages.utility.recorded import recorded_rows
 
     try:
         words = lexicon("default")
