@@ -31,7 +31,7 @@ class Agreement:
 
 
 def agreement(rows: Iterable[Row]) -> Agreement:
-    """Count the rows; those without numbers on one side are compared in words alone."""
+    """Count the rows; those without numbers on one side are not judged."""
     judged = [row_within(row) for row in rows]
     numbers = [within for within in judged if within is not None]
     return Agreement(len(judged), len(numbers), sum(numbers))

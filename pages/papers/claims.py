@@ -91,7 +91,7 @@ def choose_claim(
     listing(
         rows,
         chosen,
-        _take,
+        take_claim,
         label="Claims",
         columns=("Verdict", "It says", "Computed here", "Repair"),
     )
@@ -113,6 +113,11 @@ def word(outcome: Outcome) -> str:
     return WORDS.get(outcome, str(outcome))
 
 
+def take_claim(key: str) -> None:
+    """Show another claim in the next run."""
+    link.write(CLAIM, key, _USUAL)
+
+
 def _row(key: str, verdict: Verdict | None) -> Row:
     repairs = len(REPAIRS.get(key, ()))
     return Row(
@@ -126,10 +131,6 @@ def _row(key: str, verdict: Verdict | None) -> Row:
         more="" if not repairs else f"{repairs} repair{'s' * (repairs > 1)}",
         refuted=verdict is not None and verdict.outcome is Outcome.REFUTED,
     )
-
-
-def _take(key: str) -> None:
-    link.write(CLAIM, key, _USUAL)
 
 
 def _compute_them(words: Lexicon, known_claims: int) -> None:

@@ -11,7 +11,7 @@ from dpcore.audit.settings import AuditSettings
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import DpcoreError
 from dpcore.papers.overview import CITED, REPAIRS, cost, measured
-from pages.papers.claims import CLAIM, verdicts
+from pages.papers.claims import take_claim, verdicts
 from pages.papers.controls import choose_settings
 from pages.papers.pictures import pictures
 from pages.papers.store import compute, known
@@ -128,8 +128,7 @@ def _verdict(verdict: Verdict) -> None:
     with left:
         _paragraph("It says", f"{verdict.claim}\n({verdict.source})")
     with right:
-        figures = measured(verdict)
-        _paragraph("Computed here", figures[0].upper() + figures[1:])
+        _paragraph("Computed here", measured(verdict))
     if verdict.failing_step:
         refuted = verdict.outcome is Outcome.REFUTED
         _paragraph("The step that fails" if refuted else "What is wrong", verdict.failing_step)
@@ -170,13 +169,17 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
         if cost(here[key]) is not None:
             st.text(f"As claimed: {price(here[key])}")
         for repair in (here[name] for name in REPAIRS[key] if name in here):
-            st.page_link(
-                "pages/papers/page.py",
-                label=repair.title,
-                icon=":material/arrow_forward:",
-                query_params={CLAIM: repair.key},
-            )
-            st.text(f"{signed(repair)}; {price(repair)}")
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    repair.title,
+                    key=f"repair_{repair.key}",
+                    type="tertiary",
+                    icon=":material/arrow_forward:",
+                    help="Shows this claim in place of the present one.",
+                    on_click=take_claim,
+                    args=(repair.key,),
+                )
+                st.text(f"{signed(repair)}; {price(repair)}", width="stretch")
     note(
         "At the usual settings. C is the norm of clipping; a repair that has a δ has "
         f"1 in {1 / AuditSettings().delta:,.0f}."

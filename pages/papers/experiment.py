@@ -74,7 +74,7 @@ def experiment(record: Recorded) -> None:
     entry = record.entry
     st.header(entry.title, anchor=False)
     source = f"To be compared with {entry.source}." if entry.source else "No paper to compare with."
-    note(f"{entry.sizes} {source}")
+    note(f"{entry.sizes} {source}".strip())
     if entry.source:
         counts = agreement(compared_rows(record))
         st.text(f"{comes_to(counts)}.")

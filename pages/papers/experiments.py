@@ -79,9 +79,9 @@ def comes_to(counts: Agreement) -> str:
     if not counts.rows:
         return "measured here alone: no printed figure to compare with"
     if not counts.numbers:
-        return f"{counts.rows} figures compared in words"
+        return f"{counts.rows} figures side by side; none is a number beside an interval"
     printed = f"{counts.within} of {counts.numbers} printed figures lie in our intervals"
-    return f"{printed}; {counts.rows - counts.numbers} more compared in words"
+    return f"{printed}; {counts.rows - counts.numbers} more side by side"
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -107,7 +107,7 @@ def _judged(counts: Agreement) -> tuple[str, str]:
     if not counts.rows:
         return "–", "ours"
     if not counts.numbers:
-        return "≈", "in words"
+        return "≈", "compared"
     if counts.within == counts.numbers:
         return "✔", "agrees"
     return ("◐", "in part") if counts.within else ("✘", "differs")

@@ -28,10 +28,15 @@ from pages.shared.taking import take_it_with_you
 
 LOOK, CLAIMS, EXPERIMENTS = "look", "claims", "experiments"
 _TITLES = {CLAIMS: "Claims", EXPERIMENTS: "Experiments"}
-# Titles of what is chosen are those of a part, not of a page.
+# Titles of what is chosen are those of a part, not of a page. The rows stay beside it.
 _STYLE = """
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0; }
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }
+@media (min-width: 640px) {
+  [data-testid=stColumn]:has(> * .st-key-papers_rows) {
+    position: sticky; top: 4rem; align-self: flex-start;
+  }
+}
 """
 
 
@@ -48,7 +53,7 @@ def claims_part() -> None:
         outcome = choose_verdict(words, recorded)
         st.text(finding(words, recorded))
     left, right = st.columns((7, 5), gap="medium")
-    with left:
+    with left, st.container(key="papers_rows"):
         choose_claim(words, recorded, outcome, chosen)
     with right:
         verdict = detail(chosen, words, recorded)
@@ -63,7 +68,7 @@ def experiments_part() -> None:
         there = entries()
         chosen = chosen_experiment(there)
         left, right = st.columns((5, 7), gap="medium")
-        with left:
+        with left, st.container(key="papers_rows"):
             choose_experiment(there, chosen)
         with right:
             record = read(chosen)

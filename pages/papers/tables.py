@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Verdict
 
 
+_COSTS = {
+    "deviation/C": "noise of deviation {} C",
+    "deviation/C, as published (not private)": "noise of deviation {} C",
+    "sigma/C": "noise of deviation {} C",
+    "b": "noise of scale {}",
+    "noise scale b": "noise of scale {}",
+    "exponent over that of TEM": "{} times the exponent of TEM",
+}
+"""Names of costs, as a sentence has them."""
+
+
 def signed(verdict: Verdict) -> str:
     """The verdict as a sign and words."""
     return f"{SIGNS[verdict.outcome]} {verdict.label}"
@@ -58,5 +69,5 @@ def price(verdict: Verdict) -> str:
         return "no more noise: a condition, not a mechanism"
     name, value = paid
     epsilon = verdict.settings.get("epsilon")
-    figure = f"{name} {brief(value)}"
+    figure = _COSTS.get(name, f"{name} {{}}").format(brief(value))
     return figure if epsilon is None else f"at ε = {brief(epsilon)}: {figure}"

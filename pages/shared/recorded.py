@@ -89,7 +89,8 @@ def made_view(experiment: Recorded) -> None:
 def recorded_footer(experiment: Recorded) -> None:
     """Draw from what a recorded view is, and what does not leave it."""
     entry = experiment.entry
-    seeds = len(entry.plan["seeds"])
     parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
-    parts += ["1 trial" if seeds == 1 else f"{seeds} trials", f"recorded {entry.date}"]
-    provenance(" · ".join(parts))
+    if not entry.of_words:
+        seeds = len(entry.plan["seeds"])
+        parts.append("1 trial" if seeds == 1 else f"{seeds} trials")
+    provenance(" · ".join((*parts, f"recorded {entry.date}")))

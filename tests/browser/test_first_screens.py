@@ -14,7 +14,12 @@ from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 NewPage = Callable[..., tuple[Page, Watch]]
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-PICTURES = {"start": ".changing .sentence", "tradeoff": ".board figure svg", "words": ".panes svg"}
+PICTURES = {
+    "start": ".changing .sentence",
+    "tradeoff": ".board figure svg",
+    "words": ".panes svg",
+    "papers": ".listing .option",
+}
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]
 WORDS, CONTROLS = 60, 8
