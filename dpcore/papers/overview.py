@@ -65,8 +65,8 @@ def headline(verdict: Verdict) -> tuple[str, Number]:
 class _Gap:
     """A figure in a sentence: three digits, rounded as its format says.
 
-    "down" and "up" round a bound to the side on which it stays true, "%" is a percentage, "share"
-    a small probability as "1 in 20,000".
+    "down" rounds a lower bound to where it stays true, "%" is a percentage, "share" a small
+    probability as "1 in 20,000".
     """
 
     def __init__(self, value: Number) -> None:
@@ -80,9 +80,9 @@ class _Gap:
             return f"{100 * value:.3g} %"
         if form == "share" and value <= _SMALL:
             return _one_in(value)
-        if form in {"down", "up"} and value:
-            step = 10.0 ** (math.floor(math.log10(abs(value))) - 2)
-            value = step * (math.floor if form == "down" else math.ceil)(value / step)
+        if form == "down" and value > 0:
+            step = 10.0 ** (math.floor(math.log10(value)) - 2)
+            value = step * math.floor(value / step)
         return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
