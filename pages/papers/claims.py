@@ -120,6 +120,9 @@ def take_claim(key: str) -> None:
 
 def _row(key: str, verdict: Verdict | None) -> Row:
     repairs = len(REPAIRS.get(key, ()))
+    more = f"{repairs} repair{'s' * (repairs > 1)}"
+    if verdict is not None and verdict.outcome is Outcome.PROVED:
+        more = "less noise"  # there is nothing to repair
     return Row(
         key=key,
         paper=PAPER[key],
@@ -128,7 +131,7 @@ def _row(key: str, verdict: Verdict | None) -> Row:
         says=SAYS[key],
         name=str(facts()[key]["title"]),
         figure="" if verdict is None else measured(verdict),
-        more="" if not repairs else f"{repairs} repair{'s' * (repairs > 1)}",
+        more=more if repairs else "",
         refuted=verdict is not None and verdict.outcome is Outcome.REFUTED,
     )
 

@@ -164,7 +164,9 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
     here = {verdict.key: verdict for verdict in verdicts(words, recorded)}
     if key not in here:
         return
-    st.subheader("What to use instead, and what it costs", anchor=False)
+    proved = here[key].outcome is Outcome.PROVED  # then there is nothing to repair
+    title = "What needs less noise" if proved else "What to use instead, and what it costs"
+    st.subheader(title, anchor=False)
     with st.container(gap="xsmall"):
         if cost(here[key]) is not None:
             st.text(f"As claimed: {price(here[key])}")

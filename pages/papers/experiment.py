@@ -117,7 +117,6 @@ def python_cell(name: str) -> str:
     )
 
 
-@st.fragment
 def _rewriting(record: Recorded) -> None:
     """What an experiment in which texts are rewritten and learned from has to show."""
     evidence = choose_part(record.entry.name, recorded_rows(record.entry.name))

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.papers.agreement import Agreement, agreement
+from dpcore.papers.comparison import compare
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
 from dpcore.study.recorded import read_bundled
 from pages.papers.listing import Row, listing
 from pages.shared import link
-from pages.shared.recorded import compared_rows, recorded
+from pages.shared.once import once
+from pages.shared.recorded import recorded
 
 if TYPE_CHECKING:
     from dpcore.study.recorded import Entry
@@ -84,13 +86,26 @@ def comes_to(counts: Agreement) -> str:
     return f"{printed}; {counts.rows - counts.numbers} more side by side"
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _agreement(name: str, digest: str) -> Agreement:  # noqa: ARG001 - digest: part of the key
-    return agreement(compared_rows(recorded(name)))
+def compare_ahead() -> None:
+    """Compare all records with their papers, which takes some seconds, before anybody asks.
+
+    Raises:
+        DpcoreError: a record cannot be read.
+    """
+    for entry in entries().values():
+        _agreement(entry)
+
+
+def _agreement(entry: Entry) -> Agreement:
+    return once(
+        "agreement of a record",
+        (entry.name, entry.sha256),
+        lambda: agreement(compare(recorded(entry.name))),
+    )
 
 
 def _row(name: str, entry: Entry) -> Row:
-    counts = _agreement(name, entry.sha256)
+    counts = _agreement(entry)
     sign, word = _judged(counts)
     return Row(
         key=name,

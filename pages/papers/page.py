@@ -30,7 +30,7 @@ LOOK, CLAIMS, EXPERIMENTS = "look", "claims", "experiments"
 _TITLES = {CLAIMS: "Claims", EXPERIMENTS: "Experiments"}
 # Titles of what is chosen are those of a part, not of a page. The rows stay beside it.
 _STYLE = """
-[data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0; }
+[data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0.4rem; }
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }
 @media (min-width: 640px) {
   [data-testid=stColumn]:has(> * .st-key-papers_rows) {

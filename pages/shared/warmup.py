@@ -66,6 +66,7 @@ def _look_ahead() -> None:
     from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.measuring import Work, measure_ahead
+    from pages.papers.experiments import compare_ahead
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
     from pages.shared.sidebar import START_MECHANISM
@@ -90,6 +91,7 @@ def _look_ahead() -> None:
             lambda: share_table(words, Rules()),
             # A step of that slider trains a classifier: half a second, once for all sessions.
             *(partial(accuracy_table, Noise(scale=scale), Bounded()) for scale in SCALES),
+            compare_ahead,
         ]
     )
 
