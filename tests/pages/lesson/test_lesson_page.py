@@ -137,7 +137,7 @@ def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None
         assert (task.truth in read.words) == (make is answers)
 
 
-@pytest.mark.parametrize("page", ["rewrite", "words", "audit", "attacker"])
+@pytest.mark.parametrize("page", ["rewrite", "words", "papers", "attacker"])
 def test_other_pages_explain_themselves_when_asked(page: str) -> None:
     test = unopened(page)
     test.query_params["explain"] = "true"
