@@ -32,8 +32,6 @@ from pages.words.views import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamlit.delta_generator import DeltaGenerator
-
     from pages.words.scene import Scene
 
 _MEASURED: dict[str, Callable[[Scene], None]] = {
@@ -51,15 +49,9 @@ _VIEWS: dict[str, Callable[[Scene], None]] = _MEASURED | {
 _WAIT = "Drawing a hundred times at every ε…"
 
 
-def board(scene: Scene, place: DeltaGenerator) -> None:
-    """The panes, and below them the views; only the open one is computed.
-
-    Args:
-        scene: what is shown.
-        place: of the panes.
-    """
-    with place:
-        _panes(scene)
+def board(scene: Scene) -> None:
+    """The panes, and below them the views; only the open one is computed."""
+    _panes(scene)
     left = steps_left(scene.bench, scene.compared)
     st.fragment(_views, key=VIEWS)(scene)
     if _open_view() in _MEASURED:

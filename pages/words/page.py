@@ -17,20 +17,22 @@ from pages.words.scene import Scene
 from pages.words.session import bench_for, default_words, shown_words
 from pages.words.words import search_boxes
 
-# On a phone the panes come before what is chosen, under a title of one line.
+# The panes shall be in sight: what is chosen stands beside the title, on a phone in one row.
 _STYLE = """
-.st-key-words_controls > :last-child { flex: 1 1 20rem !important; min-width: 0; }
+.st-key-words_top > :first-child { flex: 0 1 auto; }
+.st-key-words_top > :last-child { flex: 1 1 28rem; min-width: 0; }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
-  :has(> .st-key-words_controls) { order: 1; }
+  .st-key-words_top { gap: 0.25rem !important; }
   .st-key-words_controls { gap: 0.5rem !important; }
   .st-key-words_controls > * { flex: 1 1 28% !important; min-width: 0; }
-  .st-key-words_controls > :last-child { flex-basis: 100% !important; }
 }
 """
 
 st.html(f"<style>{_STYLE}</style>")
-st.title("Does your word have company?", anchor=False)
+with st.container(horizontal=True, vertical_alignment="bottom", key="words_top"):
+    st.title("Does your word have company?", anchor=False, width="content")
+    controls = st.container(horizontal=True, vertical_alignment="top", key="words_controls")
 dial_place = st.container()
 
 with st.sidebar:
@@ -39,8 +41,7 @@ with st.sidebar:
 words = lexicon_or_stop(name)
 defaults = default_words(words)
 first, second = shown_words(words)
-first_place = st.container(key="words_first")
-with first_place, st.container(horizontal=True, vertical_alignment="top", key="words_controls"):
+with controls:
     search_boxes(words, (first, second))
     mechanism = shown_mechanism(words, chosen)
 write_pair(first, second, defaults)
@@ -54,5 +55,5 @@ scene = Scene(bench, mechanism, compared, name)
 
 with dial_place:
     first_dial(mechanism, scene.members)
-board(scene, first_place)
+board(scene)
 footer(words, SEED, f"R = {RUNS} runs, 400 noise directions where a law is not exact")
