@@ -51,7 +51,6 @@ VIEWS = {
         "Map",
         "True distances",
         "How to misread the map",
-        "Link and command",
     ),
     "utility": (),
     "papers?claim=gaussian-classical": (),
