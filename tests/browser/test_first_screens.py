@@ -19,6 +19,7 @@ PICTURES = {
     "tradeoff": ".board figure svg",
     "words": ".panes svg",
     "attacker": ".st-key-attack_card",
+    "rewrite": ".grid .row",
     "lesson": ".turning",
     "papers": ".listing .option",
 }
@@ -44,7 +45,9 @@ _LOOK = """selector => {
     .flatMap((text) => text.textContent.split(/\\s+/))
     .filter((word) => /[\\p{L}\\p{N}]/u.test(word));
   const kinds = "button, input, select, textarea, summary, a[href], [role=slider], [role=tab]";
+  // The words of the grid and their promises are the picture itself.
   const controls = parts.filter((part) => part.matches(kinds) && seen(part)
+    && !part.closest(".grid")
     && !/^(Help|Open|Scroll tabs)/.test(part.getAttribute("aria-label") || "")
     && part.getBoundingClientRect().top < window.innerHeight - 4);
   return { top, words: words.length, controls: controls.map(

@@ -28,7 +28,7 @@ DRAWN = 300  # milliseconds in which a chart takes the width of a window
 FEW = "sample=3&runs=20&curve_metric=tem"
 VIEWS = {
     "": (),
-    "rewrite": ("One word: strip and odds", "100 draws", "Link, files, command"),
+    "rewrite": ("One word: strip and odds", "100 draws"),
     "tradeoff?part=Take+it+with+you": ("What the axes mean", "How is this computed?"),
     "tradeoff?learned=auc&level=20": (),
     "lesson?step=names&explain=true&large=true": (),
