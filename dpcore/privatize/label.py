@@ -113,11 +113,23 @@ class Label:
         )
 
     @property
+    def citation(self) -> str:
+        """How the copy was made and what is promised, in sentences for a paper."""
+        record, guarantee = self.record, self.record["guarantee"]
+        return (
+            f"The texts were rewritten word by word with {_with_settings(record)} (dpcore "
+            f"{record['version']}, lexicon {record['lexicon']}, fingerprint "
+            f"{record['fingerprint'][:12]}) at ε = {record['epsilon']:.4g} "
+            f"{_MEANS[guarantee['kind']].format(**guarantee)}. {guarantee['statement']} "
+            f"Status: {guarantee['status']}; source: {guarantee['source']}. "
+            f"For the longest text: {record['composed']['statement']} {self.guesses}"
+        )
+
+    @property
     def sections(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Titles, each with its sentences."""
         record, guarantee = self.record, self.record["guarantee"]
         median, longest = record["composed_median"], record["composed"]
-        parameters = ", ".join(f"{name} = {value}" for name, value in record["parameters"].items())
         return (
             (
                 "What is protected",
@@ -154,7 +166,7 @@ class Label:
             (
                 "Made with",
                 (
-                    f"{record['mechanism']}{' with ' if parameters else ''}{parameters}",
+                    _with_settings(record),
                     f"lexicon {record['lexicon']}, fingerprint {record['fingerprint']}",
                     f"dpcore {record['version']}, run {record['run']}, {self.date}",
                 ),
@@ -253,6 +265,12 @@ def write_label(label: Label, path: Path) -> None:
         write_text(path, label.as_html() if html else label.as_json(), lasting=True)
     except OSError as error:
         raise StudyError(f"{path} cannot be written ({error.strerror})") from None
+
+
+def _with_settings(record: Json) -> str:
+    """A mechanism, and its settings if it has any."""
+    settings = ", ".join(f"{name} = {value}" for name, value in record["parameters"].items())
+    return f"{record['mechanism']}{' with ' if settings else ''}{settings}"
 
 
 def _words(count: int) -> str:
