@@ -60,9 +60,9 @@ CONTENTS = (
         "What does somebody who sees an output know now, in odds? Who is protected least?",
     ),
     Content(
-        "Utility",
-        "utility",
-        "What can be learned from private text, and what does a trained classifier give away?",
+        "Release",
+        "release",
+        "What shall I run on my file, and what do I get?",
     ),
     Content(
         "Papers",
@@ -91,5 +91,5 @@ CONTENTS = (
 )
 """The first one is the page that opens at the address `/`."""
 
-MOVED = {"neighbourhoods": "words", "audit": "papers"}
+MOVED = {"neighbourhoods": "words", "audit": "papers", "utility": "release"}
 """Addresses that pages had before -> their present ones: old links lead there."""

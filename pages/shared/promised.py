@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.attack.frontier.meter import meter
-from dpcore.errors import DpcoreError
-from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
+from dpcore.attack.frontier.permitted import permitted
+from dpcore.guarantee import EpsilonMeaning
 from pages.shared.groups import group_of
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ PLAIN = {
 
 def promise(mechanism: Mechanism, epsilon: float) -> str:
     """ε, and what the promise alone would permit, where that is known."""
-    permitted = permits(mechanism, epsilon)
+    most = permitted(mechanism, epsilon)
     text = promised_epsilon(mechanism, epsilon)
-    return text if permitted is None else f"{text} · would permit {of_100(permitted)}"
+    return text if most is None else f"{text} · would permit {of_100(most)}"
 
 
 def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
@@ -40,18 +39,3 @@ def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
 def of_100(share: float) -> str:
     """A share of words: "29 of 100"."""
     return "nearly all" if share > _NEARLY else f"{100 * share:.2g} of 100"
-
-
-def permits(mechanism: Mechanism, epsilon: float) -> float | None:
-    """The share of words that the promise permits to be guessed; None where that is not known."""
-    try:
-        stated = mechanism.guarantee(epsilon)
-    except DpcoreError:
-        return None
-    if stated.status is Status.REFUTED or isinstance(stated, ApproximateLocalPrivacy):
-        return None
-    if isinstance(stated, MetricPrivacy) and stated.euclidean_factor > 1.0:
-        return None  # ε multiplies another distance, of which nothing is known beforehand
-    local = mechanism.meaning is EpsilonMeaning.LOCAL
-    (reading,) = meter(mechanism.lexicon, epsilon, local=local, compute=False).rows
-    return reading.high
