@@ -81,10 +81,10 @@ def python_cell(scene: Scene, at: list[tuple[Mechanism, float]]) -> str:
         rng = f'generator({how.seed}, "sample of words")'
         chosen = [f"words = sample(lexicon, {words.count}, {rng}{by})"]
     elif words.source == TEXT:
-        imported = ["from dpcore.measure.words import corpus, reduced"]
+        imported = ["from pathlib import Path", "from dpcore.measure.words import corpus, reduced"]
         rng = f'generator({how.seed}, "words of a text")'
         chosen = [
-            f'text = open("{_FILE}", encoding="utf-8").read()',
+            f'text = Path("{_FILE}").read_text(encoding="utf-8")',
             f"words = reduced(corpus(lexicon, text), {words.count}, {rng})",
         ]
     else:

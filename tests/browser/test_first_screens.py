@@ -21,6 +21,7 @@ PICTURES = {
     "attacker": ".st-key-attack_card",
     "lesson": ".turning",
     "papers": ".listing .option",
+    "deniability": ".js-plotly-plot",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]
