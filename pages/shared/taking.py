@@ -36,6 +36,7 @@ class Takeaway:
         tables: by title, what builds a table; it must not call Streamlit.
         drawing: name of the drawing of a component of ours; None for a view without one.
         figure: name of a figure that has no files beside it.
+        address: the link, where typed text is wished for in it; None for the usual one.
     """
 
     cell: str | None
@@ -47,6 +48,7 @@ class Takeaway:
     tables: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
     drawing: str | None = None
     figure: str | None = None
+    address: str | None = None
 
 
 def take_it_with_you(make: Callable[[], Takeaway]) -> None:
@@ -62,8 +64,8 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
         takeaway = make()
         st.markdown("**Link**")
         with_text = takeaway.text is not None and _with_text()
-        show_line(link.permalink(takeaway.text if with_text else None))
-        if takeaway.typed:
+        show_line(takeaway.address or link.permalink(takeaway.text if with_text else None))
+        if takeaway.typed and takeaway.address is None:
             note(
                 "What you typed is not in the link: whoever opens it sees what a fresh visit "
                 "begins with in its place."

@@ -23,6 +23,7 @@ PICTURES = {
     "rewrite": ".grid .row",
     "lesson": ".turning",
     "papers": ".listing .option",
+    "deniability": ".js-plotly-plot",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]

@@ -40,7 +40,6 @@ VIEWS = {
     "lesson?step=choose": (),
     f"deniability?{FEW}&curve_log=&explain=true": (
         "Word by word",
-        "Link and command",
         "The papers' figures",
         "Appendix C",
     ),
