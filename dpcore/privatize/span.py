@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.jobs.worker import Json
+    from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.privatize.texts import Rewriter
+    from dpcore.noise.streams import DocumentGenerators
+    from dpcore.rewrite.reader import Reader
 
 LAWS_STEP = 512
 """Words whose laws are computed in one job."""
@@ -74,15 +76,20 @@ class _Open:
     """A run as a worker keeps it: the mechanism, laws and neighbours of words, what it has read."""
 
     run: Run
-    rewriter: Rewriter
+    mechanism: Mechanism
+    sampler: Bulk
+    reader: Reader
+    generators: DocumentGenerators
 
 
 @lru_cache(maxsize=1)
 def _opened(folder: Path, number: str, laws: bool) -> _Open:
     """Open a run once in each process; `number` is its id."""
+    from dpcore.mechanisms.bulk.documents import bulk
     from dpcore.mechanisms.registry import create
-    from dpcore.privatize.texts import Rewriter
+    from dpcore.noise.streams import DocumentGenerators
     from dpcore.rewrite.policy import Treatment
+    from dpcore.rewrite.reader import Reader
 
     run = resume(folder)
     state = run.state
@@ -101,9 +108,8 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
             "a worker's mechanism is not that of the run: it has another certificate, other "
             "extents or another kind of processor; give all workers the same DPCORE_CACHE"
         )
-    treatment = Treatment(state["unknown_words"], state["keep_stop_words"], state["case"])
-    rewriter = Rewriter.of(mechanism, state["epsilon"], treatment)
-    if laws and (shared := rewriter.sampler.shared_laws) is not None:
+    sampler = bulk(mechanism, state["epsilon"])
+    if laws and (shared := sampler.shared_laws) is not None:
         # Mapped and not read: the pages of all workers of a machine are the same memory. As plain
         # arrays, since to index a `memmap` takes ten times as long.
         files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
@@ -112,7 +118,8 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
             raise StudyError(f"{missing[0]} is not there: give the same command again")
         laws_of = [np.asarray(np.load(f, mmap_mode="r", allow_pickle=False)) for f in files]
         shared.use(laws_of, LAWS_STEP)
-    return _Open(run, rewriter)
+    treatment = Treatment(state["unknown_words"], state["keep_stop_words"], state["case"])
+    return _Open(run, mechanism, sampler, Reader(lexicon, treatment), DocumentGenerators())
 
 
 def close() -> None:
@@ -141,9 +148,9 @@ def compute_laws(payload: Json) -> Json:
 def _compute(folder: Path, payload: Json) -> Json:
     opened = _opened(folder, payload["run"], False)
     first = payload["number"] * LAWS_STEP
-    shared = opened.rewriter.sampler.shared_laws
+    shared = opened.sampler.shared_laws
     if shared is not None:
-        words = range(first, min(first + LAWS_STEP, len(opened.rewriter.mechanism.lexicon)))
+        words = range(first, min(first + LAWS_STEP, len(opened.mechanism.lexicon)))
         laws = shared.ends_of(words)
 
         def write(path: Path) -> None:
@@ -189,8 +196,40 @@ def _rewrite(folder: Path, payload: Json) -> Json:
         # Of another text, fields may lie elsewhere: what is kept could then be what is private.
         if stamp(source) != payload["stamp"]:
             raise changed(source)
-    private, lengths = opened.rewriter.rewrite(documents.texts, run.secret, span.first)
-    mark = asdict(span) | {"lengths": {str(length): count for length, count in lengths.items()}}
+    private, facts = _private(opened, documents.texts, span.first)
+    mark = asdict(span) | facts
     path = run.piece(SPANS, payload["number"])
     run.keep(path, lambda part: form.write(documents, private, columns, part), mark)
     return mark
+
+
+def _private(
+    opened: _Open, texts: list[str | None], first: int
+) -> tuple[list[str | None], dict[str, int]]:
+    """Private texts, and what the output shows of them anyway: how many, how long."""
+    from dpcore.rewrite.documents import release_all
+
+    documents = opened.reader.read((text or "" for text in texts), first=first)
+    # The number in the corpus keys the noise, so it does not depend on how the corpus was cut.
+    ids = range(first, first + len(texts))
+    epsilon, secret = opened.run.state["epsilon"], opened.run.secret
+    outputs = release_all(
+        documents,
+        opened.mechanism,
+        epsilon,
+        secret,
+        ids,
+        sampler=opened.sampler,
+        generators=opened.generators,
+    )
+    written: list[str | None] = [
+        None if text is None else new
+        for text, new in zip(texts, documents.texts(outputs), strict=True)
+    ]
+    sizes = np.diff(documents.offsets)
+    facts = {
+        "documents": len(texts),
+        "words": int(sizes.sum()),
+        "longest": int(sizes.max(initial=0)),
+    }
+    return written, facts

@@ -60,9 +60,9 @@ CONTENTS = (
         "What does somebody who sees an output know now, in odds? Who is protected least?",
     ),
     Content(
-        "Release",
-        "release",
-        "What shall I run on my file, and what do I get?",
+        "Utility",
+        "utility",
+        "What can be learned from private text, and what does a trained classifier give away?",
     ),
     Content(
         "Papers",
@@ -91,5 +91,5 @@ CONTENTS = (
 )
 """The first one is the page that opens at the address `/`."""
 
-MOVED = {"neighbourhoods": "words", "audit": "papers", "utility": "release"}
+MOVED = {"neighbourhoods": "words", "audit": "papers"}
 """Addresses that pages had before -> their present ones: old links lead there."""

@@ -85,37 +85,13 @@ def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key:
         table: builds the table; it must not call Streamlit.
         key: of the button.
     """
-    file_button(
-        label,
-        f"{name}.csv",
-        lambda: table().to_csv(index=False).encode("utf-8-sig"),
-        "Saves the numbers behind this view as a table that a spreadsheet opens.",
-        key=key,
-    )
-
-
-_KINDS = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
-
-
-def file_button(
-    label: str, name: str, make: Callable[[], bytes], explained: str, *, key: str
-) -> None:
-    """A button that downloads a file; it is made only when the button is pressed.
-
-    Args:
-        label: of the button.
-        name: of the file, with its ending.
-        make: makes the file; it must not call Streamlit.
-        explained: help of the button.
-        key: of the button.
-    """
     st.download_button(
         label,
-        data=make,
-        file_name=name,
-        mime=_KINDS[name.rpartition(".")[2]],
+        data=lambda: table().to_csv(index=False).encode("utf-8-sig"),
+        file_name=f"{name}.csv",
+        mime="text/csv",
         key=key,
         icon=":material/download:",
         on_click="ignore",
-        help=explained,
+        help="Saves the numbers behind this view as a table that a spreadsheet opens.",
     )

@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.attack.frontier.permitted import permitted
-from dpcore.papers.ours.tradeoff import recorded_curve
+from dpcore.papers.ours.tradeoff import ARMS, STUDY, recorded_curves
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.groups import START_EPSILON, admissible_grid
 from pages.shared.memo import session_memo
-from pages.shared.promised import PLAIN, of_100
+from pages.shared.promised import PLAIN, of_100, permits
+from pages.shared.recorded import recorded
+from pages.shared.resources import mechanism as prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,6 +138,25 @@ def _nearest(steps: Sequence[float], epsilon: float) -> int:
     return min(range(len(steps)), key=lambda i: abs(math.log(steps[i] / epsilon)))
 
 
+@cache
+def _recorded_for() -> frozenset[str]:
+    """Fingerprints of the lexicon that the trade-off was recorded on."""
+    return frozenset(str(each["fingerprint"]) for each in recorded(STUDY.name).entry.lexicons)
+
+
+def recorded_curve(kind: Mechanism) -> TradeCurve | None:
+    """What was recorded of a mechanism with these settings on this lexicon; None if nothing was."""
+    words = kind.lexicon
+    if words.fingerprint not in _recorded_for():
+        return None
+    for arm in ARMS:
+        if arm.mechanism == kind.short:
+            measured = prepared(words, kind.key, arm.settings)
+            if measured.settings() == kind.settings():
+                return recorded_curves()[arm.name]
+    return None
+
+
 def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float]) -> Dial:
     curves = [recorded_curve(kind) for kind in members]
     return Dial(
@@ -159,8 +180,8 @@ def _step(
         for curve in curves
         if curve is not None and (share := curve.at_epsilon("word", epsilon)) is not None
     ]
-    allowed = max(
-        (most for kind in members if (most := permitted(kind, epsilon)) is not None), default=None
+    permitted = max(
+        (most for kind in members if (most := permits(kind, epsilon)) is not None), default=None
     )
     unit = "ln ε" if group.logarithm else "ε"
     promised = f"{unit} = {group.label(epsilon)} {PLAIN[members[0].meaning]}"
@@ -169,12 +190,12 @@ def _step(
         alike = high.lstrip("0123456789.")  # " of 100" is said once
         value = f"{low} words" if low == high else f"{low.removesuffix(alike)} to {high}"
         about = _GUESSED if len(shares) == len(members) else _SOME_GUESSED
-    elif allowed is not None:
-        about, value = _PERMITTED, f"at most {of_100(allowed)}"
+    elif permitted is not None:
+        about, value = _PERMITTED, f"at most {of_100(permitted)}"
     else:
         about, value = _GUESSED, _UNKNOWN
     right = "The promise", promised
-    if shares and allowed is not None:
-        right = f"The promise permits {of_100(allowed)}", promised
+    if shares and permitted is not None:
+        right = f"The promise permits {of_100(permitted)}", promised
     share = shares[0] if len(shares) == 1 == len(members) else None
     return Step((about, value), right, f"{about} {value}; {right[0]}: {right[1]}", epsilon, share)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.attack.frontier.permitted import permitted
-from dpcore.guarantee import EpsilonMeaning
+from dpcore.attack.frontier.meter import meter
+from dpcore.errors import DpcoreError
+from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
 from pages.shared.groups import group_of
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ PLAIN = {
 
 def promise(mechanism: Mechanism, epsilon: float) -> str:
     """ε, and what the promise alone would permit, where that is known."""
-    most = permitted(mechanism, epsilon)
+    permitted = permits(mechanism, epsilon)
     text = promised_epsilon(mechanism, epsilon)
-    return text if most is None else f"{text} · would permit {of_100(most)}"
+    return text if permitted is None else f"{text} · would permit {of_100(permitted)}"
 
 
 def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
@@ -39,3 +40,18 @@ def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
 def of_100(share: float) -> str:
     """A share of words: "29 of 100"."""
     return "nearly all" if share > _NEARLY else f"{100 * share:.2g} of 100"
+
+
+def permits(mechanism: Mechanism, epsilon: float) -> float | None:
+    """The share of words that the promise permits to be guessed; None where that is not known."""
+    try:
+        stated = mechanism.guarantee(epsilon)
+    except DpcoreError:
+        return None
+    if stated.status is Status.REFUTED or isinstance(stated, ApproximateLocalPrivacy):
+        return None
+    if isinstance(stated, MetricPrivacy) and stated.euclidean_factor > 1.0:
+        return None  # ε multiplies another distance, of which nothing is known beforehand
+    local = mechanism.meaning is EpsilonMeaning.LOCAL
+    (reading,) = meter(mechanism.lexicon, epsilon, local=local, compute=False).rows
+    return reading.high

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dpcore.attack.frontier.permitted import permitted
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.linking import choose_one
 from pages.shared.marked import SCRIPT, marked_words
-from pages.shared.promised import of_100, promised_epsilon
+from pages.shared.promised import of_100, permits, promised_epsilon
 from pages.shared.resources import mechanism
 
 if TYPE_CHECKING:
@@ -151,11 +150,11 @@ def _data(
     words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
     numbers = []
     for share, epsilon in zip(shares, epsilons, strict=True):
-        most, left = permitted(kind, epsilon), curve.at("meaning", "word", share) or 0.0
+        permitted, left = permits(kind, epsilon), curve.at("meaning", "word", share) or 0.0
         numbers.append(
             [
                 f"{100 * share:g} of 100",
-                "not known" if most is None else of_100(most),
+                "not known" if permitted is None else of_100(permitted),
                 f"{100 * left:.0f}\u00a0%",
             ]
         )

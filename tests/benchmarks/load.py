@@ -92,7 +92,7 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
     before = await crowd(url, 5, seconds, first=1000)
     async with session(url, patience=300) as first, session(url, patience=300) as two:
         for person in (first, two):
-            await person.open("release")
+            await person.open("utility")
             await person.set(saying(person, "button_group", OWN_RUN), OWN_RUN)
             await person.set(saying(person, "button", "Run"), True)
         during = await crowd(url, 5, seconds, first=2000)

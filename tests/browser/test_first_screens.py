@@ -18,7 +18,6 @@ PICTURES = {
     "start": ".changing .sentence",
     "tradeoff": ".board figure svg",
     "words": ".panes svg",
-    "release": "[data-testid=stFileUploader]",
     "attacker": ".st-key-attack_card",
     "rewrite": ".grid .row",
     "lesson": ".turning",

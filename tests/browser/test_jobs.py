@@ -12,7 +12,7 @@ PULSES, PATIENCE = 120, 240.0
 
 async def start(person: Session) -> None:
     """Begin a live run."""
-    await person.open("release", urlencode(OWN_RUN))
+    await person.open("utility", urlencode(OWN_RUN))
     await person.set(person.keyed("use_start"), True)
 
 

@@ -23,8 +23,7 @@ PEAK_MEGABYTES = 150  # a file of 5 MB read as a table: its bytes, its text, its
 SIGN = "unmistakable9"
 UPLOADERS = {
     "corpus_file": ("deniability", {"of": choosing.TEXT}),
-    "release_file": ("release", {}),
-    "use_file": ("release", {"asked": "teach", "use_corpus": "uploaded"}),
+    "use_file": ("utility", {"use_source": "own", "use_corpus": "uploaded"}),
 }
 """Key of every file uploader, and the page and link that show it."""
 
@@ -136,8 +135,8 @@ def test_every_uploader_is_tried() -> None:
 def test_a_session_holds_few_files_and_others_hold_their_own(app: Server) -> None:
     async def work() -> None:
         async with session(app.url) as first, session(app.url) as two:
-            await first.open("release")
-            await two.open("release")
+            await first.open("utility")
+            await two.open("utility")
             for number in range(MAX_SESSION_FILES):
                 assert (await put(app, first, f"f{number}", b"x"))[0] == 204
             assert (await put(app, first, "f0", b"again"))[0] == 204  # in its own place

@@ -1,6 +1,5 @@
 """The command `privatize`: killed, interrupted, on a cluster, and with wrong options."""
 
-import html
 import json
 import os
 import re
@@ -203,28 +202,3 @@ def test_a_wrong_option_is_one_sentence(
     assert (code, out) == (2, "")
     assert re.fullmatch(f"error: {message}\n", err), err
     assert not Path(base["--out"]).exists()
-
-
-def test_the_command_writes_a_label_in_the_words_that_it_prints(
-    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
-) -> None:
-    source, out, label = tmp_path / "in.txt", tmp_path / "out.txt", tmp_path / "label.html"
-    source.write_text("terrible weather\nweather\n", encoding="utf-8")
-    options = (
-        "privatize", str(source), "--mechanism", "madlib", "--epsilon", "9", "--lexicon", vectors,
-    )  # fmt: skip
-    code, told, err = run(capsys, *options, "--out", str(out), "--label", str(label))
-    assert code == 0, err
-    assert f"{label}: the privacy label" in told
-    page = html.unescape(label.read_text(encoding="utf-8"))
-    record = json.loads(out.with_name("out.txt.run.json").read_text(encoding="utf-8"))
-    for sentence in (record["guarantee"]["statement"], record["composed"]["statement"]):
-        assert sentence in page
-        assert sentence in told + err
-    again = tmp_path / "again.txt"
-    code, _, err = run(capsys, *options, "--out", str(again), "--label", str(label))
-    assert (code, again.exists()) == (2, False)  # refused before any work
-    assert "exists already: move it away, or choose another --label" in err
-    as_json = tmp_path / "label.json"
-    assert run(capsys, *options, "--out", str(again), "--label", str(as_json))[0] == 0
-    assert json.loads(as_json.read_text(encoding="utf-8"))["epsilon"] == 9.0

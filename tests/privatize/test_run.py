@@ -19,7 +19,6 @@ from dpcore.privatize import span as privatize_span
 from dpcore.privatize.files import Columns
 from dpcore.privatize.formats import format_of
 from dpcore.privatize.run import privatize
-from dpcore.privatize.texts import Rewriter
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
@@ -230,7 +229,7 @@ def test_a_failure_names_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def broken(*given: Any) -> None:
         raise ValueError("secretword5")
 
-    monkeypatch.setattr(Rewriter, "rewrite", broken)
+    monkeypatch.setattr(privatize_span, "_private", broken)
     with pytest.raises(StudyError, match="begins with document 1 ") as caught:
         privatize(order(source, tmp_path / "out.txt"))
     assert "secretword" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""A table of one's own on the page Release: refused with a reason, or used and told to nobody."""
+"""A table of one's own on the Utility page: refused with a reason, or used and told to nobody."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.study import live_jobs
 from tests.pages.app import shown_text
-from tests.pages.release.settings import SMALL
+from tests.pages.utility.settings import SMALL
 
 
 def upload(test: AppTest, data: bytes) -> AppTest:

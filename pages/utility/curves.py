@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from pages.release.evidence import Evidence
     from pages.shared.groups import Group
+    from pages.utility.evidence import Evidence
 
 T = TypeVar("T")
 

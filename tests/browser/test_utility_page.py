@@ -1,4 +1,4 @@
-"""The page Release in a real Chromium: a run, an upload, phone, both themes, axe."""
+"""The Utility page in a real Chromium: a run, an upload, phone, both themes, axe."""
 
 import time
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
 
 def test_the_ends_of_epsilon_stand_in_the_link(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page()
-    open_page(page, f"{app_url}/release?asked=teach")
+    open_page(page, f"{app_url}/utility")
     ends = page.get_by_role("slider", name="Metric privacy: ε per distance, from and to")
     ends.first.press("Home")
     wait_idle(page)
@@ -95,7 +95,7 @@ def test_it_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
-    open_page(page, f"{app_url}/release?asked=teach")
+    open_page(page, f"{app_url}/utility")
     wait_idle(page)
     assert_accessible(page)
     width = page.evaluate("document.documentElement.scrollWidth")

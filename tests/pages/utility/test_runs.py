@@ -1,4 +1,4 @@
-"""Runs of one's own on the page Release: started, watched, stopped, refused."""
+"""Runs of one's own on the Utility page: started, watched, stopped, refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.jobs.executors import Serial
 from dpcore.study import live_jobs
 from tests.pages.app import figures, shown_text
-from tests.pages.release.settings import SMALL
+from tests.pages.utility.settings import SMALL
 
 PATIENCE = 120.0
 

@@ -16,17 +16,17 @@ from dpcore.study.definition import grid
 from dpcore.study.live import Live
 from dpcore.study.plan import Arm
 from dpcore.study.tables import tidy
-from pages.release.evidence import Rows
-from pages.release.uploading import CORPORA, choose_texts
 from pages.shared.fields import pick, whole_number
 from pages.shared.groups import grouped
 from pages.shared.messages import inform, refuse
+from pages.utility.evidence import Rows
+from pages.utility.uploading import CORPORA, choose_texts
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live_jobs import LiveRun
-    from pages.release.uploading import Texts
     from pages.shared.resources import Settings
+    from pages.utility.uploading import Texts
 
 _RUN, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0
@@ -42,7 +42,7 @@ class Run:
     Attributes:
         job: at work, or done.
         live: what was asked for.
-        corpus: key of `pages.release.uploading.CORPORA`.
+        corpus: key of `pages.utility.uploading.CORPORA`.
         seen: cells whose rows are in `table`.
         rows: of the cells that are done; None before the first.
     """

@@ -1,4 +1,4 @@
-"""What the tests of the page Release choose there."""
+"""What the tests of the Utility page choose there."""
 
 SMALL = {
     "use_metric": ["madlib"],

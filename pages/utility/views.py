@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.papers.frontier import frontier_view
-from pages.release.curves import curves_view
-from pages.release.evidence import choose_part
-from pages.release.examples import own_examples
-from pages.release.membership import membership_view
-from pages.release.running import title_of
-from pages.release.solving import solve_view
-from pages.release.uploading import UPLOAD
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
 from pages.shared.reproducing import command_line, show_line, show_link
+from pages.utility.curves import curves_view
+from pages.utility.evidence import choose_part
+from pages.utility.examples import own_examples
+from pages.utility.membership import membership_view
+from pages.utility.running import title_of
+from pages.utility.solving import solve_view
+from pages.utility.uploading import UPLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.study.live import Live
-    from pages.release.evidence import Evidence, Rows
-    from pages.release.running import Run
+    from pages.utility.evidence import Evidence, Rows
+    from pages.utility.running import Run
 
     View = Callable[[Evidence], None]
 
@@ -88,7 +88,7 @@ def _command(live: Live, corpus: str) -> str:
 
     Args:
         live: what was run.
-        corpus: key of `pages.release.uploading.CORPORA`.
+        corpus: key of `pages.utility.uploading.CORPORA`.
     """
     words = ["utility"]
     if corpus == UPLOAD:

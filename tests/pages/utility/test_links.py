@@ -1,4 +1,4 @@
-"""Links to the page Release: what is chosen comes back, and nonsense shows the usual view."""
+"""Links to the Utility page: what is chosen comes back, and nonsense shows the usual view."""
 
 import functools
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.pages.app import open_link
 
-visited = functools.partial(open_link, "release")
+visited = functools.partial(open_link, "utility")
 
 
 @pytest.mark.parametrize(
