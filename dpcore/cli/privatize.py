@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from click import argument, option
@@ -12,8 +13,10 @@ from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.jobs import executors
 from dpcore.noise.streams import check_seed
+from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import alone_with
+from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, check_files
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
@@ -41,6 +44,9 @@ from dpcore.rewrite.policy import Treatment
     },
     needed=False,
 )  # fmt: skip
+@shared.file(
+    "--label", f"write the privacy label too, to {' or '.join(f'*{end}' for end in SUFFIXES)}"
+)
 @option(
     "--experiment",
     is_flag=True,
@@ -57,6 +63,8 @@ def privatize_command(options: Options) -> Answer:
         raise ParameterError(
             "--seed needs --experiment: a release takes its noise from the operating system"
         )
+    if options.label is not None:
+        check_label(options.label)
     executor = executors.of(options.workers, options.scheduler)
     order = _order(options)
     try:
@@ -69,18 +77,24 @@ def privatize_command(options: Options) -> Answer:
             if order.folder.exists()
             else "nothing is kept"
         ) from None
+    label = privacy_label(record, recorded_curve(order.mechanism), datetime.now(UTC).date())
+    lines = [
+        f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
+        f"{order.record}: how it was made",
+    ]
+    if options.label is not None:
+        write_label(label, options.label)
+        lines.append(f"{options.label}: the privacy label")
     guarantee = record["guarantee"]
     notes = [
         f"{guarantee['status']}: {guarantee['statement']}",
+        label.guesses,
         record["longest_document"],
         record["composed"]["statement"],
     ]
     return Answer(
         record,
-        [
-            f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
-            f"{order.record}: how it was made",
-        ],
+        lines,
         [*notes, "an experiment: never release this file"] if order.experiment else notes,
     )
 

@@ -86,10 +86,21 @@ class TradeCurve:
 
         Between two of them, its log odds are linear in ln ε: `epsilon_at` the other way round.
         """
+        reading = self.interval_at_epsilon(quantity, epsilon)
+        return None if reading is None else reading[VALUE]
+
+    def interval_at_epsilon(
+        self, quantity: str, epsilon: float
+    ) -> tuple[float, float, float] | None:
+        """The same with the ends of its interval; both are the value where that is exact."""
         if not self.epsilons[0] <= epsilon <= self.epsilons[-1]:
             return None
-        odds = np.interp(math.log(epsilon), self._log_epsilons, _log_odds(self.values(quantity)))
-        return float(1.0 / (1.0 + math.exp(-float(odds))))
+        amounts = self.amounts[quantity]
+        ends = np.where(np.isnan(amounts), amounts[:, [VALUE]], amounts)
+        x, logs = math.log(epsilon), self._log_epsilons
+        odds = np.array([np.interp(x, logs, _log_odds(line)) for line in ends.T])
+        value, low, high = (1.0 / (1.0 + np.exp(-odds))).tolist()
+        return value, low, high
 
     def at(self, quantity: str, leakage: str, share: float) -> float | None:
         """Another quantity where a leakage has this value, as a straight line is drawn.
