@@ -4,7 +4,10 @@ The sentences stand in `claims.toml`, a table a claim. `title`, `claim`, `source
 `computed`, `extent`, `failing_step` and `repair` are those of `Verdict`, with gaps as `str.format`
 has them. `uses` are the settings that change the verdict or its figures, `headline` the figures of
 which the first that is there stands for it in a table, `cost` the figure of what the mechanism
-costs, and `repairs` the claims that hold in its place, or that need less noise.
+costs, and `repairs` the claims that hold in its place, or that need less noise. `paper` is the
+source that it stands under, `says` the claim and `measured` what was computed, each in a few words
+(the gaps of `measured` are figures and settings of the verdict), and `cited` what is to be cited if
+that is not the paper alone.
 """
 
 from __future__ import annotations

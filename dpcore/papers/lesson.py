@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,22 +18,24 @@ from dpcore.noise.streams import generator
 from dpcore.papers.written import written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pandas as pd
+    from collections.abc import Callable
 
     from dpcore.arrays import FloatArray
+    from dpcore.attack.linking import Linking
     from dpcore.lexicon.lexicon import Lexicon
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
 ODDS_WORDS, ODDS_EPSILON = ("monday", "friday"), 1.0
 CROWD_WORDS, CROWD_EPSILON = ("monday", "garage"), 12.0
+STAY_EPSILONS = (4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)
+"""Of Madlib; those of the two steps before are among them."""
 PRICE_MECHANISM, PRICE_EPSILON = "tem", 2.4
 CLAIM_EPSILON, CLAIM_LATENT = 1.0, 256
 PROOF_SEED, PROOF_SCALE, PROOF_DRAWS, PROOF_ERROR = 2024, 0.25, 200, 0.001
 PROOF_SIZE = 0.15
 """As the page Robustness begins, so that its curve shows the same."""
+PROOF_SIZES = (0.0, 0.05, 0.1, PROOF_SIZE, 0.2, 0.25, 2 * PROOF_SIZE, 0.4, 0.5)
 GOAL = 0.10
 _EPSILONS = (1.0, 4.0)
 RUNS, REPETITIONS = 100, 20
@@ -70,6 +73,10 @@ class Exercise:
     def right(self, guess: float) -> bool:
         """Whether a guess (the place of an option, or a number) counts as right."""
         return abs(guess - self.answer) <= self.near + 1e-9
+
+    def nearly(self, guess: float) -> bool:
+        """Whether a number that is not right is at most twice as far as what counts as right."""
+        return not self.right(guess) and abs(guess - self.answer) <= 2 * self.near + 1e-9
 
 
 def exercise(key: str, lexicon: Lexicon) -> Exercise:
@@ -114,39 +121,52 @@ def _percent(key: str, share: float, near: float = 10.0, **numbers: Any) -> Exer
     return _filled(key, 100 * share, span=(0, 100, 1), near=near, unit=" %", **numbers)
 
 
-def _names(lexicon: Lexicon) -> Exercise:
+@lru_cache(maxsize=1)
+def linked(lexicon: Lexicon) -> tuple[Linking, ...]:
+    """How far one, two and three known ordinary words go in the teaching corpus."""
     from dpcore.attack.linking import linking, ordinary_words_of
     from dpcore.learn.corpus import teaching_corpus
 
     texts = ordinary_words_of(teaching_corpus(), lexicon)
-    one, two, three = (linking(texts, known).alone for known in (1, LINKED_WORDS, 3))
-    return _percent("names", two, texts=len(texts), one=one, two=two, three=three)
+    return tuple(linking(texts, known) for known in (1, LINKED_WORDS, 3))
 
 
-def _stays(lexicon: Lexicon, words: Sequence[str], epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """Nw and Sw of Madlib for each of some words."""
+def _names(lexicon: Lexicon) -> Exercise:
+    one, two, three = (reach.alone for reach in linked(lexicon))
+    texts = linked(lexicon)[0].texts + linked(lexicon)[0].skipped
+    return _percent("names", two, texts=texts, one=one, two=two, three=three)
+
+
+@lru_cache(maxsize=2)
+def stays(lexicon: Lexicon, words: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
+    """Nw and Sw of Madlib for some words, each of shape (words, `STAY_EPSILONS`)."""
     from dpcore.measure.deniability import measure
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
 
     mechanism, selection = create("madlib", lexicon), named(lexicon, words)
-    table = measure(mechanism, selection, [epsilon], runs=RUNS, repetitions=REPETITIONS)
-    return table.figures.nw[:, 0], table.figures.sw[:, 0]
+    table = measure(mechanism, selection, STAY_EPSILONS, runs=RUNS, repetitions=REPETITIONS)
+    return table.figures.nw, table.figures.sw
 
 
 def _draw(lexicon: Lexicon) -> Exercise:
-    nw, sw = _stays(lexicon, [DRAW_WORD], DRAW_EPSILON)
-    stays, others = float(nw[0]), float(sw[0])
-    numbers: dict[str, Any] = {"word": DRAW_WORD, "epsilon": DRAW_EPSILON, "stays": 100 * stays}
-    return _percent("draw", stays, others=others, **numbers)
+    place = STAY_EPSILONS.index(DRAW_EPSILON)
+    nw, others = (float(figure[0, place]) for figure in stays(lexicon, (DRAW_WORD,)))
+    numbers: dict[str, Any] = {"word": DRAW_WORD, "epsilon": DRAW_EPSILON, "stays": 100 * nw}
+    return _percent("draw", nw, others=others, **numbers)
 
 
-def _odds(lexicon: Lexicon) -> Exercise:
+def odds_distance(lexicon: Lexicon) -> float:
+    """How far apart the two words of the step of odds lie."""
     from dpcore.lexicon.metric import Metric, paired_distances
 
     first, second = lexicon.indices(ODDS_WORDS)
     rows = lexicon.vectors[[first]], lexicon.vectors[[second]]
-    distance = float(paired_distances(*rows, Metric.EUCLIDEAN)[0])
+    return float(paired_distances(*rows, Metric.EUCLIDEAN)[0])
+
+
+def _odds(lexicon: Lexicon) -> Exercise:
+    distance = odds_distance(lexicon)
     once = math.exp(ODDS_EPSILON * distance)
     return _filled(
         "odds",
@@ -166,21 +186,59 @@ def _odds(lexicon: Lexicon) -> Exercise:
 def _crowd(lexicon: Lexicon) -> Exercise:
     from dpcore.measure.density.density import neighbourhood
 
-    stays = _stays(lexicon, CROWD_WORDS, CROWD_EPSILON)[0].tolist()
+    place = STAY_EPSILONS.index(CROWD_EPSILON)
+    shares = stays(lexicon, CROWD_WORDS)[0][:, place].tolist()
     gaps = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
-    numbers: dict[str, Any] = {"epsilon": CROWD_EPSILON, "words": CROWD_WORDS, "stays": stays}
-    return _filled("crowd", float(np.argmax(stays)), gaps=gaps, **numbers)
+    numbers: dict[str, Any] = {"epsilon": CROWD_EPSILON, "words": CROWD_WORDS, "stays": shares}
+    return _filled("crowd", float(np.argmax(shares)), gaps=gaps, **numbers)
 
 
-def _price(_: Lexicon) -> Exercise:
+@dataclass(frozen=True)
+class Price:
+    """The recorded experiment of the step of the price.
+
+    Attributes:
+        before: accuracy without noise.
+        majority: of always saying the commoner answer.
+        rows: ε; accuracy with the ends of its 95 % interval; share of words that stay.
+    """
+
+    before: float
+    majority: float
+    rows: tuple[tuple[float, tuple[float, float, float], float], ...]
+
+
+@lru_cache(maxsize=1)
+def recorded_price() -> Price:
+    """What TEM costs a classifier of the teaching corpus, at every recorded ε."""
     from dpcore.study.recorded import read_recorded
     from dpcore.study.utility_summary import baseline, curves
 
     table = read_recorded("teaching-corpus").table
     where = {"learner": "tf-idf", "data": "sentiment", "tested_on": "clean"}
-    before = baseline(table, "accuracy", **where).mean
-    majority = baseline(table, "majority", data="sentiment").mean
-    after = _at(curves(table, "accuracy", **where))
+    accuracy, staying = (
+        means[means["mechanism"] == PRICE_MECHANISM]
+        for means in (curves(table, "accuracy", **where), curves(table, "nw"))
+    )
+    stays_at = dict(zip(staying["epsilon"].tolist(), staying["mean"].tolist(), strict=True))
+    columns = (accuracy[name].tolist() for name in ("epsilon", "mean", "low", "high"))
+    rows = tuple(
+        (epsilon, (mean, low, high), stays_at[epsilon])
+        for epsilon, mean, low, high in zip(*columns, strict=True)
+    )
+    return Price(
+        baseline(table, "accuracy", **where).mean,
+        baseline(table, "majority", data="sentiment").mean,
+        rows,
+    )
+
+
+def _price(_: Lexicon) -> Exercise:
+    price = recorded_price()
+    before, majority = price.before, price.majority
+    ((after, staying),) = (
+        (accuracy[0], share) for epsilon, accuracy, share in price.rows if epsilon == PRICE_EPSILON
+    )
     return _percent(
         "price",
         after,
@@ -188,23 +246,23 @@ def _price(_: Lexicon) -> Exercise:
         epsilon=PRICE_EPSILON,
         before=before,
         majority=majority,
-        stays=_at(curves(table, "nw")),
+        stays=staying,
         after=after,
         left=(after - majority) / (before - majority),
     )
 
 
-def _at(means: pd.DataFrame) -> float:
-    rows = means[(means["mechanism"] == PRICE_MECHANISM) & (means["epsilon"] == PRICE_EPSILON)]
-    return float(rows["mean"].iloc[0])
-
-
-def _claim(lexicon: Lexicon) -> Exercise:
+def true_epsilon(lexicon: Lexicon, latent: int) -> float:
+    """The ε that ADePT keeps where it claims `CLAIM_EPSILON`, for a vector of `latent` numbers."""
     from dpcore.audit.settings import AuditSettings
     from dpcore.papers.claims import verdict
 
-    settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=CLAIM_LATENT)
-    true = float(verdict("adept-published", lexicon, settings).numbers["true epsilon"])
+    settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=latent)
+    return float(verdict("adept-published", lexicon, settings).numbers["true epsilon"])
+
+
+def _claim(lexicon: Lexicon) -> Exercise:
+    true = true_epsilon(lexicon, CLAIM_LATENT)
     return _filled(
         "claim",
         2,
@@ -217,7 +275,9 @@ def _claim(lexicon: Lexicon) -> Exercise:
     )
 
 
-def _proof(_: Lexicon) -> Exercise:
+@lru_cache(maxsize=1)
+def proved() -> tuple[tuple[float, float], ...]:
+    """Sizes of a change, and the share of test digits proved to stay right under it."""
     from dpcore.learn.pixeldp.certified_prediction import (
         Bound,
         certified_accuracy,
@@ -232,11 +292,18 @@ def _proof(_: Lexicon) -> Exercise:
     model = train_digits(Accounting.ANALYTIC, PROOF_SCALE, 2.0, rng)
     scores = draw_scores(model.scores, model.layer, data.test, PROOF_DRAWS, rng)
     certified = certify(model.layer, score_bounds(scores, PROOF_ERROR, Bound.CLOPPER_PEARSON))
-    sizes = [0.0, PROOF_SIZE, 2 * PROOF_SIZE]
-    right, small, large = certified_accuracy(certified, model.places(data.test_labels), sizes)
-    shares = {"right": right, "small": small, "large": large}
-    facts = {"digits": data.test.shape[0], "draws": PROOF_DRAWS, "size": PROOF_SIZE}
-    return _percent("proof", small, error=PROOF_ERROR, **facts, **shares)
+    shares = certified_accuracy(certified, model.places(data.test_labels), PROOF_SIZES)
+    return tuple(zip(PROOF_SIZES, shares.tolist(), strict=True))
+
+
+def _proof(_: Lexicon) -> Exercise:
+    from dpcore.learn.pixeldp.digits import digits
+
+    shares = dict(proved())
+    right, small, large = (shares[size] for size in (0.0, PROOF_SIZE, 2 * PROOF_SIZE))
+    facts = {"digits": digits().test.shape[0], "draws": PROOF_DRAWS, "size": PROOF_SIZE}
+    named = {"right": right, "small": small, "large": large}
+    return _percent("proof", small, error=PROOF_ERROR, **facts, **named)
 
 
 def _choose(lexicon: Lexicon) -> Exercise:
@@ -247,11 +314,11 @@ def _choose(lexicon: Lexicon) -> Exercise:
 
     channel = open_channel(create("tem", lexicon))
 
-    def stays(epsilon: float) -> float:
+    def guessed(epsilon: float) -> float:
         return float(channel.staying(epsilon).mean())
 
-    epsilon = float(brentq(lambda e: stays(e) - GOAL, *_EPSILONS, xtol=1e-4))
-    shares = [stays(e) for e in (2.0, 2.5, 3.0)]
+    epsilon = float(brentq(lambda e: guessed(e) - GOAL, *_EPSILONS, xtol=1e-4))
+    shares = [guessed(e) for e in (2.0, 2.5, 3.0)]
     numbers: dict[str, Any] = {
         "times": 1 / GOAL,
         "epsilon": epsilon,

@@ -1,7 +1,9 @@
-"""What stands beside each claim in a table: its headline, its settings, its repairs, their cost."""
+"""What stands beside each claim in a table: its source, its headline, its repairs, their cost."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.papers.claim import facts
@@ -9,6 +11,41 @@ from dpcore.papers.claim import facts
 if TYPE_CHECKING:
     from dpcore.audit.verdict import Number, Verdict
 
+
+@dataclass(frozen=True)
+class Source:
+    """Whose claims and figures stand together.
+
+    Attributes:
+        title: authors and year.
+        cited: keys of BibTeX entries.
+    """
+
+    title: str
+    cited: tuple[str, ...] = ()
+
+
+PAPERS: dict[str, Source] = {
+    "xu2021": Source("Xu et al. 2021", ("xu2021gumbel",)),
+    "carvalho2021": Source("Carvalho et al. 2021", ("carvalho2021tem",)),
+    "huang2024": Source("Huang et al. 2024, and what it compares with", ("huang2024trlaplace",)),
+    "habernal2021": Source(
+        "Habernal 2021, on ADePT (Krishna et al. 2021)",
+        ("habernal2021detail", "krishna2021adept"),
+    ),
+    "lecuyer2019": Source("Lecuyer et al. 2019, PixelDP", ("lecuyer2019pixeldp",)),
+    "feyisetan2020": Source("Feyisetan et al. 2020, and its family", ("feyisetan2020madlib",)),
+    "ours": Source("Ours"),
+}
+"""Sources of claims and experiments, in the order in which they are shown."""
+PAPER: dict[str, str] = {key: str(claim["paper"]) for key, claim in facts().items()}
+"""Claim to the key of its source in `PAPERS`."""
+SAYS: dict[str, str] = {key: str(claim["says"]) for key, claim in facts().items()}
+"""Claim to what it says, in a few words."""
+CITED: dict[str, tuple[str, ...]] = {
+    key: tuple(claim.get("cited", PAPERS[claim["paper"]].cited)) for key, claim in facts().items()
+}
+"""Claim to the keys of the BibTeX entries of its source."""
 USES: dict[str, tuple[str, ...]] = {key: tuple(claim["uses"]) for key, claim in facts().items()}
 """Claim to the settings that change its verdict or figures; the others leave it as it is."""
 REPAIRS: dict[str, tuple[str, ...]] = {
@@ -23,6 +60,54 @@ def headline(verdict: Verdict) -> tuple[str, Number]:
         if name in verdict.numbers:
             return name, verdict.numbers[name]
     return next(iter(verdict.numbers.items()))
+
+
+class _Gap:
+    """A figure in a sentence: three digits, rounded as its format says.
+
+    "down" rounds a lower bound to where it stays true, "%" is a percentage, "share" a small
+    probability as "1 in 20,000".
+    """
+
+    def __init__(self, value: Number) -> None:
+        self._value = value
+
+    def __format__(self, form: str) -> str:
+        value = self._value
+        if isinstance(value, str):  # a word, or a number that is too small for a float
+            return "nearly 0" if form == "share" and "e-" in value else value
+        if form == "%":
+            return f"{100 * value:.3g} %"
+        if form == "share" and value <= _SMALL:
+            return _one_in(value)
+        if form == "down" and value > 0:
+            step = 10.0 ** (math.floor(math.log10(value)) - 2)
+            value = step * math.floor(value / step)
+        return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
+_SMALL, _NEARLY = 0.001, 1e-9
+
+
+def _one_in(share: float) -> str:
+    if share <= _NEARLY:
+        return "0" if share == 0 else "nearly 0"
+    return f"1 in {float(f'{1 / share:.3g}'):,.0f}"
+
+
+def measured(verdict: Verdict) -> str:
+    """What was computed of a claim, in a few words with one or two figures of three digits."""
+    gaps = {name: _Gap(value) for name, value in (verdict.settings | verdict.numbers).items()}
+    try:
+        return str(facts()[verdict.key]["measured"]).format_map(gaps)
+    except KeyError:  # a figure that is not there on this vocabulary or at these settings
+        name, value = headline(verdict)
+        return f"{name}: {brief(value)}"
+
+
+def brief(value: Number) -> str:
+    """A figure of a verdict in three digits."""
+    return f"{_Gap(value)}"
 
 
 def cost(verdict: Verdict) -> tuple[str, Number] | None:

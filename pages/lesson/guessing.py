@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -44,7 +45,28 @@ def forget() -> None:
         st.session_state.pop(f"{GUESS}{key}", None)
 
 
-def score() -> tuple[int, int]:
-    """Right guesses, and all."""
+@dataclass(frozen=True)
+class Score:
+    """How the guesses of this session went.
+
+    Attributes:
+        guessed: guesses made.
+        right: that count as right.
+        near: that were not right, but near.
+        missed: keys of those that were not right, in the order of the lesson.
+    """
+
+    guessed: int
+    right: int
+    near: int
+    missed: tuple[str, ...]
+
+
+def score() -> Score:
+    """How the guesses of this session went so far."""
     values = guesses()
-    return sum(computed(key).right(guess) for key, guess in values.items()), len(values)
+    missed = tuple(
+        key for key in EXERCISES if key in values and not computed(key).right(values[key])
+    )
+    near = sum(computed(key).nearly(values[key]) for key in missed)
+    return Score(len(values), len(values) - len(missed), near, missed)

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.lesson.guessing import GUESS, computed, forget, guesses, score, take
+from pages.lesson.ending import ending, progress
+from pages.lesson.guessing import GUESS, computed, guesses, take
 from pages.lesson.steps import STEPS, step
+from pages.lesson.taking import takeaway
+from pages.lesson.turning import show_turn
 from pages.lesson.worksheet import answers, worksheet
 from pages.shared import link
 from pages.shared.messages import note
+from pages.shared.taking import take_it_with_you
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from pages.lesson.steps import Step
 
 STEP = "step"
+_STYLE = ".st-key-lesson_title h2 { font-size: 1.5rem; padding: 0.25rem 0; }"
+"""Smaller than the title of the page, and the picture begins higher on a phone."""
 
 
 def lesson() -> None:
@@ -28,26 +34,31 @@ def lesson() -> None:
     if STEP not in st.session_state:
         linked = st.query_params.get(STEP, keys[0])
         st.session_state[STEP] = linked if linked in keys else keys[0]
-    chosen = st.pills(
+    key = st.selectbox(
         "Step",
         keys,
-        format_func=lambda key: f"{keys.index(key) + 1} {step(key).short}",
-        required=True,
+        format_func=lambda key: f"{keys.index(key) + 1} of {len(keys)}: {step(key).short}",
         key=STEP,
+        width=260,
+        label_visibility="collapsed",
         help="Two minutes each. You can go back at any time; the link opens the same step.",
     )
-    key = chosen or keys[0]  # one is always chosen, which the type does not know
     link.write(STEP, key, keys[0])
     place = keys.index(key)
     _step(step(key), place)
     _way(keys, place)
-    _score()
+    progress()
+    ending(_open)
     with st.expander("For teachers: worksheet and answers"):
         _handouts()
+    take_it_with_you(lambda: takeaway(key))
 
 
 def _step(shown: Step, place: int) -> None:
-    st.subheader(f"{place + 1}. {shown.title}", anchor=False)
+    with st.container(key="lesson_title"):
+        st.html(f"<style>{_STYLE}</style>")
+        st.header(f"{place + 1}. {shown.title}", anchor=False)
+    show_turn(shown.key, guessed=shown.key in guesses())
     st.markdown(shown.story)
     task = computed(shown.key)
     with st.container(border=True):
@@ -58,12 +69,13 @@ def _step(shown: Step, place: int) -> None:
             _answer(task, guesses()[task.key])
     with st.expander("The formula"):
         st.markdown(shown.formula)
-    st.page_link(
-        shown.page,
-        label=f"{shown.look}.",
-        icon=":material/arrow_forward:",
-        query_params=shown.link,
-    )
+    if task.key in guesses():
+        st.page_link(
+            shown.page,
+            label=f"{shown.look}.",
+            icon=":material/arrow_forward:",
+            query_params=shown.link,
+        )
 
 
 def _guess(task: Exercise) -> None:
@@ -125,34 +137,19 @@ def _way(keys: list[str], place: int) -> None:
             ("Back", place - 1, "back"),
             ("Next step", place + 1, "forward"),
         ):
-            st.button(
-                label,
-                key=f"lesson_{icon}",
-                icon=f":material/arrow_{icon}:",
-                disabled=not 0 <= other < len(keys),
-                on_click=_open,
-                args=(keys[other % len(keys)],),
-                help=f"Opens step {other % len(keys) + 1}: {step(keys[other % len(keys)]).title}.",
-            )
+            if 0 <= other < len(keys):
+                st.button(
+                    label,
+                    key=f"lesson_{icon}",
+                    icon=f":material/arrow_{icon}:",
+                    on_click=_open,
+                    args=(keys[other],),
+                    help=f"Opens step {other + 1}: {step(keys[other]).title}.",
+                )
 
 
 def _open(key: str) -> None:
     st.session_state[STEP] = key
-
-
-def _score() -> None:
-    right, guessed = score()
-    if not guessed:
-        return
-    note(f"{guessed} of {len(STEPS)} guesses made, {right} right.")
-    if guessed == len(STEPS):
-        st.button(
-            "Begin anew",
-            key="lesson_anew",
-            icon=":material/restart_alt:",
-            on_click=forget,
-            help="Forgets your guesses. They were kept in this browser session only.",
-        )
 
 
 def _sheet(make: Callable[[tuple[Exercise, ...]], str]) -> str:

@@ -9,10 +9,7 @@ from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 
 st.title("Private words in eight steps", anchor=False)
-st.markdown(
-    "For people who have never heard of ε: a quarter of an hour alone, an hour in class. Every "
-    "answer is calculated by this laboratory, not quoted."
-)
+st.markdown("For people who have never heard of ε. Every answer is calculated here, not quoted.")
 words = lexicon_or_stop("default")
 try:
     lesson()

@@ -111,7 +111,7 @@ STEPS = (
         "Accuracy on new, unchanged texts of a classifier that was trained on $M$ of the training "
         "texts, with a 95 % interval over trials that draw noise and texts anew; membership "
         "inference is judged by the area under the ROC curve.",
-        "pages/utility/page.py",
+        "pages/papers/page.py",
         "See how accuracy falls as ε gets smaller, for six mechanisms, and what the attacker gains",
         {"experiment": "teaching-corpus"},
     ),
@@ -126,7 +126,7 @@ STEPS = (
         "Clipping bounds $\\lVert r \\rVert_2 ≤ C$. Laplace noise of scale $2C/ε$ needs "
         "$\\lVert r − r' \\rVert_1 ≤ 2C$; but $\\lVert r − r' \\rVert_1$ can be $2\\sqrt{n}\\,C$, "
         "so the loss can be $\\sqrt{n}\\,ε$ (Habernal 2021).",
-        "pages/audit/page.py",
+        "pages/papers/page.py",
         "Read the verdicts on all claims, with the step of each proof that fails",
         {"claim": "adept-published"},
     ),
@@ -171,7 +171,7 @@ BY_PAGE = {
     "deniability": ("draw", "choose"),
     "words": ("crowd",),
     "utility": ("price",),
-    "audit": ("claim",),
+    "papers": ("claim",),
     "attacker": ("odds",),
     "robustness": ("proof",),
 }

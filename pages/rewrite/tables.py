@@ -156,7 +156,7 @@ def tally_table(
     words = bench.lexicon.words
     rows = []
     for place in places:
-        paths = bench.redraw(mechanism, seed, draws, place)
+        paths = bench.redraw(mechanism, seed, draws, place, epsilon)
         outputs, counts = np.unique(paths.at(np.array([epsilon]))[:, 0], return_counts=True)
         order = np.argsort(-counts, kind="stable")
         rows += [(place, bench.label(place), words[int(outputs[j])], int(counts[j])) for j in order]
@@ -170,7 +170,7 @@ def sentences_table(
     import pandas as pd
 
     places = range(bench.sentence.protected)
-    many = [bench.redraw(mechanism, seed, draws, place) for place in places]
+    many = [bench.redraw(mechanism, seed, draws, place, epsilon) for place in places]
     columns = [paths.at(np.array([epsilon]))[:, 0] for paths in many]
     texts = [bench.sentence.write([int(c[i]) for c in columns]) for i in range(draws)]
     return pd.DataFrame(

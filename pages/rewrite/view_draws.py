@@ -26,9 +26,11 @@ def draws_view(scene: Scene) -> None:
     title = scene.chosen.title
     request = (scene.chosen, scene.seed, PAGE_DRAWS)
     places = range(scene.bench.sentence.protected)
-    missing = [place for place in places if not scene.bench.has_redraw(*request, place)]
+    missing = [
+        place for place in places if not scene.bench.has_redraw(*request, place, scene.epsilon)
+    ]
     for place in timed(f"Drawing each word {PAGE_DRAWS} times", missing):
-        scene.bench.redraw(*request, place)
+        scene.bench.redraw(*request, place, scene.epsilon)
     what = (scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
     counts = tally_table(*what, [scene.place])
     texts = sentences_table(*what)

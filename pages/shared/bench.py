@@ -7,7 +7,7 @@ shared between people. That of the first example is one for all, in several sess
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KEPT_DRAWS = 400  # places with many draws: two mechanisms of a text of the greatest length
 _KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
+_Grid: TypeAlias = tuple[float, ...]
 
 
 @dataclass
@@ -47,9 +48,9 @@ class Bench:
     _draws: dict[tuple[Mechanism, int, int, tuple[float, ...]], SentenceDraw] = field(
         default_factory=dict
     )
-    _many: dict[tuple[Mechanism, int, int, int], EpsilonPaths] = field(default_factory=dict)
-    _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
-    _outputs: dict[tuple[Mechanism, int, int, float], tuple[FloatArray, ...]] = field(
+    _many: dict[tuple[Mechanism, int, int, int, _Grid], EpsilonPaths] = field(default_factory=dict)
+    _laws: dict[tuple[Mechanism, int, _Grid], Law] = field(default_factory=dict)
+    _outputs: dict[tuple[Mechanism, int, int, _Grid], tuple[FloatArray, ...]] = field(
         default_factory=dict
     )
     _changes: dict[tuple[Mechanism, int, float], float] = field(default_factory=dict)
@@ -101,41 +102,44 @@ class Bench:
 
         return memo(self._draws, (mechanism, seed, number, grid), compute)
 
-    def redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> EpsilonPaths:
-        """Many independent draws of one place, for every ε.
+    def redraw(
+        self, mechanism: Mechanism, seed: int, draws: int, place: int, epsilon: float
+    ) -> EpsilonPaths:
+        """Many independent draws of one place, for every ε of the dial, and for this one.
 
         One place at a time, so that a page can show how far it is and stop.
         """
+        grid = _together(mechanism, epsilon)
 
         def compute() -> EpsilonPaths:
-            grid = admissible(mechanism)
-            return redraw(self.sentence, mechanism, place, seed, draws, epsilons=grid)
+            epsilons = np.array(grid)
+            return redraw(self.sentence, mechanism, place, seed, draws, epsilons=epsilons)
 
-        return memo(self._many, (mechanism, seed, draws, place), compute, _KEPT_DRAWS)
+        return memo(self._many, (mechanism, seed, draws, place, grid), compute, _KEPT_DRAWS)
 
-    def has_redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> bool:
+    def has_redraw(
+        self, mechanism: Mechanism, seed: int, draws: int, place: int, epsilon: float
+    ) -> bool:
         """Whether these draws are only a look-up."""
-        return (mechanism, seed, draws, place) in self._many
+        return (mechanism, seed, draws, place, _together(mechanism, epsilon)) in self._many
 
     def has_law(self, mechanism: Mechanism, word: int, epsilon: float) -> bool:
         """Whether this law is only a look-up."""
-        return (mechanism, word, _law_key(mechanism, epsilon)) in self._laws
+        return (mechanism, word, _along_rays(mechanism, epsilon)) in self._laws
 
     def law(self, mechanism: Mechanism, word: int, epsilon: float) -> tuple[Law, int]:
         """The law of a word, and the position of ε in it.
 
         An estimate over shared directions is made for the whole grid at once, since one set of
-        directions serves every ε; any other law is computed for this ε alone.
+        directions serves every ε; any other law, or one at another ε, is computed for this ε alone.
         """
+        epsilons = _along_rays(mechanism, epsilon)
 
         def compute() -> Law:
             ranking = self.sentence.rankings(np.array([word]))[0]
-            whole = mechanism.rays is not None
-            epsilons = admissible(mechanism) if whole else [epsilon]
-            return self.shared.law(mechanism, word, epsilons, ranking)
+            return self.shared.law(mechanism, word, np.array(epsilons), ranking)
 
-        key = (mechanism, word, _law_key(mechanism, epsilon))
-        law = memo(self._laws, key, compute, _KEPT_LAWS)
+        law = memo(self._laws, (mechanism, word, epsilons), compute, _KEPT_LAWS)
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 
     def probability(
@@ -150,16 +154,16 @@ class Bench:
             exact = law.probability(output, row)
             return exact, exact, exact
 
+        epsilons = _along_rays(mechanism, epsilon)
+
         def compute() -> tuple[FloatArray, ...]:
             ranking = self.sentence.rankings(np.array([word]))[0]
-            whole = mechanism.rays is not None
-            epsilons = admissible(mechanism) if whole else np.array([epsilon])
-            tally = output_tally(mechanism, word, output, epsilons, ranking, self.shared)
-            return epsilons, tally.value, *tally.interval()
+            grid = np.array(epsilons)
+            tally = output_tally(mechanism, word, output, grid, ranking, self.shared)
+            return tally.value, *tally.interval()
 
-        key = (mechanism, word, output, _law_key(mechanism, epsilon))
-        epsilons, *each = memo(self._outputs, key, compute, _KEPT_LAWS)
-        row = int(np.argmin(np.abs(epsilons - epsilon)))
+        each = memo(self._outputs, (mechanism, word, output, epsilons), compute, _KEPT_LAWS)
+        row = epsilons.index(epsilon)
         value, low, high = (float(numbers[row]) for numbers in each)
         return value, low, high
 
@@ -212,6 +216,12 @@ def admissible(mechanism: Mechanism) -> np.ndarray:
     return np.array([epsilon for epsilon in grid if epsilon in mechanism.admissible])
 
 
-def _law_key(mechanism: Mechanism, epsilon: float) -> float:
-    # Along rays one estimate serves every ε of the slider: no ε is −1.
-    return epsilon if mechanism.rays is None else -1.0
+def _along_rays(mechanism: Mechanism, epsilon: float) -> _Grid:
+    """The ε that are computed together with this one: along rays one estimate serves the dial."""
+    return (epsilon,) if mechanism.rays is None else _together(mechanism, epsilon)
+
+
+def _together(mechanism: Mechanism, epsilon: float) -> _Grid:
+    """Every ε of the dial if this one is among them, else this one alone."""
+    grid = tuple(admissible(mechanism).tolist())
+    return grid if epsilon in grid else (epsilon,)

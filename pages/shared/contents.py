@@ -65,9 +65,10 @@ CONTENTS = (
         "What can be learned from private text, and what does a trained classifier give away?",
     ),
     Content(
-        "Audit",
-        "audit",
-        "Is a published claim true? Which step of its proof fails, and by how much?",
+        "Papers",
+        "papers",
+        "Is a published claim true? Which step of its proof fails, and what holds in its place?",
+        folded=True,
     ),
     Content(
         "Robustness",
@@ -90,5 +91,5 @@ CONTENTS = (
 )
 """The first one is the page that opens at the address `/`."""
 
-MOVED = {"neighbourhoods": "words"}
+MOVED = {"neighbourhoods": "words", "audit": "papers"}
 """Addresses that pages had before -> their present ones: old links lead there."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def recorded(name: str) -> Recorded:
     """A recorded experiment, read once for all sessions.
 
@@ -30,9 +30,18 @@ def recorded(name: str) -> Recorded:
     return read_recorded(name)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Comparing with the paper…")
+@st.cache_resource(max_entries=32, show_spinner="Comparing with the paper…")
 def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
     return compare(_experiment)
+
+
+def compared_rows(experiment: Recorded) -> tuple[Row, ...]:
+    """Paper against measurement, compared once for all sessions; empty if there is no paper.
+
+    Raises:
+        DpcoreError: a curve that is compared is not in the record.
+    """
+    return _compared(experiment.entry.sha256, experiment)
 
 
 def show_compared(row: Row) -> None:
@@ -53,7 +62,7 @@ def show_compared(row: Row) -> None:
 def papers_view(experiment: Recorded) -> None:
     """Draw what the paper says beside what is measured."""
     try:
-        rows = _compared(experiment.entry.sha256, experiment)
+        rows = compared_rows(experiment)
     except DpcoreError as error:
         refuse("The comparison could not be made.", error)
         return
@@ -80,7 +89,8 @@ def made_view(experiment: Recorded) -> None:
 def recorded_footer(experiment: Recorded) -> None:
     """Draw from what a recorded view is, and what does not leave it."""
     entry = experiment.entry
-    seeds = len(entry.plan["seeds"])
     parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
-    parts += ["1 trial" if seeds == 1 else f"{seeds} trials", f"recorded {entry.date}"]
-    provenance(" · ".join(parts))
+    if not entry.of_words:
+        seeds = len(entry.plan["seeds"])
+        parts.append("1 trial" if seeds == 1 else f"{seeds} trials")
+    provenance(" · ".join((*parts, f"recorded {entry.date}")))

@@ -81,6 +81,6 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             note(takeaway.prints)
         if takeaway.cell is not None:
             st.markdown("**Python**")
-            st.code(takeaway.cell, language="python")
+            st.code(takeaway.cell, language="python", wrap_lines=True)
         st.markdown("**To cite**")
-        st.code(bibtex(*takeaway.cited), language=None)
+        st.code(bibtex(*takeaway.cited), language=None, wrap_lines=True)

@@ -37,6 +37,7 @@ def warm_up() -> None:
 
         # What other pages consist of is imported here too, so that it is frozen with the rest.
         import pages.deniability.board
+        import pages.papers.experiment
         import pages.robustness.views
         import pages.tradeoff.views
         import pages.utility.running
@@ -44,9 +45,9 @@ def warm_up() -> None:
         import pages.words.board  # noqa: F401
     from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
+    from pages.papers.experiment import recorded_rows
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
-    from pages.utility.recorded import recorded_rows
 
     try:
         words = lexicon("default")
@@ -65,6 +66,7 @@ def _look_ahead() -> None:
     from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.measuring import Work, measure_ahead
+    from pages.papers.experiments import compare_ahead
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
     from pages.shared.sidebar import START_MECHANISM
@@ -89,6 +91,7 @@ def _look_ahead() -> None:
             lambda: share_table(words, Rules()),
             # A step of that slider trains a classifier: half a second, once for all sessions.
             *(partial(accuracy_table, Noise(scale=scale), Bounded()) for scale in SCALES),
+            compare_ahead,
         ]
     )
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.audit.store import recorded_verdicts
+from pages.papers.store import recorded_verdicts
 from pages.shared.drawing import draw_again, seed_and_draw
 from pages.shared.footer import footer
 from pages.shared.messages import refuse
@@ -48,7 +48,7 @@ st.subheader("Which promises are true?", anchor=False)
 try:
     small_verdicts(recorded_verdicts())
 except DpcoreError as error:
-    refuse("The recorded verdicts are missing; the page Audit computes them one by one.", error)
+    refuse("The recorded verdicts are missing; the page Papers computes them one by one.", error)
 
 st.subheader("Learn it in a quarter of an hour", anchor=False)
 lesson_steps()

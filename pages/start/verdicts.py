@@ -1,4 +1,4 @@
-"""The published claims in small: verdict, claim and one figure, each a way to the page Audit."""
+"""The published claims in small: verdict, claim and one figure, each a way to the page Papers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpcore.audit.verdict import Outcome
 from dpcore.papers.overview import headline, shown
-from pages.audit.board import CLAIM
-from pages.audit.tables import signed
+from pages.papers.claims import CLAIM
+from pages.papers.tables import signed
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     with st.expander(f"The {len(others)} claims that were not refuted"):
         _rows(others)
     note(
-        "Recorded on the bundled words at the usual settings; the page Audit shows the same "
+        "Recorded on the bundled words at the usual settings; the page Papers shows the same "
         "figures and computes each again at settings of your own."
     )
 
@@ -45,7 +45,7 @@ def _rows(verdicts: Sequence[Verdict]) -> None:
         left, middle, right = st.columns((2, 3, 5), vertical_alignment="center", gap="small")
         left.text(signed(verdict))
         middle.page_link(
-            "pages/audit/page.py", label=verdict.title, query_params={CLAIM: verdict.key}
+            "pages/papers/page.py", label=verdict.title, query_params={CLAIM: verdict.key}
         )
         name, value = headline(verdict)
         right.text(f"Claimed: {verdict.claim}\nComputed: {name}: {shown(value)}")

@@ -143,8 +143,8 @@ def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
     refuted = [name for name in dict.fromkeys(mechanisms) if (rows["mechanism"] == name).any()]
     if refuted:
         note(
-            f"Claimed, but refuted at some or all of these ε: {', '.join(refuted)}. The page Audit "
-            "says why."
+            f"Claimed, but refuted at some or all of these ε: {', '.join(refuted)}. The page "
+            "Papers says why."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -12,9 +12,6 @@ from pages.shared.messages import note
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
-
-    from pages.utility.evidence import Evidence
     from pages.utility.running import Run
 
 
@@ -28,26 +25,14 @@ def own_examples(run: Run) -> None:
             else "There are none yet: they come with the first mechanism of the first trial."
         )
         return
-    _examples(run.job.examples)
+    show_examples(run.job.examples)
     note(
         "The original is shown only here, to you: whoever releases the private text keeps it to "
         "themselves."
     )
 
 
-def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
-    """Draw the examples of a record, under the labels and of the classifier that are chosen."""
-    here = examples[examples["learner"] == evidence.learner]
-    if evidence.labels:
-        here = here[here["data"] == evidence.labels]
-    if not len(here):
-        note("There are none of this classifier under these labels.")
-        return
-    _examples(cast("list[dict[str, Any]]", here.to_dict("records")))
-    note("The originals are texts that were written for this laboratory: they tell of nobody.")
-
-
-def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
+def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
     """Draw the choice of a mechanism and its ε, and the examples."""
     labels = list(dict.fromkeys(example["label"] for example in examples))
     with st.container(horizontal=True):

@@ -1,4 +1,4 @@
-"""The views of an experiment or a run: only the open one is computed."""
+"""The views of a run of one's own: only the open one is computed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.papers.frontier import frontier_view
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
-from pages.shared.recorded import made_view, papers_view
 from pages.shared.reproducing import command_line, show_line, show_link
 from pages.utility.curves import curves_view
 from pages.utility.evidence import choose_part
-from pages.utility.examples import own_examples, recorded_examples
-from pages.utility.frontier import frontier_view
+from pages.utility.examples import own_examples
 from pages.utility.membership import membership_view
-from pages.utility.recorded import recorded_rows
 from pages.utility.running import title_of
 from pages.utility.solving import solve_view
 from pages.utility.uploading import UPLOAD
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.study.live import Live
-    from dpcore.study.recorded import Recorded
     from pages.utility.evidence import Evidence, Rows
     from pages.utility.running import Run
 
@@ -40,26 +37,8 @@ TABS = {
     "membership": "Membership",
     "solve": "Solve for ε",
     "examples": "Examples",
-    "papers": "Paper against measurement",
     "command": "Link and command",
 }
-
-
-def recorded_views(record: Recorded) -> None:
-    """Draw the views of a recorded experiment."""
-
-    def link_and_making(_: Evidence) -> None:
-        show_link()
-        made_view(record)
-        _all_numbers(record.table, record.entry.name)
-
-    more: dict[str, View] = {"command": link_and_making}
-    if record.entry.source:
-        more = {"papers": lambda _: papers_view(record)} | more
-    examples = record.examples
-    if examples is not None:
-        more = {"examples": lambda evidence: recorded_examples(examples, evidence)} | more
-    _views(record.entry.name, recorded_rows(record.entry.name), more)
 
 
 def run_views(run: Run, rows: Rows) -> None:

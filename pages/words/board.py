@@ -9,15 +9,15 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared.downloads import csv_button
+from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.groups import admissible_grid, group_of
 from pages.shared.memo import memo
 from pages.shared.messages import inform
-from pages.shared.slider import say_meter
 from pages.shared.tabs import tabs
 from pages.words.comparing import comparison_view, curves_view
 from pages.words.density import density_of
 from pages.words.measuring import measure, steps_left, stopped
-from pages.words.moving import OPEN_VIEW, VIEWS, other_sliders
+from pages.words.moving import OPEN_VIEW, VIEWS, other_dials
 from pages.words.panes import pane_data, pane_table, panes
 from pages.words.session import follow
 from pages.words.views import (
@@ -71,15 +71,13 @@ def _panes(scene: Scene) -> None:
             (mechanism, steps, density is None),
             lambda: pane_data(bench, mechanism, group, steps, density),
         )
-    panes(data | {"step": steps.index(st.session_state[f"eps_{group.name}"])})
+    panes(data | {"step": steps.index(epsilon_of(group))})
     csv_button("Numbers as CSV", "words", partial(pane_table, bench, mechanism), key="csv_panes")
 
 
 def _views(scene: Scene) -> None:
     follow(scene.bench)
-    group = group_of(scene.mechanism.meaning)
-    say_meter(group, scene.bench.pair.lexicon, st.session_state[f"eps_{group.name}"])
-    other_sliders(scene.mechanism, scene.compared)
+    other_dials(scene.mechanism, scene.compared)
     if not scene.compared:
         inform("Choose at least one mechanism in the sidebar to compare it with others.")
     tabs(_VIEWS, OPEN_VIEW, scene)

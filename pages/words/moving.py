@@ -1,4 +1,4 @@
-"""What a step of a slider runs again: a fragment of the slider, and one of the open view.
+"""What runs again when a dial rests: a fragment of the dial, and one of the open view.
 
 The panes are in neither: they have the numbers of every ε, and only hear which it is.
 """
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.groups import START_EPSILON, admissible_grid, group_of, grouped
-from pages.shared.slider import epsilon_slider, run_parts
-from pages.words.panes import tell_step
+from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
+from pages.shared.groups import group_of, grouped
+from pages.shared.slider import run_parts
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -23,41 +23,36 @@ STILL_VIEWS = frozenset({"Facts", "Dense and sparse words", "How to misread the 
 """The views that show no number at an ε."""
 
 
-def first_slider(mechanism: Mechanism, members: list[Mechanism]) -> None:
-    """The slider of the mechanism in the panes, in a fragment of its own.
+def first_dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
+    """The dial of the mechanism in the panes, in a fragment of its own.
 
     Args:
         mechanism: in the panes.
-        members: of its group that are shown, it among them.
+        members: of its group that are shown, it first.
     """
-    st.fragment(_first_slider, key=MOVING)(group_of(mechanism.meaning), members)
+    st.fragment(_first_dial, key=MOVING)(group_of(mechanism.meaning), members)
 
 
-def _first_slider(group: Group, members: list[Mechanism]) -> None:
-    # What this ε permits is said below the panes, which shall be in sight.
-    epsilon = epsilon_slider(
-        group, members, _moved, start=START_EPSILON.get(group.name), metered=False
-    )
-    tell_step(group.name, admissible_grid(group, members).index(epsilon), epsilon)
+def _first_dial(group: Group, members: list[Mechanism]) -> None:
+    # The panes hear the dial themselves.
+    epsilon_dial(group, members, _moved)
 
 
-def other_sliders(mechanism: Mechanism, compared: list[Mechanism]) -> None:
-    """A slider for each group that is compared and has none above."""
+def other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:
+    """A dial for each group that is compared and has none above."""
     own = group_of(mechanism.meaning)
-    others = [(group, members) for group, members in grouped(compared) if group is not own]
-    if others:
-        for (group, members), column in zip(others, st.columns(len(others)), strict=True):
-            with column, st.container(gap=None):
-                epsilon_slider(group, members, start=START_EPSILON.get(group.name))
+    for group, members in grouped(compared):
+        if group is not own:
+            epsilon_dial(group, members)
 
 
 def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, str]]:
-    """ε at the sliders, and in words; both by registry key."""
+    """ε at the dials, and in words; both by registry key."""
     epsilons: dict[str, float] = {}
     texts: dict[str, str] = {}
     for mechanism in mechanisms:
         group = group_of(mechanism.meaning)
-        epsilons[mechanism.key] = st.session_state[f"eps_{group.name}"]
+        epsilons[mechanism.key] = epsilon_of(group)
         texts[mechanism.key] = group.reading(epsilons[mechanism.key])
     return epsilons, texts
 

@@ -12,24 +12,28 @@ from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.words.bench import RUNS, SEED
 from pages.words.board import board
 from pages.words.choosing import shown_mechanism
-from pages.words.moving import first_slider
+from pages.words.moving import first_dial
 from pages.words.scene import Scene
 from pages.words.session import bench_for, default_words, shown_words
 from pages.words.words import search_boxes
 
-# On a phone the panes shall be in sight: three fields in a row, and a title of one line.
+# The panes shall be in sight: what is chosen stands beside the title, on a phone in one row.
 _STYLE = """
-.st-key-words_controls > :last-child { flex: 1 1 20rem !important; min-width: 0; }
+.st-key-words_top > :first-child { flex: 0 1 auto; }
+.st-key-words_top > :last-child { flex: 1 1 28rem; min-width: 0; }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+  .st-key-words_top { gap: 0.25rem !important; }
   .st-key-words_controls { gap: 0.5rem !important; }
   .st-key-words_controls > * { flex: 1 1 28% !important; min-width: 0; }
-  .st-key-words_controls > :last-child { flex-basis: 100% !important; }
 }
 """
 
 st.html(f"<style>{_STYLE}</style>")
-st.title("Does your word have company?", anchor=False)
+with st.container(horizontal=True, vertical_alignment="bottom", key="words_top"):
+    st.title("Does your word have company?", anchor=False, width="content")
+    controls = st.container(horizontal=True, vertical_alignment="top", key="words_controls")
+dial_place = st.container()
 
 with st.sidebar:
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
@@ -37,10 +41,9 @@ with st.sidebar:
 words = lexicon_or_stop(name)
 defaults = default_words(words)
 first, second = shown_words(words)
-with st.container(horizontal=True, vertical_alignment="top", key="words_controls"):
+with controls:
     search_boxes(words, (first, second))
     mechanism = shown_mechanism(words, chosen)
-    slider = st.container(width="stretch", gap=None, key="words_slider")
 write_pair(first, second, defaults)
 try:
     bench = bench_for(words, first, second)
@@ -50,7 +53,7 @@ except DpcoreError as error:
 compared = mechanisms_or_stop(words, chosen) if chosen else []
 scene = Scene(bench, mechanism, compared, name)
 
-with slider:
-    first_slider(mechanism, scene.members)
+with dial_place:
+    first_dial(mechanism, scene.members)
 board(scene)
 footer(words, SEED, f"R = {RUNS} runs, 400 noise directions where a law is not exact")

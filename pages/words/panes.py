@@ -52,18 +52,6 @@ def panes(data: dict[str, Any]) -> None:
     _component("panes", *code, css="panes.css")(key="panes", data=data)
 
 
-def tell_step(group: str, step: int, epsilon: float) -> None:
-    """Tell the panes in the browser where the slider stands, as the browser event `dpcore:dial`.
-
-    Args:
-        group: name of the group of mechanisms whose ε has moved.
-        step: its place on the slider.
-        epsilon: ε itself.
-    """
-    detail = {"group": group, "step": step, "epsilon": epsilon, "rest": True}
-    _component("panes_step", "step.js")(key="panes_step", data=detail)
-
-
 def pane_data(
     bench: PairBench,
     mechanism: Mechanism,

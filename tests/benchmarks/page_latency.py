@@ -3,7 +3,7 @@
 Run: python -m tests.benchmarks.page_latency [steps] [PAGE], PAGE one of `PAGES`
 
 It starts a fresh server, opens the page in Chromium and steps the metric slider by keyboard, one
-step at a time; on the Utility page, which has none, it clicks on what mechanisms are compared at.
+step at a time; on the page Papers, which has none, it clicks on what mechanisms are compared at.
 "Server" is the time from the last frame that the browser sent to the last frame
 that it received for that step, as far as the browser's process reports them while it draws;
 "pixels" is the time from the key press or click to the first change of what is moved: the grid's
@@ -71,8 +71,8 @@ PAGES = {
         ".st-key-figure_attack_steps .main-svg",
         "[document.querySelector('.st-key-figure_attack_steps').parentElement]",
     ),
-    "utility": Visited(
-        "/utility",
+    "papers": Visited(
+        "/papers?look=experiments",
         ".js-plotly-plot .main-svg",
         "[document.querySelector('[role=tabpanel]')]",
         ".st-key-use_compare [role=radio]",

@@ -2,8 +2,8 @@
 
 Run: python -m tests.benchmarks.page_load [PAGE] [sessions ...], PAGE one of `PAGES`
 
-Each session is a web socket of its own that steps the metric slider once a second; on the Utility
-page, which has none, it changes what the mechanisms are compared at. Its steps are timed from the
+Each session is a web socket of its own that steps the metric slider once a second; on the page
+Papers, which has none, it changes what the mechanisms are compared at. Its steps are timed from the
 request to the end of the script run; the bytes are those of one step. The first view is the whole
 page for a further session of the warm server.
 """
@@ -29,14 +29,17 @@ SETTLE = 15.0  # seconds
 
 @dataclass(frozen=True)
 class Control:
-    """What is stepped: the key of a widget, and values that are all different from its first."""
+    """What is stepped: the key of a widget, values that all differ from its first, the link."""
 
     key: str = "eps_metric"
     values: tuple[str, ...] = ("9", "10", "12", "14", "16", "18", "20")
+    link: str = ""
 
 
 PAGES = dict.fromkeys(("rewrite", "deniability", "words", "attacker"), Control()) | {
-    "utility": Control("use_compare", ("equal Nw", "equal attacker success", "nominal ε"))
+    "papers": Control(
+        "use_compare", ("equal Nw", "equal attacker success", "nominal ε"), "look=experiments"
+    )
 }
 
 
@@ -45,7 +48,7 @@ async def person(
 ) -> float:
     """Open the page, then step once a second; seconds to the first view."""
     async with session(url) as visitor:
-        first = await visitor.open(page)
+        first = await visitor.open(page, PAGES[page].link)
         control = visitor.keyed(PAGES[page].key)
         await asyncio.sleep((number % 10) / 10)
         for step in range(steps):

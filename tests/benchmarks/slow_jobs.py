@@ -60,8 +60,8 @@ JOBS = {
         "words", {"more": "Map", "word": "river", "other": "winter"}, press("Build this map")
     ),
     "utility": Job("utility", {}, press("A run of your own", "Run")),
-    "audit": Job(
-        "audit",
+    "papers": Job(
+        "papers",
         {"audit_words": "200", "claim": "xu-theorem-1"},
         press("Compute with these settings"),
     ),

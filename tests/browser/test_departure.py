@@ -46,8 +46,8 @@ def test_a_word_and_a_link_at_once(app: Server, new_page: NewPage) -> None:
     page, watch = new_page()
     for _ in range(3):
         on_rewrite(page, app.url)
-        page.evaluate(WORD_THEN_LINK, "Audit")
-        rests_on(page, "Audit", "Is the promise true?")
+        page.evaluate(WORD_THEN_LINK, "Papers")
+        rests_on(page, "Papers", "Is the promise true?")
     assert not watch.page_errors
 
 
@@ -59,9 +59,9 @@ def test_a_link_straight_from_the_text_is_followed_and_the_text_is_kept(
     on_rewrite(page, app.url)
     box = page.get_by_role("textbox", name="Your sentence")
     box.fill(TYPED)
-    link = page.get_by_role("link", name="Audit", exact=True).first
+    link = page.get_by_role("link", name="Papers", exact=True).first
     link.tap() if touch else link.click()
-    rests_on(page, "Audit", "Is the promise true?")
+    rests_on(page, "Papers", "Is the promise true?")
     menu(page, "Rewrite")
     rests_on(page, "Rewrite", "What is left of your words?")
     expect(box).to_have_value(TYPED, timeout=WAIT_MS)
@@ -86,9 +86,9 @@ def test_a_link_straight_from_a_slider_takes_its_value_along(app: Server, page: 
 
 def test_of_two_links_at_once_the_second_counts(app: Server, page: Page) -> None:
     on_rewrite(page, app.url)
-    for name in ("Audit", "Rewrite", "Lesson", "Audit"):
+    for name in ("Papers", "Rewrite", "Lesson", "Papers"):
         menu(page, name)
-    rests_on(page, "Audit", "Is the promise true?")
+    rests_on(page, "Papers", "Is the promise true?")
 
 
 def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
@@ -107,14 +107,14 @@ def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
     left = page.locator(".grid .words").all_text_contents()
     address = parse_qs(urlsplit(page.url).query)
     assert {"draw": ["2"], "seed": ["7"]}.items() <= address.items()
-    menu(page, "Audit")
-    rests_on(page, "Audit", "Is the promise true?")
+    menu(page, "Papers")
+    rests_on(page, "Papers", "Is the promise true?")
     menu(page, "Lesson")
     expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     assert page.evaluate("history.length") == first + 2
     page.go_back()
-    rests_on(page, "Audit", "Is the promise true?")
+    rests_on(page, "Papers", "Is the promise true?")
     page.go_back()
     rests_on(page, "Rewrite", "What is left of your words?")
     expect(page.locator(".grid .word").first).to_be_visible(timeout=WAIT_MS)
@@ -122,7 +122,7 @@ def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
     expect(draw).to_have_value("2", timeout=WAIT_MS)
     expect(page.locator(".grid .words")).to_have_text(left, timeout=WAIT_MS)
     page.go_forward()
-    rests_on(page, "Audit", "Is the promise true?")
+    rests_on(page, "Papers", "Is the promise true?")
     assert page.evaluate("history.length") == first + 2
 
 

@@ -19,6 +19,8 @@ PICTURES = {
     "tradeoff": ".board figure svg",
     "words": ".panes svg",
     "attacker": ".st-key-attack_card",
+    "lesson": ".turning",
+    "papers": ".listing .option",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]

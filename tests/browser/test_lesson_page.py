@@ -68,3 +68,30 @@ def test_large_letters_cut_no_name_and_enlarge_charts(app_url: str, page: Page) 
         "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
     )
     assert cut == []
+
+
+def test_a_draw_is_drawn_and_a_slider_turns_without_the_server(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, f"{app_url}/lesson?step=draw")
+    expect(page.locator(".turning .noise")).to_have_count(0)
+    button = page.get_by_role("button", name="Draw", exact=True)
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".turning .noise")).to_have_count(1)
+    expect(page.locator(".turning .finding")).to_contain_text("The noise pushed “doctor”")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turning .bars")).to_contain_text("of 2 draws")
+    open_page(page, f"{app_url}/lesson?step=claim")
+    slider = page.get_by_role("slider", name="Numbers that sum up a text")
+    expect(slider).to_have_attribute("aria-valuetext", "4 numbers", timeout=WAIT_MS)
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".turning .finding")).to_have_text(
+        "With 16 of them, the true ε is 4 times the promise."
+    )
+    page.keyboard.press("End")
+    expect(page.locator(".turning .bars")).to_contain_text("?")
+    assert not watch.page_errors
+    assert not watch.foreign_requests

@@ -87,8 +87,8 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     [
         ("deniability?" + FEW, "nw_metric"),
         ("attacker", "odds"),
-        ("utility", "teaching-corpus_accuracy_metric"),
-        ("audit?claim=adept-published", "adept_geometry"),
+        ("papers?experiment=teaching-corpus", "teaching-corpus_accuracy_metric"),
+        ("papers?claim=adept-published", "adept_geometry"),
         ("robustness", "digits_accuracy"),
         (f"?view={quote('One word: strip and odds')}", "epsilon-strip"),
     ],

@@ -1,4 +1,4 @@
-"""The Utility page in a real Chromium: deep link, views, an upload, phone, both themes, axe."""
+"""The Utility page in a real Chromium: a run, an upload, phone, both themes, axe."""
 
 import time
 from collections.abc import Callable
@@ -14,32 +14,6 @@ from tests.browser.server import Server
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 NewPage = Callable[..., tuple[Page, Watch]]
-OWN = "use_source=own"
-
-
-def own_faults(watch: Watch) -> list[str]:
-    """Bad answers, without those where Streamlit looks for itself below the page's path."""
-    return [entry for entry in watch.bad_responses if "/utility/_stcore/" not in entry]
-
-
-def test_a_deep_link_opens_a_record_and_the_views_change(app_url: str, new_page: NewPage) -> None:
-    page, watch = new_page()
-    open_page(page, f"{app_url}/utility?experiment=carvalho2021-figure-1")
-    expect(page).to_have_title("Utility – Word Privacy Lab")
-    expect(page.locator(".js-plotly-plot")).to_have_count(2, timeout=60_000)
-    page.get_by_role("tab", name="Membership").click()
-    expect(page.get_by_text("nothing is seen below a false-positive rate")).to_be_visible()
-    wait_idle(page)
-    query = parse_qs(urlsplit(page.url).query)
-    assert query["use_view"] == ["membership"]
-    assert query["experiment"] == ["carvalho2021-figure-1"]
-    page.get_by_role("tab", name="Paper against measurement").click()
-    expect(page.get_by_text("The paper: ").first).to_be_visible()
-    wait_idle(page)
-    assert_accessible(page)
-    assert own_faults(watch) == []
-    assert not watch.foreign_requests
-    assert not watch.page_errors
 
 
 def workers(server: Server) -> list[str]:
@@ -60,7 +34,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
     app: Server, new_page: NewPage
 ) -> None:
     page, watch = new_page()
-    open_page(page, f"{app.url}/utility?{OWN}&use_texts=150&use_trials=5&use_metric=madlib")
+    open_page(page, f"{app.url}/utility?use_texts=150&use_trials=5&use_metric=madlib")
     page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
     told = page.get_by_test_id("stProgress")
     seen: dict[str, float] = {}
@@ -83,21 +57,9 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
     assert not watch.page_errors
 
 
-def test_the_link_of_a_choice_brings_it_back(app_url: str, new_page: NewPage) -> None:
+def test_the_ends_of_epsilon_stand_in_the_link(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page()
-    open_page(page, f"{app_url}/utility?experiment=carvalho2021-figure-1")
-    page.get_by_role("button", name="Nw: share of words that stay").click(timeout=WAIT_MS)
-    wait_idle(page)
-    page.get_by_role("radio", name="equal attacker success").click()
-    wait_idle(page)
-    query = parse_qs(urlsplit(page.url).query)
-    assert query["use_drawn"] == ["accuracy,auc,nw"]
-    assert query["use_compare"] == ["auc"]
-    again, _ = new_page()
-    open_page(again, page.url)
-    expect(again.get_by_role("radio", name="equal attacker success")).to_be_checked()
-    expect(again.locator(".js-plotly-plot")).to_have_count(page.locator(".js-plotly-plot").count())
-    open_page(page, f"{app_url}/utility?{OWN}")
+    open_page(page, f"{app_url}/utility")
     ends = page.get_by_role("slider", name="Metric privacy: ε per distance, from and to")
     ends.first.press("Home")
     wait_idle(page)
@@ -106,7 +68,7 @@ def test_the_link_of_a_choice_brings_it_back(app_url: str, new_page: NewPage) ->
 
 def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
-    open_page(page, f"{app_url}/utility?{OWN}&use_trials=5")
+    open_page(page, f"{app_url}/utility?use_trials=5")
     page.get_by_role("radio", name="A table of your own").click()
     wait_idle(page)
     picture = "![x](http://example.org/x.png)"
@@ -129,12 +91,11 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
 
 
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
-@pytest.mark.parametrize("view", ["experiment=carvalho2021-figure-1", OWN])
 def test_it_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
-    open_page(page, f"{app_url}/utility?{view}")
+    open_page(page, f"{app_url}/utility")
     wait_idle(page)
     assert_accessible(page)
     width = page.evaluate("document.documentElement.scrollWidth")

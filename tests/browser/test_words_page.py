@@ -121,7 +121,7 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
       return [JSON.stringify(mass), JSON.stringify(rest)];
     }"""
     mass, points = page.evaluate(drawn)
-    page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+    page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".panes .caption")).to_contain_text("At ε = 3.5 ", timeout=30_000)
     wait_idle(page)

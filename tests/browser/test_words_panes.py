@@ -163,8 +163,8 @@ def test_keys_walk_from_word_to_word(app_url: str, new_page: NewPage) -> None:
     active = (
         "node => node.querySelector('#' + node.getAttribute('aria-activedescendant')).ariaLabel"
     )
-    page.locator(".st-key-eps_metric").get_by_role("slider").focus()
-    for _ in range(4):  # past the slider's help
+    page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
+    for _ in range(9):  # past what can be chosen
         page.keyboard.press("Tab")
         if panes.first.evaluate("node => node.getRootNode().activeElement === node"):
             break

@@ -143,6 +143,14 @@ def component(test: AppTest, name: str) -> dict[str, Any]:
     return data
 
 
+def dials(test: AppTest) -> dict[str, dict[str, Any]]:
+    """What each dial was given, by its name."""
+    assert not test.exception, test.exception
+    drawn = [element.proto for element in test.get("bidi_component")]
+    data = [json.loads(each.json) for each in drawn if each.component_name.endswith(".dial")]
+    return {each["group"]: each for each in data}
+
+
 def written(row: dict[str, Any]) -> str:
     """The rewritten text of a row of the grid."""
     return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
@@ -165,8 +173,8 @@ def shown_text(test: AppTest) -> str:
     """All that is written on the page, outside tables and figures."""
     assert not test.exception, test.exception
     parts = (
-        *test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info,
-        *test.warning, *test.success,
+        *test.text, *test.markdown, *test.header, *test.subheader, *test.code, *test.error,
+        *test.info, *test.warning, *test.success,
     )  # fmt: skip
     return " ".join(str(element.value) for element in parts)
 

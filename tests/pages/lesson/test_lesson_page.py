@@ -14,9 +14,11 @@ from dpcore.mechanisms.registry import create
 from dpcore.papers.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
 from pages.lesson.guessing import GUESS, computed
 from pages.lesson.steps import BY_PAGE, STEPS, step
+from pages.lesson.taking import answer_cell
+from pages.lesson.turning import turn_table, turned
 from pages.lesson.worksheet import answers, worksheet
 from tests.needs import ROOT
-from tests.pages.app import open_link, shown_text, unopened
+from tests.pages.app import component, open_link, shown_text, unopened
 
 opened = functools.partial(open_link, "lesson")
 
@@ -31,6 +33,11 @@ def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
         number = round(task.answer, 1) if right else far
         test.number_input(key=f"{GUESS}{key}").set_value(number)
     return test.button(key=f"lesson_check_{key}").click().run()
+
+
+def score_shown(test: AppTest) -> str:
+    """What stands over the bar of the guesses made."""
+    return " ".join(str(bar.proto.text) for bar in test.get("progress"))
 
 
 def test_the_steps_are_those_of_the_exercises() -> None:
@@ -52,12 +59,24 @@ def test_the_whole_lesson_can_be_walked() -> None:
         shown = shown_text(test)
         assert computed(each.key).truth in shown
         assert ("Right." in shown) == (place % 2 == 0)
-        assert f"{place + 1} of 8 guesses made, {place // 2 + 1} right." in shown
+        counted = score_shown(test)
+        assert counted == f"{place + 1} of 8 guesses made, {place // 2 + 1} right."
         if place < len(STEPS) - 1:
             test = test.button(key="lesson_forward").click().run()
-    assert test.button(key="lesson_forward").disabled
+    assert "lesson_forward" not in {each.key for each in test.button}
+    shown = shown_text(test)
+    assert "**4 of 8 right**" in shown
+    missed = [each.key for each in STEPS[1::2]]
+    assert [
+        str(each.key).removeprefix("lesson_again_")
+        for each in test.button
+        if "_again_" in str(each.key)
+    ] == missed
+    assert shown_text(test.button(key=f"lesson_again_{missed[0]}").click().run()).count(
+        step(missed[0]).title
+    )
     test = test.button(key="lesson_anew").click().run()
-    assert "guesses made" not in shown_text(test)
+    assert score_shown(test) == ""
 
 
 def test_the_first_guess_counts() -> None:
@@ -118,7 +137,7 @@ def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None
         assert (task.truth in read.words) == (make is answers)
 
 
-@pytest.mark.parametrize("page", ["rewrite", "words", "audit", "attacker"])
+@pytest.mark.parametrize("page", ["rewrite", "words", "papers", "attacker"])
 def test_other_pages_explain_themselves_when_asked(page: str) -> None:
     test = unopened(page)
     test.query_params["explain"] = "true"
@@ -142,3 +161,26 @@ def test_the_promise_of_odds_is_about_one_output_of_one_word() -> None:
     laws = [create("tem", lexicon).law(int(word), [ODDS_EPSILON]).probabilities[0] for word in pair]
     once = np.abs(np.log(laws[0] / laws[1])).max()
     assert once <= bound < 2 * once
+
+
+@pytest.mark.parametrize("key", EXERCISES)
+def test_what_can_be_turned_keeps_the_answer_until_the_guess(key: str) -> None:
+    whole = turned(key)
+    before = component(opened(step=key), "turning")
+    assert [frame["name"] for frame in before["frames"]] == [frame.name for frame in whole.frames]
+    for sent, frame in zip(before["frames"], whole.frames, strict=True):
+        assert (sent["finding"] != frame.finding) == frame.asked
+        assert all((bar[1] is None) == frame.asked for bar in sent["bars"])
+    after = component(guess(opened(step=key), key, right=False), "turning")
+    assert [frame["finding"] for frame in after["frames"]] == [
+        frame.finding for frame in whole.frames
+    ]
+
+
+def test_what_is_taken_along_computes_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(turn_table("odds", guessed=True)) > len(turn_table("odds", guessed=False)) > 0
+    for key in ("odds", "claim"):
+        exec(answer_cell(key), {})
+        printed = capsys.readouterr().out
+        assert computed(key).truth in printed
+        assert all(bar.text in printed for frame in turned(key).frames for bar in frame.bars)

@@ -14,8 +14,8 @@ from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.papers.overview import headline, shown
 from dpcore.papers.verdicts import read_recorded
 from dpcore.rewrite.sentence import draw, prepare
-from pages.audit.tables import signed
 from pages.lesson.steps import STEPS
+from pages.papers.tables import signed
 from pages.shared.contents import CONTENTS
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from tests.needs import ROOT

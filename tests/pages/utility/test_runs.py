@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.jobs.executors import Serial
 from dpcore.study import live_jobs
 from tests.pages.app import figures, shown_text
-from tests.pages.utility.settings import OWN, SMALL
+from tests.pages.utility.settings import SMALL
 
 PATIENCE = 120.0
 
@@ -73,7 +73,7 @@ def test_a_stop_keeps_the_parts_that_are_done(
 
 
 def test_without_a_mechanism_it_says_what_to_do(opened: Callable[..., AppTest]) -> None:
-    test = opened(use_source=OWN, use_metric=[], use_log=[], use_local=[])
+    test = opened(use_metric=[], use_log=[], use_local=[])
     assert "Choose at least one mechanism" in shown_text(test)
 
 

@@ -15,7 +15,7 @@ from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from pages.words import measuring, session
 from pages.words.tables import swatch
-from tests.pages.app import figures, shown_text
+from tests.pages.app import dials, figures, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
 
@@ -32,7 +32,7 @@ def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest])
     assert rows["word"].tolist() == list(DEFAULT_PAIR) * len(CURVE_MECHANISMS)
     refuted = rows["mechanism"].str.contains("truncated-gumbel")
     assert ((rows["bound"] == "refuted") == refuted).all()
-    assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
+    assert set(dials(test)) == {"metric", "log"}
 
 
 def test_the_curves_are_those_of_both_words(opened: Callable[..., AppTest]) -> None:

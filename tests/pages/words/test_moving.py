@@ -8,10 +8,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.groups import GROUPS, admissible_grid
-from tests.pages.app import component, figures, shown_text, step, watched
+from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.words.reading import FEW, panes, table, watch_sessions
 
-FRAGMENT = "pair_moving"
+FRAGMENTS = "pair_moving", "pair_views"
 
 
 def _map(figure: dict[str, Any]) -> tuple[str, str]:
@@ -26,14 +26,14 @@ def test_a_step_of_the_slider_measures_nothing_and_sends_no_panes(
 ) -> None:
     test = opened(**FEW)
     before = table(test)
-    assert component(test, "panes_step")["step"] == panes(test)["step"]
+    assert dials(test)["metric"]["step"] == panes(test)["step"]
     watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
-    step(test, "eps_metric", 2.0, FRAGMENT)
+    turn(test, GROUPS[0], 2.0, *FRAGMENTS)
     names = [element.proto.component_name for element in test.get("bidi_component")]
     assert not any(name.endswith(".panes") for name in names)
-    told = component(test, "panes_step")
-    assert (told["group"], told["epsilon"], told["rest"]) == ("metric", 2.0, True)
-    assert admissible_grid(GROUPS[0], [])[told["step"]] == 2.0
+    told = dials(test)["metric"]
+    assert told["epsilons"] == list(admissible_grid(GROUPS[0], []))
+    assert told["epsilons"][told["step"]] == 2.0
     after = table(test)
     assert (after["nw"].astype(float) < before["nw"].astype(float)).all()
     assert set(after["epsilon"]) == {"2"}
@@ -44,7 +44,7 @@ def test_a_step_of_the_slider_moves_the_mass_of_the_map_alone(
 ) -> None:
     test = opened(more="Map", **FEW)
     points, mass = _map(figures(test)[0])
-    step(test, "eps_metric", 2.0, FRAGMENT)
+    turn(test, GROUPS[0], 2.0, *FRAGMENTS)
     (drawn,) = figures(test)
     assert "at ε = 2: " in shown_text(test)
     now_points, now_mass = _map(drawn)
@@ -67,7 +67,7 @@ def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
     opened: Callable[..., AppTest], state: dict[str, Any], value: float
 ) -> None:
     test, before = watched(lambda: opened(**state))
-    test, after = watched(lambda: step(test, "eps_metric", value, FRAGMENT), before)
+    test, after = watched(lambda: turn(test, GROUPS[0], value, *FRAGMENTS), before)
     _, wanted = watched(lambda: opened(eps_metric=value, **state))
     assert len(wanted) > 3
     assert before != wanted
@@ -80,7 +80,8 @@ def test_a_run_of_the_whole_page_stays_one_if_a_slider_has_moved_too(
     """What was done in one hurry arrives together: a part of the page alone would lose the rest."""
     state = {"more": "Map", **FEW}
     test = opened(**state)
-    test.select_slider(key="eps_metric").set_value(2.0)
+    test.session_state["eps_metric"] = 2.0
+    test.query_params["eps_metric"] = "2"
     test.session_state["scope"] = "Whole vocabulary"
     _, after = watched(test.run)
     _, wanted = watched(lambda: opened(eps_metric=2.0, scope="Whole vocabulary", **state))

@@ -104,4 +104,4 @@ def test_the_table_holds_what_the_panes_show() -> None:
 def test_any_mechanism_can_be_in_the_panes(opened: Callable[..., AppTest]) -> None:
     shown = panes(opened(outputs_of="neighbour-response", **FEW))
     assert (shown["group"], shown["mechanism"]) == ("local", "neighbour-response")
-    assert shown["readings"][shown["step"]] == "ε = 60"
+    assert shown["readings"][shown["step"]] == "ε = 8"  # where words are guessed, not always kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcore.papers.overview import REPAIRS, cost, headline, shown
+from dpcore.papers.overview import brief, cost, measured, shown
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
     from dpcore.audit.verdict import Verdict
 
-OVERVIEW = ("verdict", "claim", "computed", "source", "key")
+
+_COSTS = {
+    "deviation/C": "noise of deviation {} C",
+    "deviation/C, as published (not private)": "noise of deviation {} C",
+    "sigma/C": "noise of deviation {} C",
+    "b": "noise of scale {}",
+    "noise scale b": "noise of scale {}",
+    "exponent over that of TEM": "{} times the exponent of TEM",
+}
+"""Names of costs, as a sentence has them."""
 
 
 def signed(verdict: Verdict) -> str:
@@ -22,15 +31,11 @@ def signed(verdict: Verdict) -> str:
 
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """One row a claim: verdict, title, source with theorem, one figure, key."""
+    """One row a claim: key, verdict, title, source, what it says, what was computed."""
     import pandas as pd
 
-    rows = []
-    for verdict in verdicts:
-        name, value = headline(verdict)
-        figure = f"{name}: {shown(value)}"
-        rows.append((signed(verdict), verdict.title, figure, verdict.source, verdict.key))
-    return pd.DataFrame(rows, columns=list(OVERVIEW))
+    rows = [(v.key, signed(v), v.title, v.source, v.claim, measured(v)) for v in verdicts]
+    return pd.DataFrame(rows, columns=["key", "verdict", "claim", "source", "says", "computed"])
 
 
 def figures_table(verdict: Verdict) -> pd.DataFrame:
@@ -57,18 +62,12 @@ def conditions_table(verdict: Verdict) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["state", "condition"])
 
 
-def repairs_table(key: str, verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """A claim and what holds in its place, each with its verdict, its ε and its cost."""
-    import pandas as pd
-
-    known = {verdict.key: verdict for verdict in verdicts}
-    rows = []
-    for each in (key, *REPAIRS.get(key, ())):
-        verdict = known.get(each)
-        price = None if verdict is None else cost(verdict)
-        if verdict is None or (price is None and each == key):
-            continue
-        name, value = price or ("no more noise: a condition, not a mechanism", "")
-        epsilon = verdict.settings.get("epsilon", "")
-        rows.append((verdict.title, signed(verdict), shown(epsilon), name, shown(value)))
-    return pd.DataFrame(rows, columns=["mechanism", "verdict", "ε", "cost", "value"])
+def price(verdict: Verdict) -> str:
+    """What a mechanism costs at its ε, in a few words."""
+    paid = cost(verdict)
+    if paid is None:
+        return "no more noise: a condition, not a mechanism"
+    name, value = paid
+    epsilon = verdict.settings.get("epsilon")
+    figure = _COSTS.get(name, f"{name} {{}}").format(brief(value))
+    return figure if epsilon is None else f"at ε = {brief(epsilon)}: {figure}"

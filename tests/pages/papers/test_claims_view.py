@@ -1,4 +1,4 @@
-"""The Audit page under AppTest: the table, every claim, computing one again, and nonsense."""
+"""The claims of the page Papers under AppTest: rows, each from near, computed again, nonsense."""
 
 import functools
 import json
@@ -8,31 +8,55 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.papers.claims import CLAIMS
+from dpcore.papers.overview import CITED, PAPERS, REPAIRS, measured
 from dpcore.papers.verdicts import read_recorded
-from pages.audit import pictures, store
+from pages.papers import pictures, store
+from pages.papers.claims import word
+from pages.papers.tables import signed
 from pages.shared import progress, resources
+from pages.shared.signs import SIGNS
 from tests.mechanisms import lexicons
-from tests.pages.app import open_link, shown_text, table
+from tests.pages.app import component, open_link, shown_text, table
 
-opened = functools.partial(open_link, "audit")
+opened = functools.partial(open_link, "papers")
 
 
 def compute(test: AppTest) -> AppTest:
     return next(b for b in test.button if b.label == "Compute with these settings").click().run()
 
 
-def test_it_opens_with_the_recorded_table_and_computes_nothing(
+def listed(test: AppTest) -> list[dict[str, Any]]:
+    return [row for group in component(test, "listing")["groups"] for row in group["rows"]]
+
+
+def chosen(test: AppTest, key: str) -> AppTest:
+    """The page after a click on a row."""
+    test.query_params["claim"] = key
+    return test.run()
+
+
+def test_it_opens_with_the_recorded_verdicts_and_computes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(store, "verdict", lambda *_: pytest.fail("computed"))
     test = opened()
-    rows = table(test, "source")
-    assert rows["key"].tolist() == list(CLAIMS)
-    assert rows["verdict"].str.match(r"[✘✔◉○?] \w").all()
-    assert "✘ refuted: 5" in shown_text(test)
+    rows = {row["key"]: row for row in listed(test)}
+    assert set(rows) == set(CLAIMS)
+    for verdict in read_recorded().verdicts:
+        row = rows[verdict.key]
+        assert row["sign"] == SIGNS[verdict.outcome]
+        assert row["word"] == word(verdict.outcome)
+        assert row["refuted"] == (verdict.outcome is Outcome.REFUTED)
+        assert row["figure"] == measured(verdict)
+        assert row["name"] == verdict.title
+        assert (row["more"] != "") == (verdict.key in REPAIRS)
+    titles = [group["title"] for group in component(test, "listing")["groups"]]
+    assert titles == [source.title for source in PAPERS.values()]
+    assert "5 refuted" in shown_text(test)
     assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
 
 
@@ -40,20 +64,51 @@ def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "PROFILED", ())  # the pictures have their own test
     test = opened()
     for key in reversed(CLAIMS):
-        test.selectbox(key="claim").set_value(key).run()
+        test = chosen(test, key)
         recorded = read_recorded().of(key)
+        assert recorded is not None
         shown = shown_text(test)
-        for part in (
-            recorded.title,
-            recorded.claim,
-            recorded.computed,
-            recorded.repair,
-            recorded.command,
-        ):
+        for part in (recorded.claim, recorded.computed, recorded.repair):
             assert part in shown
         assert recorded.failing_step in shown
-        assert recorded.label in shown
+        assert [h.value for h in test.header] == [f"{recorded.title}: {signed(recorded)}"]
         assert len(table(test, "figure")) == len(recorded.numbers)
+
+
+def test_the_list_can_be_narrowed_to_a_verdict() -> None:
+    test = opened(verdict="refuted")
+    assert {row["word"] for row in listed(test)} == {"refuted"}
+    assert len(listed(test)) == 5
+    assert len(listed(opened(verdict="<b>"))) == len(CLAIMS)
+
+
+def cell(test: AppTest) -> str:
+    """The Python cell of the drawer."""
+    test.session_state["taking"] = True
+    return next(code.value for code in test.run().code if "import dpcore as dp" in code.value)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"claim": "adept-published"},
+        {"claim": "pixeldp-slides"},
+        {"claim": "adept-published", "audit_epsilon": "2", "audit_latent": "16"},
+    ],
+)
+def test_the_python_cell_prints_what_the_page_shows(
+    link: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = compute(opened(**link))
+    capsys.readouterr()
+    exec(cell(test), {})
+    title, figures = capsys.readouterr().out.strip().split("\n")
+    (heading,) = [h.value for h in test.header]
+    assert heading.replace("✘ ", "") == title
+    assert figures in shown_text(test)
+    assert f"python -m dpcore audit --claim {link['claim']}" in shown_text(test)
+    for key in CITED[link["claim"]]:
+        assert key in shown_text(test)
 
 
 def figures(test: AppTest) -> list[dict[str, Any]]:
@@ -83,17 +138,15 @@ def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_repairs_stand_with_their_cost() -> None:
-    test = opened()
-    test.selectbox(key="claim").set_value("adept-published").run()
-    assert "ADePT, as published: ✘ refuted" in shown_text(test)
-    instead = table(test, "cost")
-    assert instead["mechanism"].tolist() == [
-        "ADePT, as published",
-        "ADePT, clipped by the L1 norm",
-        "ADePT, with the right scale",
-        "ADePT, with round noise",
-    ]
-    assert instead["value"].tolist() == ["2.828", "2.828", "16", "11.49"]
+    shown = shown_text(chosen(opened(), "adept-published"))
+    costs = ["2.83", "16", "11.5"]
+    assert "As claimed: at ε = 1: noise of deviation 2.83 C" in shown
+    for value in costs:
+        assert f"✔ proved; at ε = 1: noise of deviation {value} C" in shown
+    test = opened(claim="adept-published")
+    test.button(key="repair_adept-c").click().run()
+    assert test.header[0].value == "ADePT, with round noise: ✔ proved"
+    assert test.query_params["claim"] in ("adept-c", ["adept-c"])
 
 
 def test_a_claim_is_computed_at_other_settings() -> None:
@@ -110,27 +163,27 @@ def test_a_claim_is_computed_at_other_settings() -> None:
     assert "ε = 2 between any two texts." in shown
     figures = next(d.value for d in test.dataframe if list(d.value.columns) == ["figure", "value"])
     assert dict(figures.to_numpy().tolist())["true epsilon"] == "8"
-    assert "--at epsilon=2.0 --at latent=16" in shown
     # One coordinate: there the published proof is right.
     test.number_input(key="audit_latent").set_value(1)
-    assert "ADePT, as published: ✔ proved" in shown_text(compute(test))
+    assert [h.value for h in compute(test).header] == ["ADePT, as published: ✔ proved"]
 
 
 def test_settings_of_a_link_wait_for_the_button() -> None:
     test = opened(claim="gaussian-classical", audit_epsilon="40")
     assert "Not computed yet" in shown_text(test)
-    assert "Clipped Gaussian, classical σ: ✘ refuted" in shown_text(compute(test))
+    assert [h.value for h in compute(test).header] == ["Clipped Gaussian, classical σ: ✘ refuted"]
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "1000"])
 @pytest.mark.parametrize("claim", ["truncated-gumbel-repaired", "tem-calibrated"])
 def test_certified_claims_hold_at_the_ends_of_their_settings(claim: str, epsilon: str) -> None:
     """Probabilities of 25,000 words that underflow at ε = 1000 refute nothing."""
-    shown = shown_text(compute(opened(claim=claim, audit_epsilon=epsilon, audit_words="2")))
+    test = compute(opened(claim=claim, audit_epsilon=epsilon, audit_words="2"))
     proved = (claim, epsilon) == ("tem-calibrated", "1000")
     expected = "✔ proved" if proved else "◉ checked exactly on this vocabulary"
-    assert f": {expected}" in shown
-    assert f"--at epsilon={float(epsilon)} --at words=2" in shown
+    assert test.header[0].value.endswith(f": {expected}")
+    cell(test)
+    assert f"--at epsilon={float(epsilon)} --at words=2" in shown_text(test)
 
 
 @pytest.mark.parametrize(
@@ -144,19 +197,20 @@ def test_certified_claims_hold_at_the_ends_of_their_settings(claim: str, epsilon
 def test_a_link_of_nonsense_shows_the_usual_view(link: dict[str, str]) -> None:
     test = opened(**link)
     assert not test.exception
-    assert len(table(test, "source")) == len(CLAIMS)
-    assert test.selectbox(key="claim").value in CLAIMS
+    assert len(listed(test)) == len(CLAIMS)
+    assert component(test, "listing")["chosen"] in CLAIMS
 
 
-def test_the_choice_shows_titles_and_the_link_has_the_key() -> None:
+def test_the_link_has_the_key_of_what_is_chosen() -> None:
     test = opened(claim="tem-calibrated")
-    choice = test.selectbox(key="claim")
-    assert choice.value == "tem-calibrated"
-    assert "TEM, Theorem 2" in choice.options
-    choice.set_value("madlib").run()
-    assert test.query_params["claim"] in ("madlib", ["madlib"])
-    test.selectbox(key="claim").set_value(next(iter(CLAIMS))).run()
-    assert "claim" not in test.query_params
+    assert component(test, "listing")["chosen"] == "tem-calibrated"
+    test = chosen(test, next(iter(CLAIMS)))
+    assert component(test, "listing")["chosen"] == next(iter(CLAIMS))
+
+
+def test_an_old_link_leads_here() -> None:
+    test = open_link("audit", claim="madlib")
+    assert component(test, "listing")["chosen"] == "madlib"
 
 
 def test_a_long_computation_shows_progress_and_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,10 +247,12 @@ def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -
     try:
         test = opened(claim="gaussian")
         assert f"0 of {len(CLAIMS)} claims are computed on this lexicon" in shown_text(test)
-        assert "Until then the table shows the verdicts on the bundled lexicon" in shown_text(test)
+        assert {row["word"] for row in listed(test)} == {"not computed"}
         assert "Not computed yet" in shown_text(test)
         test.button(key="audit_all").click().run()
-        assert set(table(test, "source")["key"]) == set(few)
+        computed = {row["key"] for row in listed(test) if row["word"] != "not computed"}
+        assert computed == set(few)
+        cell(test)
         assert "--claim gaussian --lexicon PATH-OF-THE-LEXICON" in shown_text(test)
     finally:
         resources.catalogued.clear()

@@ -1,0 +1,146 @@
+// What can be turned in a step of the lesson: a slider, or a button that draws, over settings whose
+// numbers are all here. Nothing is asked of the server. Words are only ever set as text.
+
+const SVG = "http://www.w3.org/2000/svg";
+const WIDTH = 420;
+const SIDE = 48;
+const ABOVE = 34;
+const BELOW = 30;
+
+const node = (tag, className, text) => {
+  const fresh = document.createElement(tag);
+  if (className) fresh.className = className;
+  if (text !== undefined) fresh.textContent = text;
+  return fresh;
+};
+
+const mark = (tag, attributes, text) => {
+  const fresh = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) fresh.setAttribute(name, value);
+  if (text !== undefined) fresh.textContent = text;
+  return fresh;
+};
+
+// One draw: the word, where its noise ends, and the word nearest to that; one scale for all draws.
+function picture(frames, landing) {
+  const drawn = frames.map((frame) => frame.landing).filter(Boolean);
+  const scale = (WIDTH - 2 * SIDE) / Math.max(...drawn.map(({ noise }) => noise));
+  const height = ABOVE + BELOW + scale * Math.max(...drawn.map((one) => one.output_y));
+  const ground = height - BELOW;
+  const svg = mark("svg", { viewBox: `0 0 ${WIDTH} ${height}`, "aria-hidden": "true" });
+  const text = (x, y, anchor, words) => mark("text", { x, y, "text-anchor": anchor }, words);
+  const word = (landing || drawn[0]).word;
+  svg.append(mark("circle", { class: "word", cx: SIDE, cy: ground, r: 6 }));
+  svg.append(text(SIDE, ground + 22, "middle", word));
+  if (!landing) return svg;
+  const end = SIDE + scale * landing.noise;
+  const x = SIDE + scale * landing.output_x;
+  const y = ground - scale * landing.output_y;
+  const high = Math.min(y, ground) - 24;
+  svg.append(
+    mark("path", { class: "noise", pathLength: 1, d: `M ${SIDE} ${ground} L ${end} ${ground}` }),
+    mark("path", { class: "nearest", d: `M ${end} ${ground} Q ${(x + end) / 2} ${high} ${x} ${y}` }),
+    mark("circle", { class: "end", cx: end, cy: ground, r: 5 }),
+    text((SIDE + end) / 2, ground + 22, "middle", "the noise"),
+  );
+  if (landing.output !== word) {
+    svg.append(mark("circle", { class: "output", cx: x, cy: y, r: 6 }));
+  }
+  svg.append(text(x - 6, y - 12, "start", landing.output));
+  return svg;
+}
+
+function show(state, step) {
+  const { frames } = state.data;
+  state.step = Math.max(0, Math.min(step, frames.length - 1));
+  const frame = frames[state.step];
+  state.name.textContent = frame.name;
+  state.finding.textContent = frame.finding;
+  if (state.input) {
+    state.input.value = state.step;
+    state.input.setAttribute("aria-valuetext", frame.name);
+  }
+  if (state.canvas) state.canvas.replaceChildren(picture(frames, frame.landing));
+  frame.bars.forEach(([name, share, text], i) => {
+    const [about, bar, value] = state.bars[i];
+    about.textContent = name;
+    value.textContent = text;
+    bar.style.width = `${100 * (share ?? 0)}%`;
+  });
+}
+
+function controls(state) {
+  const { data } = state;
+  const row = node("div", "controls");
+  state.input = null;
+  state.name = node("output", "name");
+  if (data.action) {
+    const button = node("button", "", data.action);
+    button.type = "button";
+    // After the last draw the first one comes again.
+    button.addEventListener("click", () => {
+      show(state, state.step + 1 < data.frames.length ? state.step + 1 : 1);
+    });
+    row.append(button, state.name);
+    return row;
+  }
+  const input = node("input");
+  input.type = "range";
+  input.min = 0;
+  input.max = data.frames.length - 1;
+  input.step = 1;
+  input.setAttribute("aria-label", data.label);
+  input.addEventListener("input", () => show(state, Number(input.value)));
+  state.input = input;
+  const label = node("span", "label", `${data.label}:`);
+  label.append(" ", state.name);
+  row.append(label, input);
+  return row;
+}
+
+function build(state) {
+  const { data, root } = state;
+  const row = controls(state);
+  state.canvas = data.frames.some((frame) => frame.landing) ? node("div", "canvas") : null;
+  const list = node("ul", "bars");
+  state.bars = data.frames[0].bars.map(() => {
+    const item = node("li");
+    const about = node("span", "about");
+    const track = node("span", "track");
+    const bar = node("span", "bar");
+    const value = node("b");
+    track.append(bar);
+    item.append(about, value, track);
+    list.append(item);
+    return [about, bar, value];
+  });
+  state.finding = node("p", "finding");
+  state.finding.setAttribute("aria-live", "polite");
+  const parts = [row, state.canvas, list, state.finding];
+  root.replaceChildren(...parts.filter(Boolean));
+}
+
+const states = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement } = component;
+  let state = states.get(parentElement);
+  if (!state) {
+    const root = node("div", "turning");
+    parentElement.append(root);
+    state = { root, step: data.start };
+    states.set(parentElement, state);
+  }
+  const content = JSON.stringify(data);
+  if (content !== state.content) {
+    // After the guess more may be seen: it stands where it was turned to.
+    state.content = content;
+    state.data = data;
+    build(state);
+    show(state, state.step);
+  }
+  return () => {
+    state.root.remove();
+    states.delete(parentElement);
+  };
+}

@@ -1,0 +1,188 @@
+"""One claim from near: what is said beside what is computed, which step fails, what holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.audit.settings import AuditSettings
+from dpcore.audit.verdict import Outcome
+from dpcore.errors import DpcoreError
+from dpcore.papers.overview import CITED, REPAIRS, cost, measured
+from pages.papers.claims import take_claim, verdicts
+from pages.papers.controls import choose_settings
+from pages.papers.pictures import pictures
+from pages.papers.store import compute, known
+from pages.papers.tables import (
+    conditions_table,
+    figures_table,
+    overview_table,
+    price,
+    settings_table,
+    signed,
+)
+from pages.shared.messages import inform, note, refuse
+from pages.shared.table import show_table
+from pages.shared.taking import Takeaway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.audit.verdict import Verdict
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.papers.verdicts import RecordedVerdicts
+
+
+def detail(
+    key: str, words: Lexicon, recorded: RecordedVerdicts | None
+) -> tuple[Verdict, AuditSettings] | None:
+    """Draw one claim; return its verdict and at which settings, if it is known."""
+    first, computed = st.container(), st.expander("How is this computed?", key="computed")
+    with computed:
+        try:
+            settings, pressed = choose_settings(key)
+        except DpcoreError as error:
+            refuse("These settings cannot be audited.", error)
+            return None
+        if pressed:
+            verdict = compute(key, words, settings)
+        else:
+            verdict = known(key, words, settings, recorded)
+        if verdict is not None:
+            _computed(verdict)
+    with first:
+        if verdict is None:
+            if not pressed:
+                inform(
+                    "Not computed yet on this lexicon at these settings: open “How is this "
+                    "computed?” and press its button."
+                )
+            return None
+        _verdict(verdict)
+        _repairs(key, words, recorded)
+        pictures(key, words, settings)
+    return verdict, settings
+
+
+def takeaway(
+    verdict: Verdict,
+    settings: AuditSettings,
+    name: str,
+    every: Callable[[], list[Verdict]],
+) -> Takeaway:
+    """What one claim can be taken along as.
+
+    Args:
+        verdict: on it.
+        settings: at which it was computed.
+        name: of the lexicon in the catalogue.
+        every: gives all verdicts that are known on these words.
+    """
+    return Takeaway(
+        cell=python_cell(verdict.key, settings, name),
+        cited=CITED[verdict.key],
+        command=verdict.command,
+        prints="It computes this claim again, on these words and at these settings.",
+        tables={
+            "All verdicts": lambda: overview_table(every()),
+            "Figures of this claim": lambda: figures_table(verdict),
+        },
+    )
+
+
+def python_cell(key: str, settings: AuditSettings, name: str) -> str:
+    """A cell that computes a verdict on its own and prints it.
+
+    Args:
+        key: of the claim.
+        settings: at which it is computed.
+        name: of the lexicon in the catalogue.
+    """
+    usual = AuditSettings()
+    given = [
+        f"{field}={value!r}"
+        for field, value in asdict(settings).items()
+        if value != getattr(usual, field)
+    ]
+    words = "dp.lexicon()" if name == "default" else f"dp.lexicon({name!r})"
+    return "\n".join(
+        (
+            "import dpcore as dp",
+            "from dpcore.audit.settings import AuditSettings",
+            "from dpcore.papers.claims import verdict",
+            "from dpcore.papers.overview import measured",
+            "",
+            f"result = verdict({key!r}, {words}, AuditSettings({', '.join(given)}))",
+            'print(f"{result.title}: {result.label}")',
+            "print(measured(result))",
+        )
+    )
+
+
+def _verdict(verdict: Verdict) -> None:
+    st.header(f"{verdict.title}: {signed(verdict)}", anchor=False)
+    # st.text: sources, conditions and figures are no Markdown, and some name words.
+    left, right = st.columns(2, border=True)
+    with left:
+        _paragraph("It says", f"{verdict.claim}\n({verdict.source})")
+    with right:
+        _paragraph("Computed here", measured(verdict))
+    if verdict.failing_step:
+        refuted = verdict.outcome is Outcome.REFUTED
+        _paragraph("The step that fails" if refuted else "What is wrong", verdict.failing_step)
+    _paragraph("What holds, and why", verdict.repair)
+
+
+def _computed(verdict: Verdict) -> None:
+    _paragraph("What was computed", verdict.computed)
+    if verdict.conditions:
+        st.markdown("**Conditions**")
+        show_table(conditions_table(verdict), "Conditions of the claim, and which are met")
+    st.markdown("**The figures**")
+    show_table(figures_table(verdict), "The figures of this verdict, by name", height="content")
+    if verdict.settings:
+        st.markdown("**Computed at**")
+        show_table(settings_table(verdict), "Settings of this verdict")
+    note(
+        "An audit can **refute** a claim or fail to; only a proof proves it for every vocabulary, "
+        "and only a bound on every loss for one. A verdict speaks of the law in real numbers; what "
+        "rounding may add stands with a mechanism's promise on the page Rewrite."
+    )
+
+
+def _paragraph(title: str, text: str) -> None:
+    with st.container(gap="xsmall"):
+        st.markdown(f"**{title}**")
+        st.text(text)
+
+
+def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> None:
+    if key not in REPAIRS:
+        return
+    here = {verdict.key: verdict for verdict in verdicts(words, recorded)}
+    if key not in here:
+        return
+    proved = here[key].outcome is Outcome.PROVED  # then there is nothing to repair
+    title = "What needs less noise" if proved else "What to use instead, and what it costs"
+    st.subheader(title, anchor=False)
+    with st.container(gap="xsmall"):
+        if cost(here[key]) is not None:
+            st.text(f"As claimed: {price(here[key])}")
+        for repair in (here[name] for name in REPAIRS[key] if name in here):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    repair.title,
+                    key=f"repair_{repair.key}",
+                    type="tertiary",
+                    icon=":material/arrow_forward:",
+                    help="Shows this claim in place of the present one.",
+                    on_click=take_claim,
+                    args=(repair.key,),
+                )
+                st.text(f"{signed(repair)}; {price(repair)}", width="stretch")
+    note(
+        "At the usual settings. C is the norm of clipping; a repair that has a δ has "
+        f"1 in {1 / AuditSettings().delta:,.0f}."
+    )

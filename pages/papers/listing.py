@@ -1,0 +1,87 @@
+"""The table of the page: one row a claim or an experiment, by source; a row chooses what is shown.
+
+A table of Streamlit's is drawn on a canvas: its words are not read out, break nowhere, and no phone
+shows five columns of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dpcore.papers.overview import PAPERS
+
+_HERE = Path(__file__).parent
+_KEY = "word_privacy_lab.listing"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row, all of it words for people.
+
+    Attributes:
+        key: what is chosen with it.
+        paper: key of its source in `dpcore.papers.overview.PAPERS`.
+        sign: of the finding, and `word` the finding itself: colour says nothing alone.
+        word: see `sign`.
+        says: what is said.
+        name: of the claim, or where it stands.
+        figure: what was computed.
+        more: whether there is more to see, such as a repair.
+        refuted: whether it is marked.
+    """
+
+    key: str
+    paper: str
+    sign: str
+    word: str
+    says: str
+    name: str
+    figure: str
+    more: str = ""
+    refuted: bool = False
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    css, js = ((_HERE / f"listing.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    return st.components.v2.component(_KEY, css=css, js=js)
+
+
+def listing(
+    rows: Sequence[Row],
+    chosen: str,
+    on_choice: Callable[[str], None],
+    *,
+    label: str,
+    columns: tuple[str, ...],
+) -> None:
+    """Draw the table.
+
+    Args:
+        rows: in any order; they are shown by source.
+        chosen: key of the row that is chosen.
+        on_choice: called with the key when another one is.
+        label: of the table, and key of the element.
+        columns: titles of verdict, saying and figure, and of what more there is, if anything is.
+    """
+    key = f"listing_{label.lower()}"
+    keys = {row.key for row in rows}
+
+    def hear() -> None:
+        heard = st.session_state.get(key, {}).get("chosen")
+        if heard is not None and heard["key"] in keys:
+            on_choice(str(heard["key"]))
+
+    groups = []
+    for paper, source in PAPERS.items():
+        members = [asdict(row) for row in rows if row.paper == paper]
+        if members:
+            groups.append({"title": source.title, "rows": members})
+    data = {"label": label, "columns": list(columns), "groups": groups, "chosen": chosen}
+    _component()(key=key, data=data, on_chosen_change=hear)

@@ -1,0 +1,107 @@
+"""Papers: every claim and every recorded experiment in a row, and one of them from near."""
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.papers.verdicts import RecordedVerdicts
+from pages.papers.claims import (
+    choose_claim,
+    choose_verdict,
+    chosen_claim,
+    finding,
+    verdicts,
+)
+from pages.papers.detail import detail
+from pages.papers.detail import takeaway as claim_takeaway
+from pages.papers.experiment import experiment
+from pages.papers.experiment import takeaway as experiment_takeaway
+from pages.papers.experiments import STUDY, choose_experiment, chosen_experiment, entries
+from pages.papers.store import recorded_verdicts
+from pages.shared.footer import footer
+from pages.shared.linking import choose_one
+from pages.shared.messages import refuse
+from pages.shared.needed import lexicon_or_stop
+from pages.shared.recorded import recorded as read
+from pages.shared.recorded import recorded_footer
+from pages.shared.sidebar import choose_lexicon
+from pages.shared.taking import take_it_with_you
+
+LOOK, CLAIMS, EXPERIMENTS = "look", "claims", "experiments"
+_TITLES = {CLAIMS: "Claims", EXPERIMENTS: "Experiments"}
+# Titles of what is chosen are those of a part, not of a page. The rows stay beside it.
+_STYLE = """
+[data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0.4rem; }
+[data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }
+@media (min-width: 640px) {
+  [data-testid=stColumn]:has(> * .st-key-papers_rows) {
+    position: sticky; top: 4rem; align-self: flex-start;
+  }
+}
+"""
+
+
+def claims_part() -> None:
+    """The claims, and the chosen one beside them."""
+    recorded: RecordedVerdicts | None
+    try:
+        recorded = recorded_verdicts()
+    except DpcoreError as error:
+        refuse("The recorded verdicts are missing; claims can be computed one by one.", error)
+        recorded = None
+    chosen = chosen_claim()
+    with controls:
+        outcome = choose_verdict(words, recorded)
+        st.text(finding(words, recorded))
+    left, right = st.columns((7, 5), gap="medium")
+    with left, st.container(key="papers_rows"):
+        choose_claim(words, recorded, outcome, chosen)
+    with right:
+        verdict = detail(chosen, words, recorded)
+    if verdict is not None:
+        take_it_with_you(lambda: claim_takeaway(*verdict, name, lambda: verdicts(words, recorded)))
+    footer(words, 0 if recorded is None else recorded.settings.seed, "samples as each verdict says")
+
+
+def experiments_part() -> None:
+    """The recorded experiments, and the chosen one beside them."""
+    try:
+        there = entries()
+        chosen = chosen_experiment(there)
+        left, right = st.columns((5, 7), gap="medium")
+        with left, st.container(key="papers_rows"):
+            choose_experiment(there, chosen)
+        with right:
+            record = read(chosen)
+            experiment(record)
+    except (DpcoreError, StopIteration) as error:
+        refuse("The recorded experiments could not be read; the claims can be.", error)
+        return
+    take_it_with_you(lambda: experiment_takeaway(record))
+    recorded_footer(record)
+
+
+st.html(f"<style>{_STYLE}</style>")
+st.title("Is the promise true?", anchor=False)
+with st.sidebar:
+    name = choose_lexicon()
+words = lexicon_or_stop(name)
+if STUDY in st.query_params and LOOK not in st.session_state and LOOK not in st.query_params:
+    st.session_state[LOOK] = EXPERIMENTS  # a link from before there was this choice
+controls = st.container(horizontal=True, vertical_alignment="center")
+with controls:
+    look = choose_one(
+        st.segmented_control,
+        "Show",
+        _TITLES,
+        LOOK,
+        required=True,
+        help="Claims: what papers and this laboratory say, and whether it is true. Experiments: "
+        "what papers measured, measured again beforehand.",
+        label_visibility="collapsed",
+    )
+if look == CLAIMS:
+    st.query_params.pop(STUDY, None)
+    claims_part()
+else:
+    st.query_params.pop("claim", None)
+    experiments_part()

@@ -1,0 +1,59 @@
+"""What stands beside a claim in a row: its source, and one or two figures in a few words."""
+
+import math
+
+import pytest
+
+from dpcore.audit.settings import AuditSettings
+from dpcore.lexicon.catalogue import load
+from dpcore.papers.citing import bibtex
+from dpcore.papers.claims import CLAIMS, verdict
+from dpcore.papers.overview import CITED, PAPER, PAPERS, SAYS, brief, measured
+from dpcore.papers.verdicts import read_recorded
+from tests.mechanisms import lexicons
+
+
+def test_every_claim_has_a_source_a_saying_and_what_to_cite() -> None:
+    for key in CLAIMS:
+        assert PAPER[key] in PAPERS
+        assert len(SAYS[key].split()) <= 12
+        assert "{" not in SAYS[key]
+        bibtex(*CITED[key])  # every key has an entry
+    assert set(PAPER.values()) == set(PAPERS)
+    for source in PAPERS.values():
+        bibtex(*source.cited)
+
+
+def test_figures_of_the_record_stand_in_the_rows() -> None:
+    """By hand, from the recorded numbers: each rounded so that what is said stays true."""
+    shown = {v.key: measured(v) for v in read_recorded().verdicts}
+    assert shown["xu-theorem-1"] == "claimed ε 16.3, true ε at least 155"  # 155.153
+    assert shown["adept-published"] == "claimed ε 1, true ε 5.66"  # √32
+    assert shown["huang-theorem-3"] == "δ: claimed nearly 0, true 0.979"  # 4^−300
+    assert shown["gaussian-classical"] == "δ: claimed 1 in 100,000, true 1 in 24,300,000"  # 4.11e-8
+    assert shown["neighbour-response"].startswith("Gaussian noise needs at least 6.49 times")
+    assert shown["carvalho-theorem-2"] == "claimed ε 5.18, true of these words 2.59"
+    assert shown["tem-calibrated"] == "claimed ε 5.18, true of these words 2.9"
+    assert all(len(text) < 90 and "{" not in text for text in shown.values())
+
+
+def test_true_epsilons_of_adept_at_other_settings() -> None:
+    """√n times the claim, whatever both are."""
+    for epsilon, latent in ((2.0, 16), (0.5, 100)):
+        settings = AuditSettings(epsilon=epsilon, latent=latent)
+        result = verdict("adept-published", load(), settings)
+        assert measured(result) == f"claimed ε {epsilon:g}, true ε {epsilon * math.sqrt(latent):g}"
+
+
+@pytest.mark.parametrize("key", ["xu-theorem-1", "gaussian", "carvalho-theorem-2", "optimal"])
+def test_another_vocabulary_has_its_figures_too(key: str) -> None:
+    text = measured(verdict(key, lexicons.cloud(50, 6)))
+    assert "{" not in text
+    assert any(letter.isdigit() for letter in text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.8284, "2.83"), (1234.5, "1,230"), (24, "24"), ("∞", "∞"), (0.0, "0")]
+)
+def test_three_digits(value: float | str, text: str) -> None:
+    assert brief(value) == text
