@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from click import argument, option
 
@@ -20,6 +21,11 @@ from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_l
 from dpcore.privatize.order import Order, check_files
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
+
+if TYPE_CHECKING:
+    from dpcore.jobs.worker import Json
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.privatize.label import Label
 
 
 @command("privatize")
@@ -77,7 +83,7 @@ def privatize_command(options: Options) -> Answer:
             if order.folder.exists()
             else "nothing is kept"
         ) from None
-    label = privacy_label(record, recorded_curve(order.mechanism), datetime.now(UTC).date())
+    label = _label(record, order.mechanism)
     lines = [
         f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
         f"{order.record}: how it was made",
@@ -97,6 +103,11 @@ def privatize_command(options: Options) -> Answer:
         lines,
         [*notes, "an experiment: never release this file"] if order.experiment else notes,
     )
+
+
+def _label(record: Json, mechanism: Mechanism) -> Label:
+    """The label of today."""
+    return privacy_label(record, mechanism, recorded_curve(mechanism), datetime.now(UTC).date())
 
 
 def _order(options: Options) -> Order:

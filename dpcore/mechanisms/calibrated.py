@@ -113,6 +113,15 @@ class CalibratedMechanism(Mechanism):
             return proved
         return np.minimum(proved, self.certificate.epsilon_of(strengths))
 
+    def same_law_from(self, epsilon: float) -> float:
+        """Where the strength last rose: between two certified ε the law is that of the smaller."""
+        least = float(self.epsilon_of(np.array([self.strength(epsilon)]))[0])
+        # A certificate's ε are rounded down in their last digits: a round one with the same law.
+        neat = float(f"{least:.4g}")
+        if least <= neat <= epsilon and self.strength(neat) == self.strength(epsilon):
+            return neat
+        return min(least, epsilon)
+
     def in_own_epsilon(self, paths: EpsilonPaths, per_strength: float) -> EpsilonPaths:
         """Paths whose breaks are `per_strength` times a strength, as functions of ε."""
         finite = np.isfinite(paths.breaks)

@@ -8,7 +8,6 @@ promised is the engine's own.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from dpcore.attack.trade.curve import TradeCurve
     from dpcore.jobs.worker import Json
+    from dpcore.mechanisms.mechanism import Mechanism
 
 SUFFIXES = (".html", ".json")
 """Ends of the names of files that a label is written to."""
@@ -55,14 +55,16 @@ class Label:
 
     Attributes:
         record: of the private copy, as `privatize` returns it.
-        guessed: share of the lexicon's words that a stranger guesses at this ε, and the ends of
-            its interval; None where nothing was measured.
+        guessed: share of the lexicon's words that a stranger guesses at this ε, and its ends; None
+            where nothing was measured.
+        measured: ε of the measurements: this one, or the two around it, of which the ends are.
         at_least: whether a better attacker may guess more.
         date: of the label, as in "2026-01-31".
     """
 
     record: Json
     guessed: tuple[float, float, float] | None
+    measured: tuple[float, ...]
     at_least: bool
     date: str
 
@@ -86,6 +88,12 @@ class Label:
         value, low, high = (100 * share for share in self.guessed)
         about = "at least" if self.at_least else "about"
         interval = "" if low == high else f" (95 % interval: {low:.3g} to {high:.3g})"
+        if len(self.measured) > 1:
+            first, last = self.measured
+            interval = (
+                f" (from {low:.3g} to {high:.3g}: measured at ε = {first:.4g} and {last:.4g}, "
+                "between which this ε lies)"
+            )
         return (
             f"A stranger who knows the method guesses {about} {value:.3g} of 100 words{interval}, "
             "measured on the lexicon with every word equally likely; words that the rest of a text "
@@ -150,7 +158,13 @@ class Label:
             "status": guarantee["status"],
             "epsilon": record["epsilon"],
             "epsilon_means": _MEANS[guarantee["kind"]],
-            "guessed": {"value": value, "low": low, "high": high, "at_least": self.at_least},
+            "guessed": {
+                "value": value,
+                "low": low,
+                "high": high,
+                "at_least": self.at_least,
+                "measured_at": list(self.measured),
+            },
             "median_text": record["composed_median"],
             "longest_text": record["composed"],
             **{name: record[name] for name in _CARRIED},
@@ -186,19 +200,22 @@ _CARRIED = (
 )  # fmt: skip
 
 
-def privacy_label(record: Json, curve: TradeCurve | None, day: date) -> Label:
+def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, day: date) -> Label:
     """The label of a private copy.
 
     Args:
         record: of it.
-        curve: what was measured of its mechanism with its settings on its lexicon, if anything was.
+        mechanism: that made it.
+        curve: what was measured of this mechanism with its settings on its lexicon, if anything
+            was.
         day: of the label.
     """
-    reading = None if curve is None else curve.interval_at_epsilon("word", record["epsilon"])
-    if reading is not None and not all(map(math.isfinite, reading)):
-        reading = None
+    around = None
+    if curve is not None:
+        around = curve.measured_around("word", mechanism.same_law_from(record["epsilon"]))
+    guessed, measured = around or (None, ())
     at_least = curve is not None and "word" in curve.at_least
-    return Label(record, reading, at_least, day.isoformat())
+    return Label(record, guessed, measured, at_least, day.isoformat())
 
 
 def check_label(path: Path) -> None:

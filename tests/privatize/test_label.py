@@ -33,6 +33,11 @@ def record(mechanism: Any, epsilon: float, **columns: Any) -> dict[str, Any]:
     return record_of(order, asked(order, CommaSeparated()) | {"run": "0" * 16}, LENGTHS)
 
 
+def labelled(mechanism: Any, epsilon: float, **columns: Any) -> Label:
+    made = record(mechanism, epsilon, **columns)
+    return privacy_label(made, mechanism, recorded_curve(mechanism), DAY)
+
+
 class _Said(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +54,7 @@ class _Said(HTMLParser):
 
 def test_its_sentences_are_those_of_the_guarantee_and_of_the_composition() -> None:
     tem = create("tem", load("default"))
-    label = privacy_label(record(tem, 2.0), recorded_curve(tem), DAY)
+    label = labelled(tem, 2.0)
     parts = dict(label.sections)
     assert tem.guarantee(2.0).statement in parts["What is protected"]
     text = " ".join(parts["A whole text"])
@@ -65,18 +70,42 @@ def test_its_guesses_are_what_was_recorded_at_this_epsilon() -> None:
     tem = create("tem", load("default"))
     curve = recorded_curves()["tem"]
     epsilon = float(curve.epsilons[3])
-    label = privacy_label(record(tem, epsilon), recorded_curve(tem), DAY)
+    label = labelled(tem, epsilon)
     value, low, high = curve.amounts["word"][3].tolist()
     assert label.guessed == pytest.approx((value, low, high), rel=1e-9)
     assert f"about {100 * value:.3g} of 100 words" in label.guesses
+    assert label.measured == (epsilon,)
+    between = labelled(tem, 2.05)
+    assert between.measured == (2.0, 2.15)
+    assert between.guessed is not None
+    assert between.guessed[1:] == pytest.approx(
+        (curve.amounts["word"][2, 1], curve.amounts["word"][3, 2]), rel=1e-9
+    )
+    assert "measured at ε = 2 and 2.15" in between.guesses
     repeats = create("madlib", load("default"))
-    weaker = privacy_label(record(repeats, 9.5), recorded_curve(repeats), DAY)
+    weaker = labelled(repeats, 9.5)
     assert "guesses at least " in weaker.guesses
     for other, at in ((create("tem", load("default"), {"beta": 0.01}), 2.0), (tem, 99.0)):
-        nothing = privacy_label(record(other, at), recorded_curve(other), DAY)
+        nothing = labelled(other, at)
         assert nothing.guessed is None
         assert "was not measured" in nothing.guesses
         assert nothing.to_dict()["guessed"]["value"] is None
+
+
+def test_between_two_certified_epsilons_the_law_is_that_of_the_smaller() -> None:
+    words = load("default")
+    optimal, calibrated = create("optimal", words), create("tem-calibrated", words)
+    assert optimal.same_law_from(1.0443) == 1.0
+    assert calibrated.same_law_from(1.0443) == 0.9999
+    for kind in (optimal, calibrated):
+        least = kind.same_law_from(1.0443)
+        here, there = (kind.law("doctor", epsilon).probabilities for epsilon in (least, 1.0443))
+        assert (here == there).all()
+        assert kind.same_law_from(least) == least
+    label = labelled(optimal, 1.0443)
+    assert label.measured == (1.0,)
+    assert label.guessed is not None
+    assert label.guessed[0] == pytest.approx(0.0730, abs=1e-4)
 
 
 def test_a_refuted_promise_and_an_experiment_are_said_first() -> None:
@@ -84,17 +113,16 @@ def test_a_refuted_promise_and_an_experiment_are_said_first() -> None:
     adept = create("adept", words)
     guarantee = adept.guarantee(10.0)
     assert guarantee.status is Status.REFUTED
-    label = privacy_label(record(adept, 10.0), None, DAY)
+    label = labelled(adept, 10.0)
     assert label.warning == f"The promise is refuted: {guarantee.reason}"
     assert "nothing is composed" in " ".join(dict(label.sections)["A whole text"])
     assert label.to_html().index("refuted") < label.to_html().index("What is protected")
-    tem = record(create("tem", words), 2.0, original=True)
-    assert privacy_label(tem, None, DAY).warning.startswith("An experiment")
+    assert labelled(create("tem", words), 2.0, original=True).warning.startswith("An experiment")
 
 
 def test_a_page_holds_every_sentence_as_text_and_nothing_else() -> None:
     name = "<img src=x onerror=alert(1)> & “stars”"
-    label = privacy_label(record(create("tem", load("default")), 2.0, keep=(name,)), None, DAY)
+    label = labelled(create("tem", load("default")), 2.0, keep=(name,))
     said = _Said()
     said.feed(label.to_html())
     assert set(said.tags) <= {
@@ -108,7 +136,7 @@ def test_a_page_holds_every_sentence_as_text_and_nothing_else() -> None:
 
 
 def test_it_is_written_where_it_can_be(tmp_path: Path) -> None:
-    label = privacy_label(record(create("tem", load("default")), 2.0), None, DAY)
+    label = labelled(create("tem", load("default")), 2.0)
     write_label(label, tmp_path / "label.html")
     write_label(label, tmp_path / "label.JSON")
     assert (tmp_path / "label.html").read_text("utf-8") == label.to_html()
@@ -131,6 +159,6 @@ def test_half_of_the_texts_have_at_most_the_median(lengths: list[int]) -> None:
 
 
 def test_a_label_is_a_value() -> None:
-    label = Label({}, None, False, "2026-01-31")
+    label = Label({}, None, (), False, "2026-01-31")
     with pytest.raises(dataclasses.FrozenInstanceError):
         label.date = ""  # type: ignore[misc]
