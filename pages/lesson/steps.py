@@ -170,7 +170,7 @@ BY_PAGE = {
     "rewrite": ("draw",),
     "deniability": ("draw", "choose"),
     "words": ("crowd",),
-    "utility": ("price",),
+    "release": ("price",),
     "papers": ("claim",),
     "attacker": ("odds",),
     "robustness": ("proof",),
