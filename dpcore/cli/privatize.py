@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from click import argument, option
 
@@ -12,11 +14,18 @@ from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.jobs import executors
 from dpcore.noise.streams import check_seed
+from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import alone_with
+from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, check_files
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
+
+if TYPE_CHECKING:
+    from dpcore.jobs.worker import Json
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.privatize.label import Label
 
 
 @command("privatize")
@@ -41,6 +50,9 @@ from dpcore.rewrite.policy import Treatment
     },
     needed=False,
 )  # fmt: skip
+@shared.file(
+    "--label", f"write the privacy label too, to {' or '.join(f'*{end}' for end in SUFFIXES)}"
+)
 @option(
     "--experiment",
     is_flag=True,
@@ -57,6 +69,8 @@ def privatize_command(options: Options) -> Answer:
         raise ParameterError(
             "--seed needs --experiment: a release takes its noise from the operating system"
         )
+    if options.label is not None:
+        check_label(options.label)
     executor = executors.of(options.workers, options.scheduler)
     order = _order(options)
     try:
@@ -69,20 +83,31 @@ def privatize_command(options: Options) -> Answer:
             if order.folder.exists()
             else "nothing is kept"
         ) from None
+    label = _label(record, order.mechanism)
+    lines = [
+        f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
+        f"{order.record}: how it was made",
+    ]
+    if options.label is not None:
+        write_label(label, options.label)
+        lines.append(f"{options.label}: the privacy label")
     guarantee = record["guarantee"]
     notes = [
         f"{guarantee['status']}: {guarantee['statement']}",
+        label.guesses,
         record["longest_document"],
         record["composed"]["statement"],
     ]
     return Answer(
         record,
-        [
-            f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
-            f"{order.record}: how it was made",
-        ],
+        lines,
         [*notes, "an experiment: never release this file"] if order.experiment else notes,
     )
+
+
+def _label(record: Json, mechanism: Mechanism) -> Label:
+    """The label of today."""
+    return privacy_label(record, mechanism, recorded_curve(mechanism), datetime.now(UTC).date())
 
 
 def _order(options: Options) -> Order:

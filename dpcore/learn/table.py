@@ -29,20 +29,26 @@ class Table:
     """A CSV file with a header.
 
     Attributes:
-        columns: at least two different names.
+        columns: different names.
         rows: one entry a column.
+        separator: what stood between two entries.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    separator: str = ","
 
 
-def read_table(data: bytes) -> Table:
+def read_table(data: bytes, least: int = 2) -> Table:
     """Read a CSV file: UTF-8, a header, commas, semicolons or tabs between the columns.
 
+    Args:
+        data: the file.
+        least: columns that it must have: two where texts have labels, one where they need none.
+
     Raises:
-        CorpusError: it is empty, too large, not UTF-8, not a table with two columns or more, or a
-            row has another number of entries than the header.
+        CorpusError: it is empty, too large, not UTF-8, not a table with so many columns, or a row
+            has another number of entries than the header.
     """
     if len(data) > MAX_LABELLED_BYTES:
         raise CorpusError(
@@ -63,7 +69,7 @@ def read_table(data: bytes) -> Table:
     rows: list[tuple[str, ...]] = []
     try:
         columns = tuple(name.strip() for name in next(lines))
-        _check_columns(columns)
+        _check_columns(columns, least)
         for line in lines:
             if not line:
                 continue
@@ -84,11 +90,11 @@ def read_table(data: bytes) -> Table:
         ) from None
     if not rows:
         raise CorpusError("the table has a header and no rows; at least one row is needed")
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows), separator)
 
 
-def _check_columns(columns: tuple[str, ...]) -> None:
-    if len(columns) < 2:
+def _check_columns(columns: tuple[str, ...], least: int) -> None:
+    if len(columns) < least:
         raise CorpusError(
             "the first line must name at least two columns, one of texts and one of labels, "
             f"separated by a comma, a semicolon or a tab; got {columns[0][:_SHOWN]!r}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.guarantee import Guarantee, MetricPrivacy, Status
+from dpcore.guarantee import Guarantee, MetricPrivacy, Status, epsilon_at_most
 from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
 from dpcore.mechanisms.certificate import (
@@ -112,6 +112,15 @@ class CalibratedMechanism(Mechanism):
         if self.certificate is None:
             return proved
         return np.minimum(proved, self.certificate.epsilon_of(strengths))
+
+    def same_law_from(self, epsilon: float) -> float:
+        """Where the strength last rose: between two certified ε the law is that of the smaller."""
+        least = float(self.epsilon_of(np.array([self.strength(epsilon)]))[0])
+        # A certificate's ε are rounded down in their last digits: a round one with the same law.
+        neat = float(epsilon_at_most(least))
+        if least <= neat <= epsilon and self.strength(neat) == self.strength(epsilon):
+            return neat
+        return min(least, epsilon)
 
     def in_own_epsilon(self, paths: EpsilonPaths, per_strength: float) -> EpsilonPaths:
         """Paths whose breaks are `per_strength` times a strength, as functions of ε."""

@@ -234,6 +234,14 @@ class Mechanism(Settings, ABC):
         """Itself, if its noise is calibrated by a certificate of the lexicon."""
         return None
 
+    def same_law_from(self, epsilon: float) -> float:
+        """The least ε that is known to have the law of this one: a smaller promise for the same.
+
+        Raises:
+            EpsilonError: ε is not admissible.
+        """
+        return self.check_epsilon(epsilon)
+
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """ln P(y | word) of every word y, shape (n,), of a law that is computed.
 

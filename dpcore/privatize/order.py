@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from dpcore import __version__
 from dpcore.audit.composition import composition
 from dpcore.errors import StudyError
 from dpcore.privatize.files import Columns
@@ -12,6 +15,7 @@ from dpcore.privatize.folder import awaits_publication, folder_of, record_path
 from dpcore.privatize.formats import format_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from dpcore.jobs.worker import Json
@@ -84,10 +88,39 @@ def check_files(source: Path, out: Path, columns: Columns) -> Format:
     return form
 
 
-def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
-    """How the output was made: nothing that depends on the words, and no seed of a release."""
+def asked(order: Order, form: Format) -> Json:
+    """All that the output depends on beside the text, the secret and the lexicon's rows."""
+    state = {
+        "format": form.name,
+        "mechanism": order.mechanism.key,
+        "parameters": order.mechanism.settings(),
+        "epsilon": float(order.epsilon),
+        "fingerprint": order.mechanism.lexicon.fingerprint,
+        "columns": asdict(order.columns),
+        **asdict(order.treatment),
+        "experiment": order.experiment,
+        "seed": order.seed,
+        "version": __version__,
+    }
+    # As `resume` will read it: JSON has lists and no tuples, so what is compared is alike.
+    return dict(json.loads(json.dumps(state)))
+
+
+def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str, Any]:
+    """How the output was made: nothing that depends on the words, and no seed of a release.
+
+    Args:
+        order: what was asked for.
+        state: `asked`, and `run`, the run's id.
+        lengths: how many documents have so many protected words.
+    """
     guarantee = order.mechanism.guarantee(order.epsilon)
-    longest = max((int(mark["longest"]) for mark in marks), default=0)
+    longest = max(lengths, default=0)
+
+    def composed(words: int) -> dict[str, object]:
+        found = composition(order.mechanism, order.epsilon, words, guarantee=guarantee)
+        return found.to_dict()
+
     released = list(order.treatment.released)
     if order.columns.keep:
         released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
@@ -101,14 +134,23 @@ def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
         "version": state["version"],
         "guarantee": guarantee.to_dict(),
         "longest_document": guarantee.for_tokens(longest),
-        "composed": composition(
-            order.mechanism, order.epsilon, longest, guarantee=guarantee
-        ).to_dict(),
+        "composed": composed(longest),
+        "composed_median": composed(median_length(lengths)),
         "unknown_words": state["unknown_words"],
         "released": released,
         "format": state["format"],
         "columns": state["columns"],
-        "documents": sum(int(mark["documents"]) for mark in marks),
-        "protected_words": sum(int(mark["words"]) for mark in marks),
+        "documents": sum(lengths.values()),
+        "protected_words": sum(length * count for length, count in lengths.items()),
         "noise": "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20",
     } | ({"seed": order.seed} if order.seed is not None else {})
+
+
+def median_length(lengths: Mapping[int, int]) -> int:
+    """The least number of words that half of the documents, or more, do not exceed; 0 for none."""
+    ordered = sorted(lengths)
+    reached = accumulate(lengths[length] for length in ordered)
+    half = sum(lengths.values()) / 2
+    return next(
+        (length for length, so_far in zip(ordered, reached, strict=True) if so_far >= half), 0
+    )

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import secrets
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore import __version__
 from dpcore.errors import InputError, StudyError, TextError
 from dpcore.jobs.executors import Serial
 from dpcore.lexicon.cache import sha256_of_file
@@ -28,7 +27,7 @@ from dpcore.mechanisms.bulk.kept import KEPT_BYTES
 from dpcore.noise.streams import SECRET_BYTES
 from dpcore.privatize.files import SPAN_BYTES, read_through
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
-from dpcore.privatize.order import Order, check_files, record_of
+from dpcore.privatize.order import Order, asked, check_files, record_of
 from dpcore.privatize.span import LAWS_STEP, canary, changed, close, disk_refusal, stamp
 
 if TYPE_CHECKING:
@@ -87,10 +86,10 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
     """A new run, or the one that was interrupted, on a corpus that was checked."""
     size = form.size(order.source)
     progress("checking", 0, size)
-    asked = _asked(order, form) | {"input": sha256_of_file(order.source)}
+    wanted = asked(order, form) | {"input": sha256_of_file(order.source)}
     if order.folder.exists():
         run = resume(order.folder)
-        changes = sorted(name for name, value in asked.items() if run.state.get(name) != value)
+        changes = sorted(name for name, value in wanted.items() if run.state.get(name) != value)
         if changes:
             raise StudyError(
                 f"{order.folder} holds an unfinished run with another {', '.join(changes)}: finish "
@@ -108,7 +107,7 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
     finally:
         if stamp(order.source) != seen:
             raise changed(order.source)
-    state = asked | {
+    state = wanted | {
         "span_bytes": span_bytes,
         "canary": canary(order.mechanism, order.epsilon),
     }
@@ -169,7 +168,10 @@ def _work(
             "again, or delete that folder and begin again"
         )
     parts = [run.piece(SPANS, number) for number in range(len(spans))]
-    record = record_of(order, run.state, [marks[number] for number in range(len(spans))])
+    lengths: Counter[int] = Counter()
+    for number in range(len(spans)):
+        lengths.update({int(size): count for size, count in marks[number]["lengths"].items()})
+    record = record_of(order, run.state, lengths)
     return run.finish(lambda path: form.join(parts, path, order.source, order.columns), record)
 
 
@@ -195,24 +197,6 @@ def _share_laws(
     for done, _ in enumerate(executor.run(_LAWS, jobs), start=1):
         progress(stage, done, len(left))
     return True
-
-
-def _asked(order: Order, form: Format) -> Json:
-    """All that the output depends on beside the text, the secret and the lexicon's rows."""
-    asked = {
-        "format": form.name,
-        "mechanism": order.mechanism.key,
-        "parameters": order.mechanism.settings(),
-        "epsilon": float(order.epsilon),
-        "fingerprint": order.mechanism.lexicon.fingerprint,
-        "columns": asdict(order.columns),
-        **asdict(order.treatment),
-        "experiment": order.experiment,
-        "seed": order.seed,
-        "version": __version__,
-    }
-    # As `resume` will read it: JSON has lists and no tuples, so what is compared is alike.
-    return dict(json.loads(json.dumps(asked)))
 
 
 def _secret(seed: int | None) -> bytes:

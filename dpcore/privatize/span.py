@@ -203,10 +203,8 @@ def _rewrite(folder: Path, payload: Json) -> Json:
     return mark
 
 
-def _private(
-    opened: _Open, texts: list[str | None], first: int
-) -> tuple[list[str | None], dict[str, int]]:
-    """Private texts, and what the output shows of them anyway: how many, how long."""
+def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[str | None], Json]:
+    """Private texts, and what the output shows of them anyway: how many are how long."""
     from dpcore.rewrite.documents import release_all
 
     documents = opened.reader.read((text or "" for text in texts), first=first)
@@ -226,10 +224,6 @@ def _private(
         None if text is None else new
         for text, new in zip(texts, documents.texts(outputs), strict=True)
     ]
-    sizes = np.diff(documents.offsets)
-    facts = {
-        "documents": len(texts),
-        "words": int(sizes.sum()),
-        "longest": int(sizes.max(initial=0)),
-    }
-    return written, facts
+    sizes, counts = np.unique(np.diff(documents.offsets), return_counts=True)
+    lengths = dict(zip(map(str, sizes.tolist()), counts.tolist(), strict=True))
+    return written, {"lengths": lengths}

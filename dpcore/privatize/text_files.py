@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from dpcore.errors import InputError, TextError
 from dpcore.limits import MAX_DOCUMENT_BYTES
@@ -247,10 +247,22 @@ class CommaSeparated(_Text):
     ) -> None:
         """See `Format.write`."""
         with out.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter=self._delimiter, lineterminator="\n")
-            rows = zip(private, documents.rows, documents.texts, strict=True)
-            for new, kept, old in rows:
-                writer.writerow([new, *kept, *([old] if columns.original else [])])
+            self._write(documents, private, columns, file)
+
+    def whole(self, documents: Documents, private: list[str | None], columns: Columns) -> str:
+        """The whole file as a text, with its header."""
+        file = io.StringIO(newline="")
+        file.write(self._header(columns))
+        self._write(documents, private, columns, file)
+        return file.getvalue()
+
+    def _write(
+        self, documents: Documents, private: list[str | None], columns: Columns, file: TextIO
+    ) -> None:
+        writer = csv.writer(file, delimiter=self._delimiter, lineterminator="\n")
+        rows = zip(private, documents.rows, documents.texts, strict=True)
+        for new, kept, old in rows:
+            writer.writerow([new, *kept, *([old] if columns.original else [])])
 
     def _header(self, columns: Columns) -> str:
         line = io.StringIO()

@@ -15,6 +15,8 @@ from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import curve_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -76,8 +78,22 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
         ParameterError: the margin is not between 0 and 1.
         StudyError: there is no baseline, or fewer than two seeds.
     """
-    if not 0 <= within <= 1:
-        raise ParameterError(f"a margin of accuracy must be from 0 to 1, got {within}")
+    (answers,) = solve_each(table, (within,), **where)
+    return answers
+
+
+def solve_each(
+    table: pd.DataFrame, margins: Sequence[float], **where: Any
+) -> tuple[tuple[Solved, ...], ...]:
+    """`solve` for each of some margins, with one look at the table.
+
+    Raises:
+        ParameterError: as `solve`.
+        StudyError: as `solve`.
+    """
+    for within in margins:
+        if not 0 <= within <= 1:
+            raise ParameterError(f"a margin of accuracy must be from 0 to 1, got {within}")
     rows = chosen(table, "accuracy", **where)
     # The baseline has clean texts alone, whatever the curves are tested on.
     shared = {name: value for name, value in where.items() if name != "tested_on"}
@@ -87,17 +103,25 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
         raise StudyError("an interval needs the baseline of at least two seeds")
     rows = rows[rows["epsilon"].notna()]
     rows = rows.assign(curve=rows["label"].map(curve_name))
-    solved = []
+    found = []
     for (curve, mechanism), part in rows.groupby(["curve", "mechanism"], sort=False):
         epsilons, losses = _losses(part, before)
-        if not epsilons.size:
-            continue
-        # Each end of the interval is a curve of its own, and is asked the same question.
-        places = [_from_on(np.log(epsilons), line, within) for line in losses]
-        low, epsilon, high = (None if x is None else math.exp(x) for x in places)
-        ends = float(epsilons[0]), float(epsilons[-1])
-        solved.append(Solved(str(curve), str(mechanism), epsilon, low, high, *ends))
-    return tuple(solved)
+        if epsilons.size:
+            found.append((str(curve), str(mechanism), epsilons, losses))
+    return tuple(tuple(_solved(*each, within) for each in found) for within in margins)
+
+
+def _solved(
+    curve: str,
+    mechanism: str,
+    epsilons: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    within: float,
+) -> Solved:
+    # Each end of the interval is a curve of its own, and is asked the same question.
+    places = [_from_on(np.log(epsilons), line, within) for line in losses]
+    low, epsilon, high = (None if x is None else math.exp(x) for x in places)
+    return Solved(curve, mechanism, epsilon, low, high, float(epsilons[0]), float(epsilons[-1]))
 
 
 def _losses(

@@ -171,7 +171,7 @@ BY_PAGE = {
     "deniability": ("draw",),
     "tradeoff": ("choose",),
     "words": ("crowd",),
-    "utility": ("price",),
+    "release": ("price",),
     "papers": ("claim",),
     "attacker": ("odds",),
     "robustness": ("proof",),

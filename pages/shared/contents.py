@@ -60,9 +60,11 @@ CONTENTS = (
         "What does somebody who sees an output know now, in odds? Who is protected least?",
     ),
     Content(
-        "Utility",
-        "utility",
-        "What can be learned from private text, and what does a trained classifier give away?",
+        "Release",
+        "release",
+        "Which mechanism and ε meet my goal on my file, at what cost? The private copy and its "
+        "label",
+        folded=True,
     ),
     Content(
         "Papers",
@@ -91,5 +93,5 @@ CONTENTS = (
 )
 """The first one is the page that opens at the address `/`."""
 
-MOVED = {"neighbourhoods": "words", "audit": "papers"}
+MOVED = {"neighbourhoods": "words", "audit": "papers", "utility": "release"}
 """Addresses that pages had before -> their present ones: old links lead there."""

@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.papers.ours.tradeoff import ARMS, STUDY, recorded_curves
+from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.groups import START_EPSILON, admissible_grid
 from pages.shared.memo import session_memo
 from pages.shared.promised import PLAIN, of_100, permits
-from pages.shared.recorded import recorded
-from pages.shared.resources import mechanism as prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,25 +133,6 @@ def _present(group: Group, steps: Sequence[float], usual: int) -> float:
 
 def _nearest(steps: Sequence[float], epsilon: float) -> int:
     return min(range(len(steps)), key=lambda i: abs(math.log(steps[i] / epsilon)))
-
-
-@cache
-def _recorded_for() -> frozenset[str]:
-    """Fingerprints of the lexicon that the trade-off was recorded on."""
-    return frozenset(str(each["fingerprint"]) for each in recorded(STUDY.name).entry.lexicons)
-
-
-def recorded_curve(kind: Mechanism) -> TradeCurve | None:
-    """What was recorded of a mechanism with these settings on this lexicon; None if nothing was."""
-    words = kind.lexicon
-    if words.fingerprint not in _recorded_for():
-        return None
-    for arm in ARMS:
-        if arm.mechanism == kind.short:
-            measured = prepared(words, kind.key, arm.settings)
-            if measured.settings() == kind.settings():
-                return recorded_curves()[arm.name]
-    return None
 
 
 def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float]) -> Dial:

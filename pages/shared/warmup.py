@@ -38,9 +38,10 @@ def warm_up() -> None:
         # What other pages consist of is imported here too, so that it is frozen with the rest.
         import pages.deniability.board
         import pages.papers.experiment
+        import pages.release.board
+        import pages.release.copying
         import pages.robustness.views
         import pages.tradeoff.views
-        import pages.utility.running
         import pages.utility.views
         import pages.words.board  # noqa: F401
     from dpcore.mechanisms.registry import resolve

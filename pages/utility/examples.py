@@ -12,7 +12,7 @@ from pages.shared.messages import note
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pages.utility.running import Run
+    from pages.release.running import Run
 
 
 def own_examples(run: Run) -> None:

@@ -202,3 +202,28 @@ def test_a_wrong_option_is_one_sentence(
     assert (code, out) == (2, "")
     assert re.fullmatch(f"error: {message}\n", err), err
     assert not Path(base["--out"]).exists()
+
+
+def test_its_label_says_what_the_record_says(
+    vectors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("text,stars\nterrible weather,1\nweather,2\n", encoding="utf-8")
+    command = ["privatize", str(source), "--out", str(out), "--mechanism", "tem", "--epsilon", "2"]
+    command += ["--lexicon", vectors, "--keep", "stars", "--label"]
+    code, _, err = run(capsys, *command, str(tmp_path / "label.txt"))
+    assert (code, out.exists()) == (2, False)
+    assert "*.html or *.json" in err
+    code, said, notes = run(capsys, *command, str(tmp_path / "label.json"))
+    assert code == 0
+    assert f"{tmp_path / 'label.json'}: the privacy label" in said
+    label = json.loads((tmp_path / "label.json").read_text("utf-8"))
+    record = json.loads((tmp_path / "out.csv.run.json").read_text("utf-8"))
+    assert label["run"] == record["run"]
+    assert label["longest_text"] == record["composed"]
+    assert label["median_text"] == record["composed_median"]
+    sentences = [each for part in label["sections"] for each in part["sentences"]]
+    assert record["guarantee"]["statement"] in sentences
+    assert "the columns stars, unchanged" in sentences
+    assert any("was not measured" in each for each in sentences)  # this lexicon was not
+    assert "was not measured" in notes

@@ -86,10 +86,42 @@ class TradeCurve:
 
         Between two of them, its log odds are linear in ln ε: `epsilon_at` the other way round.
         """
+        reading = self.interval_at_epsilon(quantity, epsilon)
+        return None if reading is None else reading[VALUE]
+
+    def interval_at_epsilon(
+        self, quantity: str, epsilon: float
+    ) -> tuple[float, float, float] | None:
+        """The same with the ends of its interval; both are the value where that is exact."""
         if not self.epsilons[0] <= epsilon <= self.epsilons[-1]:
             return None
-        odds = np.interp(math.log(epsilon), self._log_epsilons, _log_odds(self.values(quantity)))
-        return float(1.0 / (1.0 + math.exp(-float(odds))))
+        amounts = self.amounts[quantity]
+        ends = np.where(np.isnan(amounts), amounts[:, [VALUE]], amounts)
+        x, logs = math.log(epsilon), self._log_epsilons
+        odds = np.array([np.interp(x, logs, _log_odds(line)) for line in ends.T])
+        value, low, high = (1.0 / (1.0 + np.exp(-odds))).tolist()
+        return value, low, high
+
+    def measured_around(
+        self, quantity: str, epsilon: float
+    ) -> tuple[tuple[float, float, float], tuple[float, ...]] | None:
+        """A quantity that grows with ε, with ends that hold between two measurements too.
+
+        Returns:
+            Value, low and high, and the ε that were measured: this one alone, or the two around it,
+            of which then are the ends. None outside the ε that were measured.
+        """
+        reading = self.interval_at_epsilon(quantity, epsilon)
+        if reading is None:
+            return None
+        stop = int(np.searchsorted(self.epsilons, epsilon))
+        if self.epsilons[stop] == epsilon:
+            return reading, (epsilon,)
+        below, above = self.epsilons[[stop - 1, stop]].tolist()
+        first, last = (self.interval_at_epsilon(quantity, e) for e in (below, above))
+        if first is None or last is None:
+            return None
+        return (reading[VALUE], first[LOW], last[HIGH]), (below, above)
 
     def at(self, quantity: str, leakage: str, share: float) -> float | None:
         """Another quantity where a leakage has this value, as a straight line is drawn.

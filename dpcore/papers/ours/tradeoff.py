@@ -12,6 +12,7 @@ from dpcore.study.plan import Arm, Plan
 from dpcore.study.recorded import read_recorded
 
 if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
     from dpcore.study.rows import Row
     from dpcore.study.sources import Sources
@@ -97,3 +98,25 @@ def recorded_curves() -> dict[str, TradeCurve]:
     return {
         str(label): TradeCurve.of(some, BAYES) for label, some in rows.groupby("label", sort=False)
     }
+
+
+@cache
+def _recorded_on() -> frozenset[str]:
+    """Fingerprints of the lexicon that was recorded."""
+    return frozenset(str(each["fingerprint"]) for each in read_recorded(STUDY.name).entry.lexicons)
+
+
+def recorded_curve(mechanism: Mechanism) -> TradeCurve | None:
+    """What was recorded of a mechanism with these settings on this lexicon; None if nothing was.
+
+    Raises:
+        StudyError: as `recorded_curves`.
+    """
+    if mechanism.lexicon.fingerprint not in _recorded_on():
+        return None
+    for arm in ARMS:
+        if arm.mechanism == mechanism.short:
+            recorded = type(mechanism)(lexicon=mechanism.lexicon, **dict(arm.settings))
+            if recorded.settings() == mechanism.settings():
+                return recorded_curves()[arm.name]
+    return None

@@ -1,4 +1,4 @@
-"""A run of one's own: what is run, starting and stopping it, how far it is, what is there."""
+"""A run on the texts: what is run, starting and stopping it, how far it is, what is there."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.learn.classifiers import LEARNERS, TITLES
-from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS
+from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS
 from dpcore.study import live_jobs
 from dpcore.study.definition import grid
 from dpcore.study.live import Live
 from dpcore.study.plan import Arm
 from dpcore.study.tables import tidy
+from pages.release.uploading import CORPORA, labelled
 from pages.shared.fields import pick, whole_number
 from pages.shared.groups import grouped
 from pages.shared.messages import inform, refuse
+from pages.shared.own_vectors import NAME
 from pages.utility.evidence import Rows
-from pages.utility.uploading import CORPORA, choose_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcore.learn.labelled import LabelledTexts
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live_jobs import LiveRun
+    from pages.release.uploading import Source
     from pages.shared.resources import Settings
-    from pages.utility.uploading import Texts
 
 _RUN, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0
 _PATIENCE_SECONDS = 2.0  # until the process of a run that was stopped has ended
+_START_TEXTS = 300
 _RANGES = {"metric": (1.4, 20.0), "log": (math.exp(6.0), math.exp(16.0)), "local": (50.0, 400.0)}
 """By group, the smallest and the largest ε that a fresh visit runs; steps of the slider."""
 
@@ -42,37 +47,56 @@ class Run:
     Attributes:
         job: at work, or done.
         live: what was asked for.
-        corpus: key of `pages.utility.uploading.CORPORA`.
+        source: whose texts they are.
         seen: cells whose rows are in `table`.
         rows: of the cells that are done; None before the first.
     """
 
     job: LiveRun
     live: Live
-    corpus: str
+    source: Source
     seen: int = 0
     rows: Rows | None = None
 
 
-def run_of_ones_own(
-    members: list[Mechanism], settings: dict[str, Settings], lexicon: str
-) -> Run | None:
-    """Draw the set-up, the buttons and the progress; return the run, if there is one.
+def run_of(source: Source) -> Run | None:
+    """The run of this session, if it is of these texts and labels, with what is done by now."""
+    run: Run | None = st.session_state.get(_RUN)
+    if run is None or (run.source.identity, run.source.label) != (source.identity, source.label):
+        return None
+    _take_in(run)
+    return run
+
+
+def choose_run(
+    source: Source,
+    members: list[Mechanism],
+    settings: dict[str, Settings],
+    lexicon: str,
+    wanted: Mapping[str, float],
+) -> None:
+    """Draw the set-up, the buttons and the progress.
 
     Args:
+        source: whose texts are learned from.
         members: the chosen mechanisms.
         settings: of each, by its key.
         lexicon: name in the catalogue.
+        wanted: by short name, an ε that is measured beside the others: that of the goal.
     """
-    run: Run | None = st.session_state.get(_RUN)
-    if run is not None:
-        _take_in(run)  # before the watch, which has the page drawn anew while there is more
+    run = run_of(source)
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse("This run cannot be started.", DpcoreError(refused))
-    with st.expander("What is run", expanded=run is None):
-        texts = choose_texts()
-        arms, options = _arms(members, settings), _options()
+    if source.label is None:
+        inform("Choose a column of labels with the file: then a classifier can learn from it.")
+        return
+    if lexicon == NAME:
+        inform("A run needs a lexicon of the catalogue: `python -m dpcore lexicon add` adds yours.")
+        return
+    with st.expander("What is run"):
+        texts = _texts(source)
+        arms, options = _arms(members, settings, wanted), _options()
     if run is not None and not run.job.done:
         _watch()
         st.button(
@@ -91,17 +115,38 @@ def run_of_ones_own(
             icon=":material/play_arrow:",
             disabled=texts is None,
             on_click=_start,
-            args=(texts, arms, lexicon, options),
+            args=(source, texts, arms, lexicon, options),
             help="Runs in a process of its own, one part after the other: the baseline, then every "
             "mechanism in the first trial, in the second and so on. What is done is shown at once.",
         )
     if run is not None and run.job.done:
         _ending(run)
-    return run
 
 
-def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm, ...]:
-    """The mechanisms at the ε that are chosen for the groups that they belong to."""
+def _texts(source: Source) -> LabelledTexts | None:
+    """Texts and labels of a run; None where they cannot be learned from, and why has been said."""
+    most = st.slider(
+        "Texts used, at most",
+        100,
+        LIVE_TEXTS,
+        _START_TEXTS,
+        step=50,
+        key="use_texts",
+        bind="query-params",
+        help="Seven in ten train the classifier, three in ten test it. More texts take longer and "
+        "give narrower intervals.",
+    )
+    try:
+        return labelled(source, most)
+    except DpcoreError as error:
+        refuse("Nothing can be learned from this table.", error)
+        return None
+
+
+def _arms(
+    members: list[Mechanism], settings: dict[str, Settings], wanted: Mapping[str, float]
+) -> tuple[Arm, ...]:
+    """The mechanisms at the ε that are chosen for their groups, and at the one that is wanted."""
     count = st.slider(
         "Values of ε for each mechanism",
         2,
@@ -125,11 +170,23 @@ def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm,
         epsilons = grid(first, last, count) if first < last else (first,)
         for mechanism in inside:
             some = tuple(value for value in epsilons if value in mechanism.admissible)
+            if mechanism.short in wanted:
+                some = _with(some, wanted[mechanism.short])
             if some:
                 arms.append(Arm(mechanism.short, some, settings.get(mechanism.key, ())))
             else:
                 st.text(f"{mechanism.short} has no ε between these two ends and is left out.")
     return tuple(arms)
+
+
+def _with(epsilons: tuple[float, ...], wanted: float) -> tuple[float, ...]:
+    """These ε and another one; where they are too many, in place of the nearest."""
+    if wanted in epsilons:
+        return epsilons
+    kept = list(epsilons)
+    if len(kept) >= LIVE_EPSILONS:
+        kept.remove(min(kept, key=lambda value: abs(math.log(value / wanted))))
+    return tuple(sorted((*kept, wanted)))
 
 
 def _options() -> dict[str, Any]:
@@ -162,16 +219,22 @@ def _options() -> dict[str, Any]:
     return {"learner": learner, "seeds": seeds, "attack": attack}
 
 
-def _start(texts: Texts, arms: tuple[Arm, ...], lexicon: str, options: dict[str, Any]) -> None:
+def _start(
+    source: Source,
+    texts: LabelledTexts,
+    arms: tuple[Arm, ...],
+    lexicon: str,
+    options: dict[str, Any],
+) -> None:
     old: Run | None = st.session_state.pop(_RUN, None)
     if old is not None:
         old.job.stop()
     try:
-        live = Live(texts.texts, texts.corpus, arms, lexicon, **options)
+        live = Live(texts, source.corpus, arms, lexicon, **options)
     except DpcoreError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_RUN] = Run(live_jobs.start(live), live, texts.corpus)
+    st.session_state[_RUN] = Run(live_jobs.start(live), live, source)
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
@@ -212,6 +275,6 @@ def title_of(run: Run) -> str:
     live = run.live
     trials = "1 trial" if live.seeds == 1 else f"{live.seeds} trials"
     return (
-        f"{CORPORA[run.corpus]}: {len(live.texts):,} texts, {trials}, classifier {live.learner}, "
-        f"lexicon {live.lexicon}"
+        f"{CORPORA[run.source.corpus]}: {len(live.texts):,} texts, {trials}, "
+        f"classifier {live.learner}, lexicon {live.lexicon}"
     )

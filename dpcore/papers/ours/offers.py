@@ -1,0 +1,191 @@
+"""What can be offered for a goal: the ε with which a mechanism meets it, and both numbers there.
+
+A goal is either that a stranger guesses at most a share of the words, or that a classifier loses at
+most so much accuracy. Every ε that is offered is the one that is used: four digits, rounded to the
+safe side, and where a certificate knows some ε alone, one of those.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.guarantee import epsilon_at_most
+from dpcore.study.reading import Reading
+from dpcore.study.utility_solve import solve_each
+from dpcore.study.utility_summary import curves
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from dpcore.guarantee import Status
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.utility_solve import Solved
+
+COIN = 0.5
+"""AUC of one who guesses."""
+_DIGITS = 4
+NOT_MEASURED = "not measured with these words and settings"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A mechanism at the ε that meets a goal.
+
+    Attributes:
+        epsilon: ε; None where none is known.
+        why: why there is none, or how sure it is; empty if there is nothing to say.
+        status: of the promise at ε.
+        guessed: share of the lexicon's words that a stranger guesses, with its interval.
+        at_least: whether a better attacker may guess more.
+        accuracy: of a classifier on private texts, with its interval.
+        auc: of the attacker on the membership of training texts, with its interval.
+    """
+
+    epsilon: float | None
+    why: str = ""
+    status: Status | None = None
+    guessed: Reading | None = None
+    at_least: bool = False
+    accuracy: Reading | None = None
+    auc: Reading | None = None
+
+
+def guess_offer(
+    mechanism: Mechanism, curve: TradeCurve | None, taught: TradeCurve | None, share: float
+) -> Offer:
+    """The most useful ε at which a stranger guesses at most this share, with all of its interval.
+
+    Args:
+        mechanism: which.
+        curve: what was measured of it on its lexicon.
+        taught: what its texts teach, quantities accuracy and auc.
+        share: 0 to 1.
+    """
+    if curve is None:
+        return Offer(None, NOT_MEASURED)
+    most = curve.keeps_below("word", share)
+    if most is None:
+        return Offer(None, "gives away more at every ε that was measured")
+    why = "the largest ε that was measured" if most == curve.epsilons[-1] else ""
+    return _offer(mechanism, curve, taught, _down(mechanism, most), why)
+
+
+def accuracy_offer(
+    mechanism: Mechanism, curve: TradeCurve | None, taught: TradeCurve | None, solved: Solved | None
+) -> Offer:
+    """The most private ε from which on the loss of accuracy is within the goal for sure.
+
+    Args:
+        mechanism: which.
+        curve: as for `guess_offer`.
+        taught: as for `guess_offer`.
+        solved: what `dpcore.study.utility_solve.solve` says of it.
+    """
+    if solved is None:
+        return Offer(None, "no text of this kind was learned from")
+    if solved.high is None:
+        return Offer(None, "loses more, or perhaps more, at every ε that was measured")
+    why = "or less: the smallest ε that was measured" if solved.high <= solved.smallest else ""
+    return _offer(mechanism, curve, taught, _up(mechanism, solved.high), why)
+
+
+def solved_for(
+    table: pd.DataFrame, points: Sequence[float], learner: str, data: str = ""
+) -> list[dict[str, Solved]]:
+    """Where each curve comes within so many points of the accuracy without privacy, by its label.
+
+    Args:
+        table: rows of an experiment or of a run.
+        points: of a percent, as many as there are answers.
+        learner: name of the classifier.
+        data: labelling or corpus; "" takes all rows.
+
+    Raises:
+        StudyError: there is no baseline, or one trial alone.
+    """
+    where = {"learner": learner, "tested_on": "private"} | ({"data": data} if data else {})
+    answers = solve_each(table, [each / 100 for each in points], **where)
+    return [{answer.curve: answer for answer in each} for each in answers]
+
+
+def run_curves(table: pd.DataFrame, learner: str) -> Mapping[str, TradeCurve]:
+    """What the texts of a run teach, by the label of the arm: quantities accuracy and auc.
+
+    Args:
+        table: rows of a run of `dpcore.study.live`.
+        learner: name of the classifier.
+    """
+    from dpcore.study.membership_trial import STRONGER
+
+    wanted = {
+        "accuracy": {"learner": learner, "tested_on": "private"},
+        "auc": {"learner": learner, "variant": STRONGER},
+    }
+    amounts: dict[str, dict[str, np.ndarray]] = {}
+    epsilons: dict[str, np.ndarray] = {}
+    for quantity, where in wanted.items():
+        for label, points in curves(table, quantity, **where).groupby("curve", sort=False):
+            name, values = str(label), points[["mean", "low", "high"]].to_numpy(dtype=np.float64)
+            amounts.setdefault(name, {})[quantity] = values
+            epsilons[name] = points["epsilon"].to_numpy(dtype=np.float64)
+    return {
+        name: TradeCurve(name, name, epsilons[name], values) for name, values in amounts.items()
+    }
+
+
+def _offer(
+    mechanism: Mechanism,
+    curve: TradeCurve | None,
+    taught: TradeCurve | None,
+    epsilon: float,
+    why: str,
+) -> Offer:
+    at = mechanism.same_law_from(epsilon)
+    return Offer(
+        epsilon,
+        why,
+        mechanism.guarantee(epsilon).status,
+        _reading(curve, "word", at),
+        curve is not None and "word" in curve.at_least,
+        _reading(taught, "accuracy", at),
+        _reading(taught, "auc", at),
+    )
+
+
+def _reading(curve: TradeCurve | None, quantity: str, epsilon: float) -> Reading | None:
+    if curve is None or quantity not in curve:
+        return None
+    found = curve.interval_at_epsilon(quantity, epsilon)
+    if found is None:
+        return None
+    if quantity != "word" and np.isnan(curve.amounts[quantity]).any():  # of one trial alone
+        return Reading(found[0], math.nan, math.nan)
+    return Reading(*found)
+
+
+def _down(mechanism: Mechanism, epsilon: float) -> float:
+    """ε in a few digits, not above it, and no larger than its law needs."""
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - _DIGITS + 1)
+    # The quotient is off in its last digits: 209 hundredths must not become 208.
+    rounded = float(f"{math.floor(round(epsilon / unit, 6)) * unit:.{_DIGITS}g}")
+    return mechanism.same_law_from(rounded if rounded in mechanism.admissible else epsilon)
+
+
+def _up(mechanism: Mechanism, epsilon: float) -> float:
+    """ε in a few digits, not below it, whose law is not that of a smaller ε."""
+    calibrated = mechanism.calibrated
+    certificate = None if calibrated is None else calibrated.certificate
+    if certificate is not None:
+        known = certificate.epsilons
+        above = known[known >= epsilon * (1.0 - 1e-6)]
+        if above.size:
+            epsilon = float(above[0])
+    rounded = float(epsilon_at_most(epsilon))
+    return mechanism.same_law_from(rounded if rounded in mechanism.admissible else epsilon)

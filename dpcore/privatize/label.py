@@ -1,0 +1,250 @@
+"""The privacy label of a private copy: what is protected, what is not, and both of its numbers.
+
+It goes with the copy to whoever gets it, as a page that any browser shows or as JSON. All of it
+follows from the record and from what was measured of the mechanism; every sentence on what is
+promised is the engine's own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import StudyError
+from dpcore.guarantee import Status
+from dpcore.lexicon.cache import write_text
+
+if TYPE_CHECKING:
+    from datetime import date
+    from pathlib import Path
+
+    from dpcore.attack.trade.curve import TradeCurve
+    from dpcore.jobs.worker import Json
+    from dpcore.mechanisms.mechanism import Mechanism
+
+SUFFIXES = (".html", ".json")
+"""Ends of the names of files that a label is written to."""
+_MEANS = {
+    "metric": "per unit of distance between two words",
+    "pure-local": "between any two words",
+    "approximate-local": "between any two words, up to a probability of δ",
+}
+_UNKNOWN = (
+    "How many words a stranger guesses was not measured for this mechanism, these settings, this ε "
+    "and this lexicon."
+)
+_TWICE = (
+    "Whoever releases the same texts a second time spends ε twice: keep this copy, and use it from "
+    "now on."
+)
+_STYLE = (
+    "body{font:16px/1.45 system-ui,sans-serif;color:#1a1a1a;background:#fff;margin:1rem}"
+    "main{max-width:44rem;border:3px solid #1a1a1a;padding:.25rem 1.25rem 1rem}"
+    "h1{font-size:1.7rem;margin:.5rem 0;border-bottom:8px solid #1a1a1a}"
+    "h2{font-size:1.05rem;margin:1rem 0 .25rem;border-top:1px solid #1a1a1a;padding-top:.5rem}"
+    "p,ul{margin:.25rem 0}ul{padding-left:1.2rem}"
+    ".warning{font-weight:700;border:3px solid #b34700;padding:.5rem}"
+)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label.
+
+    Attributes:
+        record: of the private copy, as `privatize` returns it.
+        guessed: share of the lexicon's words that a stranger guesses at this ε, and its ends; None
+            where nothing was measured.
+        measured: ε of the measurements: this one, or the two around it, of which the ends are.
+        at_least: whether a better attacker may guess more.
+        date: of the label, as in "2026-01-31".
+    """
+
+    record: Json
+    guessed: tuple[float, float, float] | None
+    measured: tuple[float, ...]
+    at_least: bool
+    date: str
+
+    @property
+    def warning(self) -> str:
+        """What must be read before anything else; empty if there is no such thing."""
+        guarantee = self.record["guarantee"]
+        if self.record["kind"] != "release":
+            return "An experiment: this must never be released."
+        if guarantee["status"] == Status.REFUTED:
+            return f"The promise is refuted: {guarantee['reason']}"
+        if guarantee["status"] == Status.CONDITIONAL:
+            return f"The promise holds under a condition only: {guarantee['reason']}"
+        return ""
+
+    @property
+    def guesses(self) -> str:
+        """What a stranger guesses, in one sentence."""
+        if self.guessed is None:
+            return _UNKNOWN
+        value, low, high = (100 * share for share in self.guessed)
+        about = "at least" if self.at_least else "about"
+        interval = "" if low == high else f" (95 % interval: {low:.3g} to {high:.3g})"
+        if len(self.measured) > 1:
+            first, last = self.measured
+            interval = (
+                f" (from {low:.3g} to {high:.3g}: measured at ε = {first:.4g} and {last:.4g}, "
+                "between which this ε lies)"
+            )
+        return (
+            f"A stranger who knows the method guesses {about} {value:.3g} of 100 words{interval}, "
+            "measured on the lexicon with every word equally likely; words that the rest of a text "
+            "gives away are guessed more often."
+        )
+
+    @property
+    def sections(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Titles, each with its sentences."""
+        record, guarantee = self.record, self.record["guarantee"]
+        median, longest = record["composed_median"], record["composed"]
+        parameters = ", ".join(f"{name} = {value}" for name, value in record["parameters"].items())
+        return (
+            (
+                "What is protected",
+                (
+                    f"Each of the {record['protected_words']:,} protected words in "
+                    f"{record['documents']:,} texts, exchanged at random with fresh noise.",
+                    guarantee["statement"],
+                    f"Status: {guarantee['status']}. {guarantee['reason']}",
+                    f"Source: {guarantee['source']}",
+                ),
+            ),
+            (
+                "Two numbers",
+                (
+                    f"Promised: ε = {record['epsilon']:.4g} {_MEANS[guarantee['kind']]}.",
+                    f"Given away: {self.guesses}",
+                ),
+            ),
+            (
+                "A whole text",
+                (
+                    f"Half of the texts have at most {_words(median['words'])}. "
+                    f"{median['statement']}",
+                    f"The longest has {_words(longest['words'])}. {longest['statement']}",
+                    _TWICE,
+                ),
+            ),
+            (
+                "What is not protected",
+                ("how many texts there are, and their order", *record["released"]),
+            ),
+            (
+                "Made with",
+                (
+                    f"{record['mechanism']}{' with ' if parameters else ''}{parameters}",
+                    f"lexicon {record['lexicon']}, fingerprint {record['fingerprint']}",
+                    f"dpcore {record['version']}, run {record['run']}, {self.date}",
+                ),
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form: the numbers, and every sentence of the page."""
+        record, guarantee = self.record, self.record["guarantee"]
+        value, low, high = self.guessed or (None, None, None)
+        return {
+            "label": "privacy label",
+            "date": self.date,
+            "warning": self.warning,
+            "status": guarantee["status"],
+            "epsilon": record["epsilon"],
+            "epsilon_means": _MEANS[guarantee["kind"]],
+            "guessed": {
+                "value": value,
+                "low": low,
+                "high": high,
+                "at_least": self.at_least,
+                "measured_at": list(self.measured),
+            },
+            "median_text": record["composed_median"],
+            "longest_text": record["composed"],
+            **{name: record[name] for name in _CARRIED},
+            "sections": [
+                {"title": title, "sentences": list(sentences)} for title, sentences in self.sections
+            ],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as a text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    def to_html(self) -> str:
+        """A page that stands alone: no script, nothing from a network, every text escaped."""
+        warning = f'<p class="warning">{escape(self.warning)}</p>' if self.warning else ""
+        parts = (
+            f"<h2>{escape(title)}</h2><ul>"
+            + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+            + "</ul>"
+            for title, sentences in self.sections
+        )
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            f"<title>Privacy label</title><style>{_STYLE}</style></head>"
+            f"<body><main><h1>Privacy label</h1>{warning}{''.join(parts)}</main></body></html>\n"
+        )
+
+
+_CARRIED = (
+    "kind", "run", "mechanism", "parameters", "lexicon", "fingerprint", "version", "documents",
+    "protected_words",
+)  # fmt: skip
+
+
+def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, day: date) -> Label:
+    """The label of a private copy.
+
+    Args:
+        record: of it.
+        mechanism: that made it.
+        curve: what was measured of this mechanism with its settings on its lexicon, if anything
+            was.
+        day: of the label.
+    """
+    around = None
+    if curve is not None:
+        around = curve.measured_around("word", mechanism.same_law_from(record["epsilon"]))
+    guessed, measured = around or (None, ())
+    at_least = curve is not None and "word" in curve.at_least
+    return Label(record, guessed, measured, at_least, day.isoformat())
+
+
+def check_label(path: Path) -> None:
+    """Refuse a file that a label cannot be written to, before there is any work.
+
+    Raises:
+        StudyError: with what to do.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise StudyError(f"a label is written to *.html or *.json, got {path.name}")
+    if path.exists():
+        raise StudyError(f"{path} exists already: move it away, or choose another --label")
+    if not path.parent.is_dir():
+        raise StudyError(f"there is no folder {path.parent}: make it first")
+
+
+def write_label(label: Label, path: Path) -> None:
+    """Write a label in the format that the end of the file's name says.
+
+    Raises:
+        StudyError: as `check_label`, or it cannot be written.
+    """
+    check_label(path)
+    html = path.suffix.lower() == ".html"
+    try:
+        write_text(path, label.to_html() if html else label.to_json(), lasting=True)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror})") from None
+
+
+def _words(count: int) -> str:
+    return "1 protected word" if count == 1 else f"{count:,} protected words"

@@ -1,0 +1,235 @@
+"""The private copy of a small table, in memory: nothing of it is written to any file.
+
+The texts travel to a process of its own through a pipe, and the private ones come back. The secret
+that keys their noise comes from the operating system, and never leaves that process. What comes out
+is what `dpcore.privatize.run` would write: the same text, the same columns, the same record.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError, StudyError
+from dpcore.jobs.background import Background, Job
+from dpcore.jobs.worker import now_and_then
+from dpcore.lexicon.cache import only_in_memory
+from dpcore.lexicon.progress import silent
+from dpcore.limits import (
+    MAX_PAGE_RELEASES,
+    PAGE_RELEASE_BYTES,
+    PAGE_RELEASE_ROWS,
+    PAGE_RELEASE_WORDS,
+)
+from dpcore.privatize.files import Documents
+from dpcore.privatize.order import asked, record_of
+from dpcore.privatize.text_files import CommaSeparated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcore.jobs.executors import Executor
+    from dpcore.jobs.worker import Json, Tell
+    from dpcore.learn.table import Table
+    from dpcore.privatize.order import Order
+
+JOB = "dpcore.privatize.table:perform"
+_FORMAT = CommaSeparated()
+_AT_ONCE = 100  # texts that are read and released between two reports
+
+
+@dataclass(frozen=True)
+class PrivateCopy:
+    """A private copy, as it is to be saved.
+
+    Attributes:
+        csv: the file.
+        record: how it was made.
+    """
+
+    csv: str
+    record: Json
+
+
+class TableRelease(Job):
+    """A person's release."""
+
+    def copy(self, order: Order, table: Table) -> PrivateCopy | None:
+        """What came out; None while it is not done, and if it was stopped or failed.
+
+        Args:
+            order: what was asked for.
+            table: the same.
+        """
+        if not self.results or self.stopped:
+            return None
+        (result,) = self.results
+        state = asked(order, _FORMAT) | {"run": result["run"]}
+        lengths = {int(size): int(count) for size, count in result["lengths"].items()}
+        columns = order.columns
+        places = [table.columns.index(name) for name in columns.keep]
+        texts: list[str | None] = list(_texts(order, table))
+        rows = Documents(texts, [[row[place] for place in places] for row in table.rows])
+        return PrivateCopy(
+            _FORMAT.whole(rows, list(result["texts"]), columns), record_of(order, state, lengths)
+        )
+
+
+_RELEASES = Background(JOB, MAX_PAGE_RELEASES, TableRelease)
+
+
+def check_table(table: Table, text: str) -> None:
+    """Refuse a table that is too large for memory's sake.
+
+    Raises:
+        StudyError: with what to do.
+    """
+    place = table.columns.index(text)
+    texts = [row[place] for row in table.rows]
+    for what, count, most in (
+        ("rows", len(texts), PAGE_RELEASE_ROWS),
+        ("words", sum(len(each.split()) for each in texts), PAGE_RELEASE_WORDS),
+        ("bytes of text", sum(len(each.encode()) for each in texts), PAGE_RELEASE_BYTES),
+    ):
+        if count > most:
+            raise StudyError(
+                f"the table has {count:,} {what}, and at most {most:,} are released in memory; "
+                "`python -m dpcore privatize` takes a file of any size"
+            )
+
+
+def start(
+    order: Order,
+    table: Table,
+    lexicon: str = "default",
+    executor: Callable[[Tell], Executor] | None = None,
+) -> TableRelease:
+    """Begin a release in the background; it waits while others are at work.
+
+    Every call draws noise anew: a table that is released twice spends ε twice.
+
+    Args:
+        order: what to do; its paths are not opened.
+        table: what is released.
+        lexicon: name of the mechanism's in the catalogue, where that process finds it.
+        executor: given who hears how far it is, makes what does the work; by default a process of
+            its own.
+
+    Raises:
+        StudyError: a column is missing, the table is too large, or the lexicon is of this session
+            alone.
+        EpsilonError: ε is not admissible.
+    """
+    mechanism = order.mechanism
+    order.columns.checked(table.columns, order.source)
+    check_table(table, order.columns.text)
+    if only_in_memory(mechanism.lexicon.fingerprint):
+        raise StudyError(
+            "vectors of your own are in this session's memory alone: release with "
+            "`python -m dpcore privatize FILE --lexicon VECTORS`"
+        )
+    payload = {
+        "texts": _texts(order, table),
+        "lexicon": lexicon,
+        "fingerprint": mechanism.lexicon.fingerprint,
+        "mechanism": mechanism.key,
+        "parameters": mechanism.settings(),
+        "epsilon": mechanism.check_epsilon(order.epsilon),
+        "treatment": asdict(order.treatment),
+    }
+    begin = time.monotonic
+    return _RELEASES.start(nullcontext([payload]), lambda: _Course(begin()), executor=executor)
+
+
+def _texts(order: Order, table: Table) -> list[str]:
+    place = table.columns.index(order.columns.text)
+    return [row[place] for row in table.rows]
+
+
+def perform(payload: Json, tell: Tell | None = None) -> dict[str, Any]:
+    """Release the texts of one table; the job of `start`.
+
+    Returns:
+        `texts`, in order; `lengths`, how many have so many protected words; `run`, an id.
+
+    Raises:
+        StudyError: the lexicon is not the one that was chosen, or the work failed; the message
+            holds none of the texts.
+    """
+    try:
+        return _released(payload, tell)
+    except DpcoreError:
+        raise
+    except Exception as error:
+        # Its message could hold words of the texts.
+        raise StudyError(f"the release failed ({type(error).__name__})") from None
+
+
+def _released(payload: Json, tell: Tell | None) -> dict[str, Any]:
+    import numpy as np
+
+    from dpcore.lexicon.catalogue import load
+    from dpcore.mechanisms.bulk.documents import bulk
+    from dpcore.mechanisms.registry import create
+    from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
+    from dpcore.rewrite.documents import release_all
+    from dpcore.rewrite.policy import Treatment
+    from dpcore.rewrite.reader import Reader
+
+    progress = now_and_then(tell) if tell else silent
+    lexicon = load(payload["lexicon"])
+    if lexicon.fingerprint != payload["fingerprint"]:
+        raise StudyError("the lexicon was changed meanwhile: load the page again")
+    mechanism = create(payload["mechanism"], lexicon, payload["parameters"])
+    epsilon, secret = payload["epsilon"], secrets.token_bytes(SECRET_BYTES)
+    reader = Reader(lexicon, Treatment(**payload["treatment"]))
+    sampler, generators = bulk(mechanism, epsilon), DocumentGenerators()
+    texts: Sequence[str] = payload["texts"]
+    private: list[str] = []
+    lengths: Counter[int] = Counter()
+    for first in range(0, len(texts), _AT_ONCE):
+        documents = reader.read(texts[first : first + _AT_ONCE], first=first)
+        ids = range(first, first + len(documents))
+        outputs = release_all(
+            documents, mechanism, epsilon, secret, ids, sampler=sampler, generators=generators
+        )
+        private += documents.texts(outputs)
+        lengths.update(np.diff(documents.offsets).tolist())
+        progress("texts", len(private), len(texts))
+    counts = {str(length): count for length, count in lengths.items()}
+    return {"texts": private, "lengths": counts, "run": secrets.token_hex(8)}
+
+
+class _Course:
+    """How far a release is; times are seconds of one clock."""
+
+    def __init__(self, begun: float) -> None:
+        self._begun, self._first = begun, 0.0
+        self._done, self._total = 0, 0
+
+    def hear(self, stage: str, done: int, total: int) -> None:
+        """Note how many texts are done."""
+        del stage
+        if not self._total:
+            self._first = time.monotonic()
+        self._done, self._total = done, total
+
+    def finish_part(self, now: float) -> None:
+        """Nothing is left to do."""
+        del now
+        self._done = self._total = max(self._total, 1)
+
+    def progress(self, now: float) -> tuple[float, str]:
+        """From 0 to 1, and a sentence with the time left if that is known."""
+        if not self._total:
+            return 0.0, f"Reading the lexicon: {now - self._begun:.0f} s"
+        share = self._done / self._total
+        sentence = f"{self._done:,} of {self._total:,} texts"
+        spent = now - self._first
+        if spent > 1.0 and share < 1.0:
+            sentence += f", about {max(1, round(spent / share * (1.0 - share)))} s left"
+        return share, sentence

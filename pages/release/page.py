@@ -1,0 +1,57 @@
+"""Release: a file, a goal, what each mechanism needs for it, and the private copy itself."""
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.release.below import Scene, below
+from pages.release.board import CHOSEN, show_board
+from pages.release.goal import BELOW, choose_goal, goal_dial, step_of
+from pages.release.offering import offered
+from pages.release.running import run_of
+from pages.release.uploading import choose_source
+from pages.shared import link
+from pages.shared.footer import footer
+from pages.shared.frame import arrived_by_address
+from pages.shared.messages import refuse
+from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
+from pages.shared.sidebar import choose_lexicon, choose_mechanisms
+
+START = ("neighbour-response", "optimal", "tem", "madlib", "gaussian", "k-ary")
+_EXPERIMENT = "experiment"
+
+
+def follow_old_link() -> None:
+    """Go on to the recorded experiments, if a link of the page Utility names one."""
+    if _EXPERIMENT in st.query_params and arrived_by_address():
+        asked = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page("pages/papers/page.py", query_params=asked)
+
+
+def choose(short: str) -> None:
+    """Take over the mechanism whose row was clicked."""
+    st.session_state[CHOSEN] = short
+    link.write(CHOSEN, short, "")
+
+
+follow_old_link()
+st.title("What can you release, and what does it cost?", anchor=False)
+with st.sidebar:
+    chosen = choose_mechanisms(START, "use_")
+    name = choose_lexicon()
+dial_place = st.container()
+with st.container(horizontal=True, vertical_alignment="center"):
+    with st.popover("Your CSV file", icon=":material/upload_file:"):
+        source = choose_source()
+    goal = choose_goal()
+words = lexicon_or_stop(name)
+members = mechanisms_or_stop(words, chosen)
+try:
+    rows, without = offered(source, None if source is None else run_of(source), members, goal)
+except DpcoreError as error:
+    refuse("What was recorded could not be read.", error)
+    st.stop()
+with dial_place:
+    goal_dial(goal, [row.offers for row in rows])
+show_board(rows, goal, step_of(goal), without, choose)
+st.fragment(below, key=BELOW)(Scene(source, rows, goal, words, name, dict(chosen)))
+footer(words, 0, "noise of a private copy from the operating system; trials as set above")

@@ -1,0 +1,191 @@
+"""The texts: the teaching corpus, or a table that a person uploads for this session."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.table import Table, read_table
+from dpcore.limits import (
+    LIVE_WORDS,
+    MAX_CLASSES,
+    MAX_LABELLED_BYTES,
+    MAX_LABELLED_ROWS,
+    MIN_CLASS_TEXTS,
+    PAGE_RELEASE_ROWS,
+    PAGE_RELEASE_WORDS,
+)
+from dpcore.study.live import shortened, table_texts, teaching_texts
+from pages.shared.linking import choose_one
+from pages.shared.messages import note, refuse
+from pages.shared.table import show_table
+
+if TYPE_CHECKING:
+    from dpcore.learn.labelled import LabelledTexts
+
+UPLOAD = "uploaded"
+CORPORA = {
+    "sentiment": "Teaching corpus: sentiment",
+    "topic": "Teaching corpus: topic",
+    UPLOAD: "A table of your own",
+}
+TEACHING_FILE = "teaching.csv"
+"""What the teaching corpus is called where a file is named."""
+_CORPUS, _FILE = "use_corpus", "use_file"
+_NONE = "none: nothing is learned"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table of texts.
+
+    Attributes:
+        corpus: key of `CORPORA`.
+        name: of the file.
+        table: all of it.
+        text: the column of texts.
+        label: the column of labels; None where there is none.
+        identity: of the texts, in this session; nothing of them can be read from it.
+    """
+
+    corpus: str
+    name: str
+    table: Table
+    text: str
+    label: str | None
+    identity: str
+
+    @property
+    def own(self) -> bool:
+        """Whether a person uploaded it."""
+        return self.corpus == UPLOAD
+
+    @property
+    def texts(self) -> list[str]:
+        """Of all rows."""
+        place = self.table.columns.index(self.text)
+        return [row[place] for row in self.table.rows]
+
+
+def choose_source() -> Source | None:
+    """Draw the choice of the texts; None where a table cannot be used, and why has been said."""
+    file = st.file_uploader(
+        "A CSV file with a column of texts",
+        type=["csv", "tsv", "txt"],
+        key=_FILE,
+        on_change=_take_upload,
+        help=f"UTF-8, names of the columns in the first line, up to {MAX_LABELLED_BYTES:,} bytes "
+        f"and {MAX_LABELLED_ROWS:,} rows; for a private copy here, {PAGE_RELEASE_ROWS:,} rows and "
+        f"{PAGE_RELEASE_WORDS:,} words. Labels are of use to measure what the texts still teach: "
+        f"2 to {MAX_CLASSES} classes with {2 * MIN_CLASS_TEXTS} texts or more each.",
+    )
+    corpus = choose_one(
+        st.segmented_control,
+        "Texts",
+        CORPORA,
+        _CORPUS,
+        required=True,
+        help="The teaching corpus: 1,440 short reviews and messages that were written for this "
+        "laboratory. A table of your own stays in this session's memory: it is not stored.",
+    )
+    if corpus != UPLOAD:
+        return _teaching(corpus)
+    if file is None:
+        note(
+            "Drop a file above: it stays in this session's memory and is forgotten with it. Until "
+            "then the page shows the teaching corpus."
+        )
+        return _teaching("sentiment")
+    st.button(
+        "Try it with the teaching corpus",
+        key="use_teaching",
+        on_click=_take_teaching,
+        help="Shows the texts of the laboratory in place of your file.",
+    )
+    try:
+        table = read_table(file.read(MAX_LABELLED_BYTES + 1), least=1)
+        file.seek(0)
+    except DpcoreError as error:
+        refuse("This table cannot be used.", error)
+        return None
+    return _own(table, file.name)
+
+
+def labelled(source: Source, most: int) -> LabelledTexts:
+    """Texts and labels of a run, cut to what it has time for.
+
+    Raises:
+        CorpusError: the labels cannot be learned from.
+    """
+    if not source.own:
+        return shortened(teaching_texts(source.corpus, most))
+    chosen = table_texts(source.table, source.text, source.label or "", most)
+    # st.text: what stands in a table is no Markdown.
+    st.text(
+        f"{chosen.rows:,} rows; left out: {chosen.incomplete:,} without text or label, "
+        f"{chosen.repeated:,} repeated. Used: {len(chosen.texts):,} texts of "
+        f"{len(chosen.texts.classes)} classes, the first {LIVE_WORDS} words of each; always "
+        f"guessing the largest is right in {chosen.texts.majority:.1%}."
+    )
+    return chosen.texts
+
+
+def _take_upload() -> None:
+    """A file that is dropped is meant; one that is taken away is no choice any more."""
+    st.session_state[_CORPUS] = UPLOAD if st.session_state.get(_FILE) else "sentiment"
+
+
+def _take_teaching() -> None:
+    st.session_state[_CORPUS] = "sentiment"
+
+
+@cache
+def _teaching(corpus: str) -> Source:
+    texts = teaching_corpus()
+    rows = tuple(zip(texts.texts, texts.sentiment, texts.topic, strict=True))
+    table = Table(("text", "sentiment", "topic"), rows)
+    return Source(corpus, TEACHING_FILE, table, "text", corpus, "teaching corpus")
+
+
+def _own(table: Table, name: str) -> Source:
+    """Which columns are meant; by default the one with the longest entries is the text."""
+    columns, count = table.columns, len(table.columns)
+    lengths = [sum(len(row[i]) for row in table.rows) for i in range(count)]
+    longest = lengths.index(max(lengths))
+    # Labels repeat themselves: of the other columns the one with the fewest different entries.
+    others = [i for i in range(count) if i != longest]
+    fewest = min(others, key=lambda i: len({row[i] for row in table.rows}), default=None)
+    with st.container(horizontal=True):
+        text = st.selectbox(
+            "Column of texts",
+            range(count),
+            index=longest,
+            format_func=lambda i: columns[i],
+            key=f"use_column_Column of texts_{count}",
+            width=230,
+            help="What is rewritten.",
+        )
+        label = st.selectbox(
+            "Column of labels",
+            [*others, None] if text == longest else [*(i for i in range(count) if i != text), None],
+            index=0 if fewest is None or text != longest else others.index(fewest),
+            format_func=lambda i: _NONE if i is None else columns[i],
+            key=f"use_column_Column of labels_{count}_{text}",
+            width=230,
+            help="What a classifier learns to tell; without labels nothing is learned.",
+        )
+    show_table(
+        [dict(zip(columns, row, strict=True)) for row in table.rows[:_SHOWN]],
+        "The first rows of the table",
+    )
+    digest = hashlib.sha256("\0".join(row[text] for row in table.rows).encode()).hexdigest()
+    return Source(
+        UPLOAD, name, table, columns[text], None if label is None else columns[label], digest
+    )
