@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 DIALS, GRID, VIEWS = "rewrite_dials", "rewrite_grid", "rewrite_views"
 """The fragments that run when a dial rests."""
 
+_STYLE = """
+@media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+}
+"""
 # Three dials are in sight at once, so each keeps to its readings and its track. On a phone they
 # stand below each other in the page itself, and the first one alone stays in sight.
-_STYLE = """
+_SEVERAL = """
 .st-key-rewrite_dials {{
   --dial-ends: none; --dial-exact: none; --dial-value: 1.1rem; --dial-columns: auto 1fr;
   backdrop-filter: blur(0.75rem);
 }}
 @media (max-width: 640px) {{
-  [data-testid=stMainBlockContainer] h1 {{ font-size: 1.45rem; }}
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
     :has([class*="st-key-dial_place"]) {{ display: contents; }}
   [class*="st-key-dial_place"]:not(.st-key-dial_place_{first}) {{ margin-top: -0.75rem; }}
@@ -41,7 +45,8 @@ def dials(mechanisms: list[Mechanism]) -> None:
 def _dials(mechanisms: list[Mechanism]) -> None:
     groups = grouped(mechanisms)
     with st.container(key="rewrite_dials"):
-        st.html(f"<style>{_STYLE.format(first=groups[0][0].name)}</style>")
+        several = _SEVERAL.format(first=groups[0][0].name) if len(groups) > 1 else ""
+        st.html(f"<style>{_STYLE}{several}</style>")
         for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
             with column:
                 epsilon_dial(group, members, moved)
