@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.jobs.executors import Serial
 from dpcore.study import live_jobs
 from tests.pages.app import figures, shown_text
-from tests.pages.utility.settings import SMALL
+from tests.pages.release.settings import SMALL
 
 PATIENCE = 120.0
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.study import live_jobs
 from tests.pages.app import shown_text
-from tests.pages.utility.settings import SMALL
+from tests.pages.release.settings import SMALL
 
 
 def upload(test: AppTest, data: bytes) -> AppTest:
