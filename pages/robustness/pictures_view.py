@@ -12,6 +12,7 @@ from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound
 from dpcore.learn.pixeldp.digits import Place
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.plots.robust.shares import certified_caption, lines_figure
+from pages.robustness.cells import picture_cell
 from pages.robustness.one_picture import one_picture
 from pages.robustness.pictures_work import (
     DRAWS,
@@ -33,8 +34,8 @@ from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
 from pages.shared.tabs import tabs
+from pages.shared.taking import Takeaway, take_it_with_you
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,16 @@ def _board() -> None:
         "Robust is private": renyi_view,
     }
     tabs(views, _DRAWN)
+    picture = int(st.session_state.get("digits_picture", 3))
+    take_it_with_you(
+        lambda: Takeaway(
+            picture_cell(noise, how, picture),
+            ("lecuyer2019pixeldp", "pinot2019unified"),
+            digits_command(noise, how),
+            "It prints certified accuracies at eight sizes of attack.",
+            tables={"Certified accuracy": lambda: table},
+        )
+    )
 
 
 def _controls() -> tuple[Noise, Bounded]:
@@ -200,9 +211,4 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
         "regression on clean pictures: for a linear classifier the smallest successful attack is a "
         "formula. Where it lies above the others, the noise buys nothing here; but its proof would "
         "hold for a deep network just as well."
-    )
-    link_and_command(
-        digits_command(noise, how),
-        "It prints certified accuracies at eight sizes of attack.",
-        typed=False,
     )

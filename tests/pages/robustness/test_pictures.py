@@ -36,7 +36,8 @@ def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> No
 
 def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
     test = opened(digits_scale="0.35", seed="5", digits_draws="100", digits_bound="Hoeffding")
-    (figure,) = figures(test)
+    test.session_state["taking"] = True
+    (figure,) = figures(test.run())
     command = next(code.value for code in test.code if "robust digits" in code.value)
     answer = subprocess.run(
         [sys.executable, *command.split()[1:], "--json"],
