@@ -21,6 +21,7 @@ PICTURES = {
     "attacker": ".st-key-attack_card",
     "lesson": ".turning",
     "papers": ".listing .option",
+    "robustness": ".st-key-robust_picture .js-plotly-plot",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]

@@ -161,5 +161,5 @@ def test_the_trial_is_that_of_the_engine() -> None:
     ],
 )
 def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
-    assert "What does a classifier withstand?" in opened(**ATTACK, **link).title[0].value
+    assert "What withstands an attack?" in opened(**ATTACK, **link).title[0].value
     assert not opened(**ATTACK, **link).exception

@@ -143,5 +143,5 @@ def test_the_two_classifiers_are_kept_by_what_they_depend_on() -> None:
     ],
 )
 def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
-    assert "What does a classifier withstand?" in opened(**WORDS, **link).title[0].value
+    assert "What withstands an attack?" in opened(**WORDS, **link).title[0].value
     assert not opened(**WORDS, **link).exception
