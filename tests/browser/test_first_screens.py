@@ -23,6 +23,7 @@ PICTURES = {
     "lesson": ".turning",
     "papers": ".listing .option",
     "deniability": ".js-plotly-plot",
+    "robustness": ".st-key-robust_picture .js-plotly-plot",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]
