@@ -262,9 +262,9 @@ def delta_at_most(log_delta: float) -> str:
     return _rounded_up(Decimal(log_delta).exp(), 3)
 
 
-def epsilon_at_most(epsilon: float) -> str:
-    """ε in four digits, rounded up."""
-    return _rounded_up(Decimal(epsilon), 4) if epsilon > 0 else "0"
+def epsilon_at_most(epsilon: float, digits: int = 4) -> str:
+    """ε in so many digits, rounded up."""
+    return _rounded_up(Decimal(epsilon), digits) if epsilon > 0 else "0"
 
 
 def _rounded_up(value: Decimal, digits: int) -> str:

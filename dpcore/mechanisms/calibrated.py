@@ -117,7 +117,7 @@ class CalibratedMechanism(Mechanism):
         """Where the strength last rose: between two certified ε the law is that of the smaller."""
         least = float(self.epsilon_of(np.array([self.strength(epsilon)]))[0])
         # A certificate's ε are rounded down in their last digits: a round one with the same law.
-        neat = float(epsilon_at_most(least))
+        neat = float(epsilon_at_most(least, 3))
         if least <= neat <= epsilon and self.strength(neat) == self.strength(epsilon):
             return neat
         return min(least, epsilon)

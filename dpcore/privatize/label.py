@@ -87,11 +87,12 @@ class Label:
             return _UNKNOWN
         value, low, high = (100 * share for share in self.guessed)
         about = "at least" if self.at_least else "about"
-        interval = "" if low == high else f" (95 % interval: {low:.3g} to {high:.3g})"
+        ends = f"{low:.3g}", f"{high:.3g}"
+        interval = "" if ends[0] == ends[1] else f" (95 % interval: {ends[0]} to {ends[1]})"
         if len(self.measured) > 1:
             first, last = self.measured
             interval = (
-                f" (from {low:.3g} to {high:.3g}: measured at ε = {first:.4g} and {last:.4g}, "
+                f" (from {ends[0]} to {ends[1]}: measured at ε = {first:.4g} and {last:.4g}, "
                 "between which this ε lies)"
             )
         return (

@@ -24,10 +24,10 @@ function rowOf(data, row) {
   glyph.setAttribute("aria-hidden", "true");
   const status = node("span", "status");
   name.append(glyph, node("span", "label", row.name), status);
-  const cells = data.columns.slice(1).map((title) => {
+  const cells = data.short.slice(1).map((title) => {
     const fresh = cell("td", "gridcell", "value");
     const value = node("span");
-    // Read out with the head of its column; on a phone the head is gone, and this stands for it.
+    // Hidden where the columns have heads, and on a phone in their place; read out are the heads.
     const about = node("span", "about", title);
     about.setAttribute("aria-hidden", "true");
     fresh.append(about, value);

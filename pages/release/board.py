@@ -19,6 +19,7 @@ from dpcore.guarantee import Status
 from dpcore.papers.ours.offers import COIN, Offer
 from dpcore.plots.style import style_of
 from pages.shared.promised import promised_epsilon
+from pages.shared.sidebar import START_MECHANISM
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ def _component() -> Callable[..., Any]:
 
 
 def chosen_row(rows: Sequence[Row]) -> Row:
-    """The row that is chosen: in this session, by the link, or the first."""
-    wanted = st.session_state.get(CHOSEN, st.query_params.get(CHOSEN, ""))
-    return next((row for row in rows if row.mechanism.short == wanted), rows[0])
+    """The row that is chosen: in this session, by the link, or where a fresh visit begins."""
+    by_name = {row.mechanism.short: row for row in rows}
+    wanted = st.session_state.get(CHOSEN, st.query_params.get(CHOSEN, START_MECHANISM))
+    return by_name.get(wanted) or by_name.get(START_MECHANISM) or rows[0]
 
 
 def show_board(
@@ -97,6 +99,7 @@ def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, 
             f"Accuracy{known}",
             "Who was in it? (AUC; coin 0.5)",
         ],
+        "short": ["", "ε", "Guessed", "Accuracy", "Who was in it? (AUC)"],
         "rows": [
             {
                 "key": row.mechanism.short,
@@ -175,7 +178,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
     if goal.key == "guess":
         known = [(label, each.accuracy) for label, each in met if each.accuracy is not None]
         if not known:
-            return "What texts teach was not measured here; both numbers of the promise hold."
+            return "What these texts teach was not measured yet: a run below does that."
         best, most = max(known, key=lambda pair: pair[1].mean)
         rest = [each for label, each in known if label != best]
         alike = any(not each.high < most.low for each in rest)

@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from pages.shared.reproducing import command_line, mechanism_words, python_beginning
 from pages.shared.taking import Takeaway
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
-
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live import Live
     from pages.release.running import Run
     from pages.release.uploading import Source
+
+_SAVE_FIRST = (
+    "It knows `*.csv` with commas and `*.tsv` with tabs: save the file as one of these first."
+)
 
 
 def takeaway(
@@ -44,14 +48,20 @@ def takeaway(
         lines.append(privatize_line(source, mechanism, epsilon, keep, lexicon))
     if run is not None:
         lines.append(utility_line(run.live, source))
+    tables = {"Offers at the dial": table}
+    if not source.own:
+        tables[Path(source.name).stem.title()] = lambda: pd.DataFrame(
+            source.table.rows, columns=list(source.table.columns)
+        )
     return Takeaway(
         None if epsilon is None else python_cell(source, mechanism, epsilon, lexicon),
         mechanism.cited,
         "\n".join(lines) or None,
         "`privatize` writes the private copy of a file of any size, its record and its label"
-        + ("; `utility` prints the numbers of the run." if run is not None else "."),
+        + ("; `utility` prints the numbers of the run." if run is not None else ".")
+        + ("" if _as_named(source) else f" {_SAVE_FIRST}"),
         typed=source.own,
-        tables={"Offers at the dial": table},
+        tables=tables,
     )
 
 
@@ -59,14 +69,24 @@ def privatize_line(
     source: Source, mechanism: Mechanism, epsilon: float, keep: tuple[str, ...], lexicon: str
 ) -> str:
     """The command of the private copy; every name of a file or a column is quoted."""
-    name = Path(source.name)
-    words = [f"./{name.name}", "--out", f"./{name.stem}.private{name.suffix}"]
+    stem, end = Path(source.name).stem, _end(source)
+    words = [f"./{stem}{end}", "--out", f"./{stem}.private{end}"]
     words += ["--text-column", source.text, *mechanism_words(mechanism, epsilon)]
     if keep:
         words += ["--keep", ",".join(keep)]
     if lexicon != "default":
         words += ["--lexicon", lexicon]
-    return command_line("privatize", *words, "--label", f"./{name.stem}.label.html")
+    return command_line("privatize", *words, "--label", f"./{stem}.label.html")
+
+
+def _end(source: Source) -> str:
+    """End of the name of a file that the command reads as this table."""
+    return ".tsv" if source.table.separator == "\t" else ".csv"
+
+
+def _as_named(source: Source) -> bool:
+    """Whether the command reads the file as it is: text lines, for one, have no columns."""
+    return source.table.separator != ";" and Path(source.name).suffix.lower() == _end(source)
 
 
 def utility_line(live: Live, source: Source) -> str:
@@ -96,21 +116,20 @@ def python_cell(source: Source, mechanism: Mechanism, epsilon: float, lexicon: s
     if source.own:
         given = {} if source.table.separator == "," else {"delimiter": source.table.separator}
         options = "".join(f", {name}={value!r}" for name, value in given.items())
+        module = "import csv"
         read = [
-            "import csv",
-            "",
             f"with open({source.name!r}, encoding='utf-8-sig', newline='') as file:",
             f"    texts = [row[{source.text!r}] for row in csv.DictReader(file{options})]",
         ]
     else:
-        read = [
-            "from dpcore.learn.corpus import teaching_corpus",
-            "",
-            "texts = list(teaching_corpus().texts)",
-        ]
+        module = "from dpcore.learn.corpus import teaching_corpus"
+        read = ["texts = list(teaching_corpus().texts)"]
+    first, *rest = python_beginning(mechanism, lexicon)
     return "\n".join(
         (
-            *python_beginning(mechanism, lexicon),
+            *((module, "", first) if source.own else (first, module)),
+            *rest,
+            "",
             *read,
             f"private = dp.privatize_column(texts, mechanism, {epsilon!r})",
             "print(len(private), 'texts')",

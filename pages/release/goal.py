@@ -29,7 +29,8 @@ class Goal:
 
     Attributes:
         key: in links.
-        title: in the choice.
+        name: in the choice.
+        title: at the dial.
         steps: of the dial, in percent, ascending.
         start: where a fresh visit begins.
         unit: behind the number.
@@ -37,6 +38,7 @@ class Goal:
     """
 
     key: str
+    name: str
     title: str
     steps: tuple[float, ...]
     start: float
@@ -57,6 +59,7 @@ class Goal:
 GOALS = {
     "guess": Goal(
         "guess",
+        "Words guessed",
         "A stranger guesses at most",
         (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
         10,
@@ -65,6 +68,7 @@ GOALS = {
     ),
     "accuracy": Goal(
         "accuracy",
+        "Accuracy lost",
         "Accuracy lost, at most",
         (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 25, 28, 30, 35, 40),
         20,
@@ -80,7 +84,7 @@ def choose_goal() -> Goal:
         choose_one(
             st.segmented_control,
             "Goal",
-            {key: goal.title for key, goal in GOALS.items()},
+            {key: goal.name for key, goal in GOALS.items()},
             "aim",
             required=True,
             label_visibility="collapsed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,10 @@ def _measured(
     if run is None or run.rows is None:
         return {}, nothing, None
     table, learner = run.rows.table, run.live.learner
-    try:
+    clean, solved = None, nothing
+    with suppress(StudyError):  # of a run of one trial, or whose baseline is not done
         clean = baseline(table, "accuracy", learner=learner, tested_on="clean").mean
         solved = solved_for(table, GOALS["accuracy"].steps, learner)
-    except StudyError:  # of the first trial alone, or of none
-        return run_curves(table, learner), nothing, None
     return run_curves(table, learner), solved, clean
 
 

@@ -14,10 +14,15 @@ from pages.shared.footer import footer
 from pages.shared.frame import arrived_by_address
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
-from pages.shared.sidebar import choose_lexicon, choose_mechanisms
+from pages.shared.sidebar import START_MECHANISM, choose_lexicon, choose_mechanisms
 
 START = ("neighbour-response", "optimal", "tem", "madlib", "gaussian", "k-ary")
 _EXPERIMENT = "experiment"
+# What follows the table are parts of it, not pages.
+_STYLE = """
+[data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.5rem 0 0; }
+[data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }
+"""
 
 
 def follow_old_link() -> None:
@@ -30,10 +35,11 @@ def follow_old_link() -> None:
 def choose(short: str) -> None:
     """Take over the mechanism whose row was clicked."""
     st.session_state[CHOSEN] = short
-    link.write(CHOSEN, short, "")
+    link.write(CHOSEN, short, START_MECHANISM)
 
 
 follow_old_link()
+st.html(f"<style>{_STYLE}</style>")
 st.title("What can you release, and what does it cost?", anchor=False)
 with st.sidebar:
     chosen = choose_mechanisms(START, "use_")

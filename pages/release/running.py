@@ -26,6 +26,8 @@ from pages.shared.own_vectors import NAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from streamlit.delta_generator import DeltaGenerator
+
     from dpcore.learn.labelled import LabelledTexts
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live_jobs import LiveRun
@@ -94,8 +96,9 @@ def choose_run(
     if lexicon == NAME:
         inform("A run needs a lexicon of the catalogue: `python -m dpcore lexicon add` adds yours.")
         return
+    refusal = st.container()
     with st.expander("What is run"):
-        texts = _texts(source)
+        texts = _texts(source, refusal)
         arms, options = _arms(members, settings, wanted), _options()
     if run is not None and not run.job.done:
         _watch()
@@ -123,8 +126,13 @@ def choose_run(
         _ending(run)
 
 
-def _texts(source: Source) -> LabelledTexts | None:
-    """Texts and labels of a run; None where they cannot be learned from, and why has been said."""
+def _texts(source: Source, refusal: DeltaGenerator) -> LabelledTexts | None:
+    """Texts and labels of a run; None where they cannot be learned from, and why has been said.
+
+    Args:
+        source: of the texts.
+        refusal: place that says why not, in sight when the set-up is folded.
+    """
     most = st.slider(
         "Texts used, at most",
         100,
@@ -139,7 +147,8 @@ def _texts(source: Source) -> LabelledTexts | None:
     try:
         return labelled(source, most)
     except DpcoreError as error:
-        refuse("Nothing can be learned from this table.", error)
+        with refusal:
+            refuse("Nothing can be learned from this table.", error)
         return None
 
 

@@ -154,14 +154,18 @@ def _teaching(corpus: str) -> Source:
     return Source(corpus, TEACHING_FILE, table, "text", corpus, "teaching corpus")
 
 
+def _likely_labels(table: Table, others: list[int]) -> int:
+    """Place of the column that holds classes: labels repeat themselves; behind the last if none."""
+    kinds = {i: len({row[i] for row in table.rows}) for i in others}
+    likely = [i for i in others if 2 <= kinds[i] <= MAX_CLASSES]
+    return others.index(min(likely, key=kinds.__getitem__)) if likely else len(others)
+
+
 def _own(table: Table, name: str) -> Source:
     """Which columns are meant; by default the one with the longest entries is the text."""
     columns, count = table.columns, len(table.columns)
     lengths = [sum(len(row[i]) for row in table.rows) for i in range(count)]
     longest = lengths.index(max(lengths))
-    # Labels repeat themselves: of the other columns the one with the fewest different entries.
-    others = [i for i in range(count) if i != longest]
-    fewest = min(others, key=lambda i: len({row[i] for row in table.rows}), default=None)
     with st.container(horizontal=True):
         text = st.selectbox(
             "Column of texts",
@@ -172,10 +176,11 @@ def _own(table: Table, name: str) -> Source:
             width=230,
             help="What is rewritten.",
         )
+        others = [i for i in range(count) if i != text]
         label = st.selectbox(
             "Column of labels",
-            [*others, None] if text == longest else [*(i for i in range(count) if i != text), None],
-            index=0 if fewest is None or text != longest else others.index(fewest),
+            [*others, None],
+            index=_likely_labels(table, others),
             format_func=lambda i: _NONE if i is None else columns[i],
             key=f"use_column_Column of labels_{count}_{text}",
             width=230,

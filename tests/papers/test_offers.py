@@ -40,7 +40,7 @@ def test_a_share_of_guesses_is_kept_with_all_of_its_interval(name: str, share: f
     assert offer.guessed is not None
     assert offer.guessed.mean <= offer.guessed.high <= share * (1 + 1e-12)
     assert offer.status == kind.guarantee(offer.epsilon).status
-    assert float(f"{offer.epsilon:.4g}") == offer.epsilon  # it is shown as it is used
+    assert float(f"{offer.epsilon:.3g}") == offer.epsilon  # it is shown as it is used
     assert kind.same_law_from(offer.epsilon) == offer.epsilon
     assert offer.at_least == (name in {"madlib", "gaussian"})
 
@@ -77,7 +77,7 @@ def test_a_loss_of_accuracy_is_kept_and_a_certificate_rounds_up() -> None:
     assert offer.epsilon == 1.2  # at 1.17 the law is that of 1.15
     tem = create("tem", WORDS)
     exact = Solved("tem", "tem", 2.3, 2.2, 2.34567, 1.7, 2.7)
-    assert accuracy_offer(tem, recorded_curve(tem), TAUGHT["tem"], exact).epsilon == 2.346
+    assert accuracy_offer(tem, recorded_curve(tem), TAUGHT["tem"], exact).epsilon == 2.35
     assert accuracy_offer(tem, None, None, None).epsilon is None
     never = Solved("tem", "tem", 2.3, 2.2, None, 1.7, 2.7)
     assert "every ε" in accuracy_offer(tem, None, None, never).why

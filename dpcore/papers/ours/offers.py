@@ -1,7 +1,7 @@
 """What can be offered for a goal: the ε with which a mechanism meets it, and both numbers there.
 
 A goal is either that a stranger guesses at most a share of the words, or that a classifier loses at
-most so much accuracy. Every ε that is offered is the one that is used: four digits, rounded to the
+most so much accuracy. Every ε that is offered is the one that is used: three digits, rounded to the
 safe side, and where a certificate knows some ε alone, one of those.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COIN = 0.5
 """AUC of one who guesses."""
-_DIGITS = 4
+_DIGITS = 3
 NOT_MEASURED = "not measured with these words and settings"
 
 
@@ -89,7 +89,7 @@ def accuracy_offer(
         solved: what `dpcore.study.utility_solve.solve` says of it.
     """
     if solved is None:
-        return Offer(None, "no text of this kind was learned from")
+        return Offer(None, "what such texts teach was not measured")
     if solved.high is None:
         return Offer(None, "loses more, or perhaps more, at every ε that was measured")
     why = "or less: the smallest ε that was measured" if solved.high <= solved.smallest else ""
@@ -173,7 +173,7 @@ def _reading(curve: TradeCurve | None, quantity: str, epsilon: float) -> Reading
 def _down(mechanism: Mechanism, epsilon: float) -> float:
     """ε in a few digits, not above it, and no larger than its law needs."""
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - _DIGITS + 1)
-    # The quotient is off in its last digits: 209 hundredths must not become 208.
+    # The quotient is off in its last digits: 2.09 must not become 2.08.
     rounded = float(f"{math.floor(round(epsilon / unit, 6)) * unit:.{_DIGITS}g}")
     return mechanism.same_law_from(rounded if rounded in mechanism.admissible else epsilon)
 
@@ -187,5 +187,5 @@ def _up(mechanism: Mechanism, epsilon: float) -> float:
         above = known[known >= epsilon * (1.0 - 1e-6)]
         if above.size:
             epsilon = float(above[0])
-    rounded = float(epsilon_at_most(epsilon))
+    rounded = float(epsilon_at_most(epsilon, _DIGITS))
     return mechanism.same_law_from(rounded if rounded in mechanism.admissible else epsilon)

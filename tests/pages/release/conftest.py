@@ -1,4 +1,4 @@
-"""The Utility page of a session that holds some state already."""
+"""The Release page of a session that holds some state already."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -13,5 +13,5 @@ from tests.pages.app import open_page
 @pytest.fixture
 def opened() -> Iterator[Callable[..., AppTest]]:
     recorded.clear()
-    yield functools.partial(open_page, "utility")
+    yield functools.partial(open_page, "release")
     recorded.clear()

@@ -1,4 +1,4 @@
-"""Runs of one's own on the Utility page: started, watched, stopped, refused."""
+"""Runs of one's own on the Release page: started, watched, stopped, refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.jobs.executors import Serial
 from dpcore.study import live_jobs
 from tests.pages.app import figures, shown_text
-from tests.pages.release.settings import SMALL
+from tests.pages.release.settings import SMALL, taken
 
 PATIENCE = 120.0
 
@@ -34,12 +34,13 @@ def test_a_run_is_started_watched_and_shown(
     assert len(figures(test)) == 2
     test.session_state["use_view"] = "Examples"
     assert "Read as: " in shown_text(test.run())
-    test.session_state["use_view"] = "Link and command"
-    command = next(code.value for code in test.run().code if "utility" in code.value)
-    assert command.startswith("python -m dpcore utility --labels sentiment --mechanism madlib")
-    assert "--texts 100 --trials 2" in command
     test.session_state["use_view"] = "Solve for ε"
     assert "madlib: " in shown_text(test.run())
+    commands = next(code.value for code in taken(test).code if "utility" in code.value).split("\n")
+    assert commands[1].startswith("python -m dpcore utility --labels sentiment --mechanism madlib")
+    assert "--texts 100 --trials 2" in commands[1]
+    measured = runs[0].rows
+    assert {row["epsilon"] for row in measured if row["mechanism"]} > {8.78}  # that of the goal
 
 
 def test_a_stop_keeps_the_parts_that_are_done(
@@ -78,7 +79,7 @@ def test_without_a_mechanism_it_says_what_to_do(opened: Callable[..., AppTest]) 
 
 
 def test_an_epsilon_that_no_mechanism_has_is_refused(opened: Callable[..., AppTest]) -> None:
-    test = opened(**SMALL | {"use_metric": ["truncated-gumbel-repaired"]})
+    test = opened(**SMALL | {"use_metric": ["truncated-gumbel-repaired"], "aim_guess": "1"})
     test.select_slider(key="use_ends_metric").set_value((0.1, 0.2)).run()
     assert "truncated-gumbel-repaired has no ε between these two ends" in shown_text(test)
     test.button(key="use_start").click().run()
