@@ -1,0 +1,128 @@
+"""The table of the Release page: each cell is what the engine says, a coin is no gain."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.guarantee import Status
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.equal_leakage_comparison import task_curves, without_privacy
+from dpcore.papers.ours.offers import Offer, guess_offer
+from dpcore.papers.ours.tradeoff import recorded_curve
+from dpcore.study.reading import Figures, Reading
+from dpcore.study.recorded import read_recorded
+from pages.release.board import accuracy_text, auc_text, badge, finding, guessed_text
+from pages.release.goal import GOALS
+from tests.pages.app import component, shown_text
+
+GUESS, ACCURACY = GOALS["guess"], GOALS["accuracy"]
+TEN = GUESS.steps.index(10)
+
+
+def row_of(data: dict[str, Any], key: str) -> dict[str, Any]:
+    (row,) = (row for row in data["rows"] if row["key"] == key)
+    return dict(row)
+
+
+def test_every_cell_is_what_the_engine_offers(opened: Callable[..., AppTest]) -> None:
+    data = component(opened(), "offers")
+    figures = Figures(read_recorded("equal-leakage"))
+    taught, words = task_curves(figures, "sentiment"), load("default")
+    for short in ("madlib", "tem", "optimal", "k-ary", "neighbour-response", "gaussian"):
+        kind = create(short, words)
+        curve = recorded_curve(kind)
+        assert curve is not None
+        row = row_of(data, short)
+        assert row["name"] == curve.label
+        for number, share in enumerate(GUESS.steps):
+            offer = guess_offer(kind, curve, taught.get(curve.label), share / 100)
+            cells = row["steps"][number]["cells"]
+            if offer.epsilon is None or offer.guessed is None:
+                assert cells[0] == offer.why
+                continue
+            assert cells[0].startswith(f"ε = {offer.epsilon:.3g} ")
+            assert f"{100 * offer.guessed.mean:.2g} of 100" in cells[1]
+            assert cells[1].startswith("at least") == offer.at_least
+            if offer.accuracy is not None:
+                assert cells[2].startswith(f"{100 * offer.accuracy.mean:.0f} % (")
+    clean, _ = without_privacy(figures, "sentiment")
+    assert f"({100 * clean.mean:.0f} % without privacy)" in data["columns"][3]
+    # By hand: e^ε / (e^ε + 24,999) of response over all words; read here between two measurements.
+    assert row_of(data, "k-ary")["steps"][TEN]["cells"][:2] == [
+        "ε = 7.92 any two words", "10 of 100",
+    ]  # fmt: skip
+    assert 100 * math.exp(7.92) / (math.exp(7.92) + 24_999) == pytest.approx(9.92, abs=0.01)
+
+
+def test_the_finding_is_of_the_same_table(opened: Callable[..., AppTest]) -> None:
+    data = component(opened(), "offers")
+    said = data["findings"][TEN]
+    most = max(
+        (row["steps"][TEN]["cells"][2].split(" %")[0], row["name"]) for row in data["rows"]
+    )  # all have two digits
+    assert said.startswith(f"{most[1]} keeps most: {most[0]} % of texts")
+    assert len(said.split()) <= 25
+
+
+@pytest.mark.parametrize(
+    ("reading", "text"),
+    [
+        (Reading(0.48, 0.45, 0.51), "0.48: a coin, no gain"),
+        (Reading(0.5, 0.5, 0.5), "0.50: a coin, no gain"),
+        (Reading(0.52, 0.49, 0.55), "0.52 (0.49 to 0.55), perhaps a coin"),
+        (Reading(0.57, 0.54, 0.59), "0.57 (0.54 to 0.59)"),
+        (Reading(0.57, math.nan, math.nan), "0.57 (one trial)"),
+    ],
+)
+def test_below_a_half_is_a_coin_and_no_gain(reading: Reading, text: str) -> None:
+    assert auc_text(reading) == text
+
+
+def test_intervals_stand_where_they_say_something() -> None:
+    exact = Offer(2.0, guessed=Reading(0.1, 0.0999, 0.1))
+    assert guessed_text(exact) == "10 of 100"
+    drawn = Offer(2.0, guessed=Reading(0.093, 0.087, 0.1), at_least=True)
+    assert guessed_text(drawn) == "at least 9.3 of 100 (8.7 to 10)"
+    assert guessed_text(Offer(2.0)) == "not measured here"
+    assert accuracy_text(Reading(0.615, 0.587, 0.644)) == "62 % (59 to 64)"
+    assert accuracy_text(Reading(0.615, math.nan, math.nan)) == "62 % (one trial)"
+    assert badge(Status.CERTIFIED) == "◉ certified"
+
+
+def test_findings_say_what_is_not_known() -> None:
+    assert finding([("tem", Offer(None, "no"))], GUESS, None).startswith("No mechanism")
+    assert "not measured yet" in finding([("tem", Offer(2.0))], GUESS, None)
+    near = [
+        ("a", Offer(2.0, accuracy=Reading(0.62, 0.6, 0.64))),
+        ("b", Offer(2.0, accuracy=Reading(0.6, 0.58, 0.62))),
+    ]
+    assert finding(near, GUESS, 0.79) == (
+        "a keeps most: 62 % of texts read rightly, 79 % without privacy; others may be as good."
+    )
+    assert "others" not in finding([near[0], ("b", Offer(None))], GUESS, 0.79)
+    least = [(name, Offer(2.0, guessed=Reading(share, share, share))) for name, share in
+             (("a", 0.4), ("b", 0.1))]  # fmt: skip
+    assert finding(least, ACCURACY, 0.79) == "b gives least away: 10 of 100 words guessed."
+
+
+def test_a_refuted_promise_wears_its_badge_at_every_step(opened: Callable[..., AppTest]) -> None:
+    data = component(opened(use_local=["adept"], use_metric=[], use_log=["truncated-gumbel"]),
+                     "offers")  # fmt: skip
+    steps = row_of(data, "truncated-gumbel")["steps"]
+    assert [step["refuted"] for step in steps] == [
+        not step["cells"][0].startswith("gives away more") for step in steps
+    ]
+    assert any(step["status"] == "✘ refuted" for step in steps)
+    assert row_of(data, "adept")["steps"][TEN]["cells"][0].startswith("not measured with these")
+
+
+def test_another_row_is_chosen_by_its_name_alone(opened: Callable[..., AppTest]) -> None:
+    test = opened(offer="k-ary")
+    assert component(test, "offers")["chosen"] == "k-ary"
+    assert "Chosen: k-ary, ε = 7.92 any two words." in shown_text(test)
+    test = opened(offer="<b>")
+    assert component(test, "offers")["chosen"] == "tem"

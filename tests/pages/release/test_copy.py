@@ -1,0 +1,183 @@
+"""The private copy on the Release page: made once, said what it is, and nothing beyond it."""
+
+import contextlib
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.jobs.executors import Serial
+from dpcore.lexicon.catalogue import load
+from dpcore.limits import PAGE_RELEASE_ROWS
+from dpcore.mechanisms.registry import create
+from dpcore.privatize import table as tables
+from tests.pages.app import shown_text
+from tests.pages.release.settings import taken, upload
+
+ONE = {"use_metric": ["tem"], "use_local": [], "use_log": []}
+DATA = "words,*stars*,mail\n" + "".join(
+    f'"The weather was terrible, zyxwvut{i}!",{i % 2},a{i}@example.org\n' for i in range(30)
+)
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Releases that were begun, each in this process."""
+    start, jobs = tables.start, []
+
+    def here(order: Any, table: Any, lexicon: str) -> Any:
+        jobs.append(start(order, table, lexicon, Serial))
+        return jobs[-1]
+
+    monkeypatch.setattr(tables, "start", here)
+    return jobs
+
+
+def made(test: AppTest, jobs: list[Any]) -> AppTest:
+    test.button(key="release_make").click().run()
+    assert jobs[-1].wait(PATIENCE)
+    test.run()
+    return test.run()  # which the page asks for by itself when it has taken the copy in
+
+
+def files(test: AppTest) -> Any:
+    """What the page holds of the copy."""
+    return test.session_state["release_work"]
+
+
+def test_it_is_made_once_and_again_only_on_a_second_word(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**ONE), DATA.encode())
+    assert "own.csv: 30 texts; 80% of their first 150 words" in shown_text(test)
+    test = made(test, started)
+    shown = shown_text(test)
+    assert "own.csv by tem, ε = 2.09 per distance: 30 texts, 150 words." in shown
+    assert create("tem", load("default")).guarantee(2.09).statement in shown
+    assert "These texts were released once in this session." in shown
+    assert test.button(key="release_make").disabled
+    assert len(started) == 1
+    test.run()
+    assert len(started) == 1
+    test.checkbox(key="release_again_1").check().run()
+    test = made(test, started)
+    assert len(started) == 2
+    assert "released 2 times in this session" in shown_text(test)
+    assert test.button(key="release_make").disabled
+    # Another mechanism or ε for the same texts is a second release as well.
+    test.segmented_control(key="aim").set_value("accuracy").run()
+    assert all(b.disabled for b in test.button if b.key == "release_make")
+
+
+def test_columns_go_along_only_if_they_were_chosen(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**ONE), DATA.encode())
+    assert test.multiselect(key="release_keep_3").value == []
+    test.multiselect(key="release_keep_3").set_value(["*stars*"]).run()
+    assert "Released unchanged, with no protection" in shown_text(test)
+    test = made(test, started)
+    work = files(test)
+    rows = list(csv.DictReader(io.StringIO(work.copy.csv, newline="")))
+    assert list(rows[0]) == ["words", "*stars*"]
+    assert [row["*stars*"] for row in rows] == [str(i % 2) for i in range(30)]
+    assert "@" not in work.copy.csv
+    assert work.copy.record["columns"] == {"text": "words", "keep": ["*stars*"], "original": False}
+    assert "the columns *stars*, unchanged" in work.label.to_html()
+    shown = shown_text(test)
+    for _, sentences in work.label.sections:
+        for sentence in sentences:
+            assert sentence in shown
+    command = next(code.value for code in taken(test).code if "privatize" in code.value)
+    assert command == (
+        "python -m dpcore privatize ./own.csv --out ./own.private.csv --text-column words "
+        "--mechanism tem.v1 --epsilon 2.09 --keep '*stars*' --label ./own.label.html"
+    )
+
+
+def test_typed_text_is_nowhere_but_in_the_session(
+    opened: Callable[..., AppTest], started: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    test = made(upload(opened(**ONE), DATA.encode()), started)
+    assert "zyxwvut" not in str(dict(test.query_params))
+    assert "zyxwvut" not in caplog.text
+    work = files(test)
+    assert "zyxwvut" not in json.dumps(work.copy.record) + work.label.to_json()
+    for element in (*test.markdown, *test.info, *test.warning):
+        assert "zyxwvut" not in str(element.value)
+
+
+def test_a_refuted_promise_takes_a_warning_that_was_read(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    choice = {"use_metric": [], "use_local": [], "use_log": ["truncated-gumbel"]}
+    test = upload(opened(**choice, aim_guess="60"), DATA.encode())
+    shown = shown_text(test)
+    kind = create("truncated-gumbel", load("default"))
+    assert "The promise of this mechanism is refuted." in shown
+    assert kind.guarantee(70.0).reason in shown
+    assert test.button(key="release_make").disabled
+    test.checkbox(key="release_read_truncated-gumbel").check().run()
+    assert not test.button(key="release_make").disabled
+    test = made(test, started)
+    assert files(test).label.warning.startswith("The promise is refuted")
+    assert "Read this first:" in shown_text(test)
+
+
+def test_a_large_table_is_told_the_command(opened: Callable[..., AppTest]) -> None:
+    data = "words\n" + "rain\n" * (PAGE_RELEASE_ROWS + 1)
+    test = upload(opened(**ONE), data.encode())
+    test.button(key="release_make").click().run()
+    assert "5,001 rows, and at most 5,000 are released in memory" in shown_text(test)
+    assert not test.button(key="release_make").disabled  # nothing was released
+
+
+def test_it_is_watched_and_stopped(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Job:
+        done = stopped = False
+        error = None
+
+        def progress(self) -> tuple[float, str]:
+            return 0.25, "100 of 400 texts, about 9 s left"
+
+        def stop(self) -> None:
+            self.done = self.stopped = True
+
+        def wait(self, seconds: float) -> bool:
+            return self.done
+
+        def copy(self, order: Any, table: Any) -> None:
+            return None
+
+    job = Job()
+    monkeypatch.setattr(tables, "start", lambda order, table, lexicon: job)
+    test = upload(opened(**ONE), DATA.encode())
+    test.button(key="release_make").click().run()
+    assert not test.exception
+    assert "release_make" not in {button.key for button in test.button}
+    test.button(key="release_stop").click().run()
+    assert "Stopped: nothing was released." in shown_text(test)
+    assert not test.button(key="release_make").disabled
+
+
+def test_the_cell_prints_what_the_page_says(opened: Callable[..., AppTest]) -> None:
+    test = taken(opened(**ONE))
+    cell = next(code.value for code in test.code if "privatize_column" in code.value)
+    printed = io.StringIO()
+    space: dict[str, Any] = {}
+    with contextlib.redirect_stdout(printed):
+        exec(cell, space)
+    count, statement = printed.getvalue().splitlines()
+    assert count == "1440 texts"
+    assert "teaching.csv: 1,440 texts" in shown_text(test)
+    assert statement == create("tem", load("default")).guarantee(2.09).statement
+    known = {word.lower() for word in load("default").words}
+    assert len(space["private"]) == 1440
+    assert set(space["private"][0].lower().replace(".", " ").replace(",", " ").split()) & known
