@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,6 +140,8 @@ def odds_table(scene: Scene, look: Look) -> pd.DataFrame:
                 ratio.claimed,
                 True,
                 str(look.promise.status),
+                math.nan,
+                math.nan,
             )
         )
     return pd.DataFrame(rows, columns=list(odds.COLUMNS))

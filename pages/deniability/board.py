@@ -1,6 +1,6 @@
-"""The part of the Deniability page that moves: sliders, curves, tables, and the views below.
+"""The part of the Deniability page that moves: dials, curves, tables, and the views below.
 
-Everything is measured by now; a step of a slider looks numbers up and draws them.
+Everything is measured by now; when a dial rests, numbers are looked up and drawn.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from dpcore.plots.deniability.curves import (
 )
 from dpcore.plots.style import SCALES
 from pages.deniability.comparing import comparison
-from pages.deniability.moving import VIEWS, fragment_of, moved
+from pages.deniability.moving import TAKING, VIEWS, draw_dials, fragment_of
 from pages.deniability.tables import curve_table, line_table, table_at
+from pages.deniability.taking import take
 from pages.deniability.views import views
+from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fields import segments
 from pages.shared.figure import still_figure
-from pages.shared.groups import GROUPS
+from pages.shared.groups import grouped
 from pages.shared.messages import note
-from pages.shared.slider import epsilon_slider
 from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
@@ -65,9 +66,21 @@ class Part:
     alts: dict[str, str]
 
 
-def board(scene: Scene) -> None:
-    """Choice of the comparison, sliders, curves, tables and views."""
-    with st.container(horizontal=True):
+def board(
+    scene: Scene,
+    dial_place: DeltaGenerator,
+    picture_place: DeltaGenerator,
+    how_place: DeltaGenerator,
+) -> None:
+    """Choice of the comparison, dials, curves, tables, views and the drawer.
+
+    Args:
+        scene: what is shown.
+        dial_place: where the dials stand.
+        picture_place: where the curves stand.
+        how_place: where it is chosen how they are compared.
+    """
+    with how_place, st.container(horizontal=True):
         how = segments(
             "Compare mechanisms at",
             [NOMINAL, EQUAL],
@@ -83,14 +96,23 @@ def board(scene: Scene) -> None:
                 bind="query-params",
                 help="Draws the curves of all measured words behind their mean.",
             )
-    if how == EQUAL:
-        comparison(scene.curves)
-    else:
-        for group in GROUPS:
-            members = [c for c in scene.curves if c.mechanism.meaning in group.meanings]
-            if members:
+    with picture_place:
+        if how == EQUAL:
+            comparison(scene.curves, dial_place)
+        else:
+            groups = dict(grouped(curve.mechanism for curve in scene.curves))
+            draw_dials(dial_place, groups)
+            for group in groups:
+                members = [c for c in scene.curves if c.mechanism.meaning in group.meanings]
                 _group(_part(group, members, scene.pinned, BANDS[band], every))
+    st.page_link(
+        "pages/tradeoff/page.py",
+        label="Choose ε from a goal",
+        icon=":material/tune:",
+        query_params={"part": "Choose ε", "goal": "nw"},
+    )
     st.fragment(views, key=VIEWS)(scene)
+    st.fragment(take, key=TAKING)(scene)
 
 
 def _band() -> str:
@@ -118,11 +140,10 @@ def _part(
 
 
 def _group(part: Part) -> None:
-    """Slider, two figures and a table of one group; only what shows its ε is in the fragment."""
+    """Two figures and a table of one group; only what shows its ε is in the fragment."""
     group = part.group
     st.subheader(group.title, anchor=False)
     _say_delta(part.curves)
-    top = st.container(gap=None)
     places = {}
     for quantity, column in zip(part.figures, st.columns(2), strict=True):
         with column:
@@ -138,16 +159,13 @@ def _group(part: Part) -> None:
         st.text(f"Drawn bold: {', '.join(drawn)}.")
     below = st.container()
     note(" ".join(_method(curve) for curve in part.curves))
-    with top:
-        st.fragment(_moving, key=fragment_of(group))(part, places, below)
+    st.fragment(_moving, key=fragment_of(group))(part, places, below)
 
 
 def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None:
-    """The slider, and what is said at its ε; the marks of the figures and the table with it."""
+    """What is said at the ε of the group; the marks of the figures and the table with it."""
     group = part.group
-    with st.container(gap=None):
-        mechanisms = [curve.mechanism for curve in part.curves]
-        epsilon = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
+    epsilon = epsilon_of(group)
     for quantity, table in part.tables.items():
         places[quantity].show(
             curves_caption(table, quantity, group.reading(epsilon), epsilon),

@@ -8,13 +8,13 @@ import streamlit as st
 
 from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
 from dpcore.plots.style import short_name
-from pages.deniability.moving import moved
+from pages.deniability.moving import COMPARED, draw_dials
 from pages.deniability.tables import equal_table, read_table
+from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fields import pick
 from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
-from pages.shared.messages import inform, note
-from pages.shared.slider import epsilon_slider
+from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pages.deniability.curves import Curve
     from pages.shared.figure import Still
 
-_FRAGMENT = "compared"
 _QUANTITIES = ("sw", "effective")
 _COLUMNS = {
     "mechanism": "mechanism",
@@ -38,8 +37,13 @@ _COLUMNS = {
 }
 
 
-def comparison(curves: Sequence[Curve]) -> None:
-    """Draw the choice of the reference, its slider, two figures and the table."""
+def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
+    """Draw the choice of the reference, its dial, two figures and the table.
+
+    Args:
+        curves: of all mechanisms.
+        dial_place: where the dial stands.
+    """
     names = {curve.mechanism.short: curve for curve in curves}
     reference = pick(
         "Reference",
@@ -49,9 +53,11 @@ def comparison(curves: Sequence[Curve]) -> None:
         "as often as under it.",
         width=260,
     )
+    mechanism = names[reference].mechanism
+    defined = names[reference].measured.epsilons.tolist()
+    draw_dials(dial_place, {group_of(mechanism.meaning): [mechanism]}, defined, COMPARED)
     table = equal_table(curves)
     runs = curves[0].measured.runs
-    top = st.container()
     places = {}
     for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
         with column:
@@ -70,8 +76,7 @@ def comparison(curves: Sequence[Curve]) -> None:
         "of this mechanism never has the value at a measured ε; several rows: it is not "
         "monotone."
     )
-    with top:
-        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[reference], table, places, below)
+    st.fragment(_moving, key=COMPARED)(list(curves), names[reference], table, places, below)
 
 
 def _moving(
@@ -81,17 +86,10 @@ def _moving(
     places: dict[str, Still],
     below: DeltaGenerator,
 ) -> None:
-    """The slider of the reference, and what is said at its ε."""
+    """What is said at the ε of the reference."""
     mechanism, runs = reference.mechanism, reference.measured.runs
     group = group_of(mechanism.meaning)
-    with st.container(gap=None):
-        epsilon = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
-    if epsilon not in reference.measured.epsilons:
-        inform(f"{mechanism.short} is not defined at {group.reading(epsilon)}: move the slider.")
-        for place in places.values():
-            place.clear()
-        below.empty()
-        return
+    epsilon = epsilon_of(group)
     read, nw = read_table(curves, reference, epsilon)
     st.markdown(f"**{mechanism.short}** at {group.reading(epsilon)}: the mean Nw is **{nw:.4g}**.")
     for quantity, place in places.items():

@@ -47,7 +47,7 @@ def choose_text() -> Given:
         key="corpus_file",
         help=f"Plain text in UTF-8, up to {PAGE_CORPUS_BYTES:,} bytes. It takes the place of the "
         "text above and is forgotten when this browser session ends. For larger files see "
-        "“Link and command” below.",
+        "“Take it with you” below.",
     )
     return Given(text, None if file is None else file.read(PAGE_CORPUS_BYTES + 1))
 

@@ -68,7 +68,7 @@ def groups(mechanism: Mechanism, count: int) -> list[range]:
 def measure_group(
     mechanism: Mechanism, work: Work, places: range, progress: Progress
 ) -> Deniability:
-    """One group of words at all ε of the slider."""
+    """One group of words at all ε of the dial."""
     part = part_of(work.selection, places)
     if not work.public:
         return _measured(mechanism, part, work, progress)

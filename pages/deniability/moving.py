@@ -1,51 +1,66 @@
-"""What a step of a slider runs again: what shows the ε of its group, and no figure.
+"""What runs again when a dial rests: the dials, what shows the ε of its group, and no figure.
 
-Each slider is in a fragment of its own, which draws into places that the page keeps for it. To
-rerun two fragments by name takes a second run, so that is done only for an open view below that
-shows numbers at ε.
+The dials are in one fragment. Each group has one of its own, which draws into places that the page
+keeps for it; so have the views below, if the open one shows numbers at ε, and the drawer.
 """
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.slider import run_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
+    from streamlit.delta_generator import DeltaGenerator
+
+    from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.groups import Group
 
-VIEWS = "views"
+DIALS, COMPARED, VIEWS, TAKING = "deny_dials", "deny_compared", "deny_views", "deny_taking"
+"""The fragments, beside those of `fragment_of`."""
 OPEN_VIEW = "part"
-AT_EPSILON = ("Word by word", "Link and command")
-"""The views that show numbers at the ε of the sliders."""
+STILL_VIEWS = frozenset({"The papers' figures", "Appendix C"})
+"""The views that show no number at the ε of the dials."""
 
 
 def fragment_of(group: Group) -> str:
-    """Name of the fragment that holds the slider of a group."""
+    """Name of the fragment that says what is at the ε of a group."""
     return f"curves_{group.name}"
 
 
-def moved(fragment: str) -> Callable[[], None]:
-    """What to do when a slider in this fragment has moved."""
+def draw_dials(
+    place: DeltaGenerator,
+    groups: Mapping[Group, list[Mechanism]],
+    grid: list[float] | None = None,
+    followed_by: str | None = None,
+) -> None:
+    """Draw a dial for each group, side by side, in sight wherever one scrolls.
 
-    def run() -> None:
-        if st.session_state.get(OPEN_VIEW) in AT_EPSILON:
-            run_parts(fragment, VIEWS)
-
-    return run
-
-
-def epsilon_at(group: Group) -> float:
-    """ε at the slider of a group; where it begins if the page shows none for the group."""
-    return float(st.session_state.get(f"eps_{group.name}", group.start))
+    Args:
+        place: a block of the page with nothing else.
+        groups: with their mechanisms that are shown.
+        grid: the values of ε to choose from; None for those of each group.
+        followed_by: the fragment that runs when a dial rests; None for that of its group.
+    """
+    with place:
+        st.fragment(_dials, key=DIALS)(groups, grid, followed_by)
 
 
-def set_slider(group: Group, epsilon: float) -> None:
-    """Move the slider of a group to one of its steps."""
-    step = next(e for e in group.grid if math.isclose(e, epsilon, rel_tol=1e-9))
-    st.session_state[f"eps_{group.name}"] = step
+def _dials(
+    groups: Mapping[Group, list[Mechanism]], grid: list[float] | None, followed_by: str | None
+) -> None:
+    for (group, members), column in zip(groups.items(), st.columns(len(groups)), strict=True):
+        with column:
+            fragment = followed_by or fragment_of(group)
+            epsilon_dial(group, members, partial(_rested, fragment), grid=grid)
+
+
+def _rested(fragment: str) -> None:
+    views = () if st.session_state.get(OPEN_VIEW) in STILL_VIEWS else (VIEWS,)
+    run_parts(DIALS, fragment, *views, TAKING)

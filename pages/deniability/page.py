@@ -18,17 +18,19 @@ from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 
 st.title("Could it have been another word?", anchor=False)
-st.markdown(
-    "**Nw** is the chance that a word comes out unchanged: at 0.9 whoever reads it may as well "
-    "believe it. **Sw** counts how many different words one word becomes when it is rewritten many "
-    "times: at 1 there is nothing to deny. Low Nw and high Sw leave you room to say: "
-    "*I never wrote that.*"
-)
+dial_place = st.container()
+picture_place = st.container()
+how_place = st.container()
 
 with st.sidebar:
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
     name = choose_lexicon()
 words = lexicon_or_stop(name)
+with picture_place:
+    st.markdown(
+        "**Nw**: the chance that a word comes out unchanged. **Sw**: how many different words one "
+        "word becomes in many runs. Low Nw and high Sw leave room to say: *I never wrote that.*"
+    )
 typed, runs, seed = choose_words()
 try:
     selection = typed.selection(words, seed)
@@ -40,7 +42,10 @@ pinned = pin_words(words, selection, typed.public)
 say_unknown(words)
 mechanisms = mechanisms_or_stop(words, chosen)
 
-curves = measured_curves(words, mechanisms, Work(selection, runs, seed, typed.public), pinned)
+with picture_place:
+    work = Work(selection, runs, seed, typed.public)
+    curves = measured_curves(words, mechanisms, work, pinned)
 if curves:
-    board(Scene(curves, pinned, selection, typed, words, How(name, runs, seed)))
+    scene = Scene(curves, pinned, selection, typed, words, How(name, runs, seed))
+    board(scene, dial_place, picture_place, how_place)
 footer(words, seed, f"R = {runs:,} runs or noise directions where a law is not exact")

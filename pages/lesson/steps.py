@@ -157,9 +157,9 @@ STEPS = (
         "use. If it is not with any mechanism here, you should not publish it.",
         "Solve $\\frac{1}{n}\\sum_w N_w(ε) ≤ x$ for ε: under a uniform prior, the attacker "
         "who names TEM's output is right with that probability.",
-        "pages/deniability/page.py",
-        "Solve for ε from a goal, on words of your own",
-        {},
+        "pages/tradeoff/page.py",
+        "Choose ε from a goal, on words of your own too",
+        {"part": "Choose ε"},
     ),
 )
 """In their order; the keys are those of the exercises."""
@@ -168,7 +168,8 @@ BY_PAGE = {
     "": ("names",),
     "start": ("names",),
     "rewrite": ("draw",),
-    "deniability": ("draw", "choose"),
+    "deniability": ("draw",),
+    "tradeoff": ("choose",),
     "words": ("crowd",),
     "release": ("price",),
     "papers": ("claim",),

@@ -13,14 +13,14 @@ from dpcore.papers.studies import EXPERIMENTS
 from pages.papers.experiments import comes_to, paper_of
 from pages.papers.frontier import frontier_view
 from pages.shared import link
+from pages.shared.learning.curves import curves_view
+from pages.shared.learning.evidence import Rows, choose_part
+from pages.shared.learning.examples import show_examples
+from pages.shared.learning.membership import membership_view
+from pages.shared.learning.solving import solve_view
 from pages.shared.messages import note
 from pages.shared.recorded import compared_rows, made_view, papers_view, recorded
 from pages.shared.taking import Takeaway
-from pages.utility.curves import curves_view
-from pages.utility.evidence import Rows, choose_part
-from pages.utility.examples import show_examples
-from pages.utility.membership import membership_view
-from pages.utility.solving import solve_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.study.recorded import Recorded
-    from pages.utility.evidence import Evidence
+    from pages.shared.learning.evidence import Evidence
 
     View = Callable[[], None]
 

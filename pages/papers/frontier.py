@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from pages.utility.evidence import Evidence
+    from pages.shared.learning.evidence import Evidence
 
 
 def frontier_view(evidence: Evidence) -> None:

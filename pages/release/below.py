@@ -14,10 +14,10 @@ from pages.release.copying import choose_kept, private_copy
 from pages.release.goal import step_of
 from pages.release.offering import in_vocabulary
 from pages.release.running import choose_run, run_of
+from pages.shared.learning.views import run_views
 from pages.shared.messages import inform, note
 from pages.shared.promised import promised_epsilon
 from pages.shared.taking import take_it_with_you
-from pages.utility.views import run_views
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon

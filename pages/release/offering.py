@@ -122,14 +122,15 @@ def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
     """How many words of the first texts are in the vocabulary, and of how many."""
 
     def count() -> tuple[int, int]:
-        texts, left = [], _READ
+        texts: list[str] = []
+        left = _READ
         for text in source.texts:
             left -= len(text.split())
             if texts and left < 0:
                 break
             texts.append(text)
-        found = encode_all(texts, words, DEFAULT_TREATMENT, for_text=False).words
-        return int((found >= 0).sum()), int(found.size)
+        words_read = encode_all(texts, words, DEFAULT_TREATMENT, for_text=False).words
+        return int((words_read >= 0).sum()), int(words_read.size)
 
     identity = (source.identity, source.text, words.fingerprint)
     return latest("release_vocabulary", identity, count)

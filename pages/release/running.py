@@ -19,9 +19,9 @@ from dpcore.study.tables import tidy
 from pages.release.uploading import CORPORA, labelled
 from pages.shared.fields import pick, whole_number
 from pages.shared.groups import grouped
+from pages.shared.learning.evidence import Rows
 from pages.shared.messages import inform, refuse
 from pages.shared.own_vectors import NAME
-from pages.utility.evidence import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

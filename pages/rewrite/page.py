@@ -3,7 +3,9 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from pages.rewrite.dials import dials
 from pages.rewrite.workbench import workbench
+from pages.shared.drawing import choose_draw, draw_again
 from pages.shared.footer import footer
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
@@ -12,23 +14,23 @@ from pages.shared.sidebar import sidebar
 from pages.shared.text_box import text_box
 
 st.title("What is left of your words?", anchor=False)
-st.markdown(
-    "Chance decides what comes out for every word, the word itself or another: how much an output "
-    "tells of its word has a limit, and ε sets it. "
-    "**Changed words** are underlined and carry the sign ↻; choose a word to see what else it "
-    "could have become. Mechanisms in one group mean the same kind of ε, and still differ in "
-    "how many words they have to change for it."
-)
+dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 
 choices = sidebar()
-text = text_box()
+with text_place:
+    text = text_box()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        draw_again()
+        seed, number = choose_draw()
 words = lexicon_or_stop(choices.lexicon)
+mechanisms = mechanisms_or_stop(words, choices.mechanisms)
+with dial_place:
+    dials(mechanisms)
 try:
     bench = bench_for(text, words, choices)
 except DpcoreError as error:
     refuse("This could not be rewritten.", error)
     st.stop()
-mechanisms = mechanisms_or_stop(words, choices.mechanisms)
 
-workbench(bench, mechanisms, choices, text)
-footer(words, st.session_state["seed"], "one draw of noise for each word and mechanism")
+workbench(bench, mechanisms, choices, text, seed, number, grid_place)
+footer(words, seed, "one draw of noise for each word and mechanism")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.rewrite.dials import moved
 from pages.rewrite.place import choose_place
 from pages.rewrite.rows import likely, mechanism_row, source_row
 from pages.shared.grid import rewrite_grid
@@ -33,7 +34,7 @@ def rewritten(
     Args:
         bench: the sentence.
         mechanisms: one row each.
-        dials: ε of the sliders, by name of the group.
+        dials: ε of the dials, by name of the group.
         seed: of the noise.
         draw: number of the draw.
         key: of the element.
@@ -69,7 +70,7 @@ def rewritten(
 
 
 def epsilon_at(mechanism: Mechanism, dials: dict[str, float]) -> float:
-    """ε of a mechanism, of those of the sliders by name of the group."""
+    """ε of a mechanism, of those of the dials by name of the group."""
     return dials[group_of(mechanism.meaning).name]
 
 
@@ -77,6 +78,7 @@ def _choose(bench: Bench, key: str, place: int) -> None:
     choose_place(bench, place)
     st.session_state["via"] = key.rsplit(".v", 1)[0]
     _peek(key, place)
+    moved()
 
 
 def _peek(key: str, place: int) -> None:

@@ -126,7 +126,12 @@ def odds_table(
             continue
         paths = bench.draw(mechanism, seed, number).paths
         output = int(paths.at(np.array([epsilon]))[place, 0])
-        pair = [bench.probability(mechanism, w, output, epsilon) for w in (word, other)]
+        if mechanism.exact_law:
+            logs = [bench.log_probability(mechanism, w, output, epsilon) for w in (word, other)]
+            ratio, most = 3 * (logs[0] - logs[1],), 2 * (math.nan,)
+        else:
+            pair = [bench.probability(mechanism, w, output, epsilon) for w in (word, other)]
+            ratio, most = odds_plot.log_ratio(*pair), (pair[0][2], pair[1][2])
         rows.append(
             (
                 mechanism.key,
@@ -134,10 +139,11 @@ def odds_table(
                 words[word],
                 words[other],
                 words[output],
-                *odds_plot.log_ratio(*pair),
+                *ratio,
                 promise.euclidean_loss(distance),
                 mechanism.exact_law,
                 str(promise.status),
+                *most,
             )
         )
     return pd.DataFrame(rows, columns=list(odds_plot.COLUMNS))

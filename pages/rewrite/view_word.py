@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.plots.attack.odds import odds_figure, odds_sentence
 from dpcore.plots.law import law_caption, law_figure
 from dpcore.plots.strip import strip_caption, strip_figure
+from pages.rewrite.dials import moved
 from pages.rewrite.place import choose_place
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure
@@ -78,10 +79,12 @@ def _choose(scene: Scene) -> None:
 
 def _take(bench: Bench) -> None:
     choose_place(bench, st.session_state["place_box"])
+    moved()
 
 
 def _take_mechanism() -> None:
     st.session_state["via"] = st.session_state["via_box"]
+    moved()
 
 
 def _strip(scene: Scene) -> None:

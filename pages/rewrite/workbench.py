@@ -1,4 +1,4 @@
-"""The part of the Rewrite page that moves: sliders, grid, and the views below it."""
+"""The parts of the Rewrite page that move: the grid, and the views below it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.plots.captions import epsilon_reading
+from pages.rewrite.dials import GRID, VIEWS, dialled
 from pages.rewrite.place import chosen_place
 from pages.rewrite.rewritten import epsilon_at, rewritten
 from pages.rewrite.scene import Scene
+from pages.rewrite.taking import takeaway
 from pages.rewrite.view_draws import draws_view
-from pages.rewrite.view_files import files_view
 from pages.rewrite.view_protection import protection_view
+from pages.rewrite.view_reading import reading_view
 from pages.rewrite.view_word import word_view
 from pages.shared import link
-from pages.shared.drawing import choose_draw, draw_again
-from pages.shared.groups import grouped
-from pages.shared.messages import note
 from pages.shared.progress import timed
-from pages.shared.slider import epsilon_slider
 from pages.shared.tabs import tabs
+from pages.shared.taking import take_it_with_you
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.bench import Bench
     from pages.shared.sidebar import Choices
@@ -31,37 +31,58 @@ _VIEWS = {
     "What is not protected": protection_view,
     "One word: strip and odds": word_view,
     "100 draws": draws_view,
-    "Link, files, command": files_view,
 }
 
 
-@st.fragment
-def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str) -> None:
-    """Sliders, grid and views; a step of a slider runs only this."""
-    dials = _sliders(bench, mechanisms)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        draw_again()
-        seed, number = choose_draw()
-    missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
-    for mechanism in timed("Drawing noise", missing):
-        bench.draw(mechanism, seed, number)
+def workbench(
+    bench: Bench,
+    mechanisms: list[Mechanism],
+    choices: Choices,
+    text: str,
+    seed: int,
+    number: int,
+    grid_place: DeltaGenerator,
+) -> None:
+    """Draw the grid and the views, each a fragment; a dial that rests runs only these.
+
+    Args:
+        bench: the sentence.
+        mechanisms: one row each.
+        choices: of the sidebar.
+        text: as it was typed.
+        seed: of the noise.
+        number: of the draw.
+        grid_place: where the grid stands.
+    """
+    with grid_place:
+        missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
+        for mechanism in timed("Drawing noise", missing):
+            bench.draw(mechanism, seed, number)
+        st.fragment(_grid, key=GRID)(bench, mechanisms, seed, number)
+    st.fragment(_views, key=VIEWS)(bench, mechanisms, choices, text, seed, number)
+
+
+def _grid(bench: Bench, mechanisms: list[Mechanism], seed: int, number: int) -> None:
     chosen, place = _chosen(bench, mechanisms)
-    rewritten(bench, mechanisms, dials, seed, number, key="grid", chosen=chosen, place=place)
-    epsilons = {m.key: epsilon_at(m, dials) for m in mechanisms}
+    epsilons = dialled(mechanisms)
+    rewritten(bench, mechanisms, epsilons, seed, number, key="grid", chosen=chosen, place=place)
+
+
+def _views(
+    bench: Bench,
+    mechanisms: list[Mechanism],
+    choices: Choices,
+    text: str,
+    seed: int,
+    number: int,
+) -> None:
+    chosen, place = _chosen(bench, mechanisms)
+    by_group = dialled(mechanisms)
+    epsilons = {m.key: epsilon_at(m, by_group) for m in mechanisms}
     scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
     tabs(_VIEWS, "view", scene)
-
-
-def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
-    """One slider for each group that has a mechanism; ε by name of the group."""
-    groups = grouped(mechanisms)
-    dials: dict[str, float] = {}
-    nearest = bench.nearest_distance()
-    for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
-        with column, st.container(gap=None):
-            epsilon = dials[group.name] = epsilon_slider(group, members)
-            note(epsilon_reading(members[0].meaning, epsilon, nearest))
-    return dials
+    reading_view()
+    take_it_with_you(lambda: takeaway(scene))
 
 
 def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:

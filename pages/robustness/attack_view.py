@@ -11,23 +11,24 @@ from dpcore.attack.genetic.genetic import Genetic
 from dpcore.errors import DpcoreError
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
 from pages.robustness.attack_work import Hunt, hunted
+from pages.robustness.cells import attack_cell
 from pages.robustness.one_text import OWN, choose_document, marked
 from pages.robustness.reproducing import attack_command, computed_now
 from pages.robustness.sample_view import sample_view
-from pages.robustness.victims import VICTIMS
+from pages.robustness.victims import NETWORKS, VICTIMS
 from pages.robustness.words_view import LABELS, prepare
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.groups import group_of
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
-from pages.shared.reproducing import link_and_command
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
-from pages.shared.slider import epsilon_slider
 from pages.shared.table import numbers, show_table
 from pages.shared.tabs import tabs
+from pages.shared.taking import Takeaway, take_it_with_you
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -71,7 +72,7 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
         return
     views = {
         "One text": lambda: _one_text(words, hunt, name),
-        "A sample of texts": lambda: sample_view(words, hunt),
+        "A sample of texts": lambda: _sample(words, hunt),
     }
     tabs(views, "attack_part")
 
@@ -104,7 +105,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
-        epsilon = epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
+        epsilon = epsilon_dial(group, [mechanism], start=_START_EPSILON.get(group.name))
         mechanism.check_epsilon(epsilon)
     else:
         neighbours = segments(
@@ -188,13 +189,30 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
         refuse("This text cannot be attacked.", error)
         return
     _show(words, document, result, classes)
-    typed = st.session_state.get("attack_text_source") == OWN
-    if hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1:
-        link_and_command(
-            attack_command(hunt, document.text, name),
+    take_it_with_you(
+        lambda: Takeaway(
+            attack_cell(hunt, document.text, name),
+            _cited(hunt),
+            attack_command(hunt, document.text, name) if _has_command(hunt) else None,
             "It prints the same attack.",
-            typed=typed,
+            typed=st.session_state.get("attack_text_source") == OWN,
         )
+    )
+
+
+def _has_command(hunt: Hunt) -> bool:
+    return hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1
+
+
+def _cited(hunt: Hunt) -> tuple[str, ...]:
+    cited = () if hunt.mechanism is None else hunt.mechanism.cited
+    worst_case = hunt.victim == CERTIFIED or NETWORKS.get(hunt.victim) == "ibp"
+    return ("xu2021gumbel", *cited, *(("jia2019certified",) if worst_case else ()))
+
+
+def _sample(words: Lexicon, hunt: Hunt) -> None:
+    sample_view(words, hunt)
+    take_it_with_you(lambda: Takeaway(None, _cited(hunt)))
 
 
 def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str, ...]) -> None:

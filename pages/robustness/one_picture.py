@@ -16,7 +16,7 @@ from dpcore.noise.streams import generator
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
-from pages.robustness.pictures_work import PROVED, SCALES, TIGHT, drawn, of_picture
+from pages.robustness.pictures_work import PROVED, SCALES, TIGHT, drawn, is_drawn, of_picture
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.progress import timed
@@ -33,30 +33,31 @@ _OTHER = {Bound.CLOPPER_PEARSON: Bound.HOEFFDING, Bound.HOEFFDING: Bound.CLOPPER
 _NAMES = {Bound.CLOPPER_PEARSON: "Clopper–Pearson", Bound.HOEFFDING: "Hoeffding"}
 
 
-def one_picture(noise: Noise, how: Bounded) -> None:
-    """Draw the choice of a picture and what is known of it."""
-    data = digits()
-    picture = st.slider(
+def choose_picture() -> int:
+    """Draw the choice of a test picture."""
+    return st.slider(
         "Picture",
         0,
-        len(data.test) - 1,
+        len(digits().test) - 1,
         3,
         key="digits_picture",
         bind="query-params",
+        width=165,
         help="One of the test pictures; with the slider chosen, the arrow keys go from one to the "
         "next.",
     )
-    label = str(int(data.test_labels[picture]))
-    left, right = st.columns(2)
-    with left:
-        _picture(noise, picture, label)
-    with right:
-        _votes(noise, how, picture, label)
+
+
+def one_picture(noise: Noise, how: Bounded, picture: int) -> None:
+    """Draw the votes on a picture, its certificate, and that at every scale of the noise."""
+    label = str(int(digits().test_labels[picture]))
+    _votes(noise, how, picture, label)
     st.text(_certificate(noise, how, picture, label))
     _growing(noise, how, picture)
 
 
-def _picture(noise: Noise, picture: int, label: str) -> None:
+def show_picture(noise: Noise, picture: int, label: str) -> None:
+    """Draw a picture as it is, and under one draw of the noise."""
     layer = drawn(noise).model.layer
     rng = generator(noise.seed, "look", picture)
     seen = look_at(layer, noise.place, digits().test[picture], rng)
@@ -77,6 +78,7 @@ def _picture(noise: Noise, picture: int, label: str) -> None:
         f"by {moved:.2g} on average; black is {top:.3g}.",
         table,
         "digits_picture",
+        files=False,
     )
 
 
@@ -129,6 +131,7 @@ def _size(value: float) -> str:
 def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     """The size of the certificate at every scale; trains a classifier for each, once."""
     rows = []
+    missing = not all(is_drawn(replace(noise, scale=scale)) for scale in SCALES)
     try:
         for scale in timed("Training a classifier for each scale", SCALES):
             size, tight, place = of_picture(replace(noise, scale=scale), how, picture)
@@ -138,6 +141,8 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     except DpcoreError as error:
         refuse("The certificate cannot be computed.", error)
         return
+    if missing:
+        st.rerun()  # the dial has a reading for every step now
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
     abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()

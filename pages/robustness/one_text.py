@@ -15,12 +15,12 @@ from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.substitutions import likely_words, nearest_words
 from dpcore.rewrite.checks import check_text
 from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
+from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fields import segments, steps
-from pages.shared.groups import START_EPSILON, group_of
+from pages.shared.groups import group_of
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import mechanisms_or_stop
-from pages.shared.slider import epsilon_slider
 from pages.shared.table import show_table
 from pages.shared.text_box import text_box
 
@@ -141,7 +141,7 @@ def _likely(
         )
         return None
     group = group_of(mechanism.meaning)
-    epsilon = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+    epsilon = epsilon_dial(group, [mechanism])
     least = steps(
         "Allowed from probability",
         _LEAST,

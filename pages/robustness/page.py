@@ -2,19 +2,31 @@
 
 import streamlit as st
 
-from pages.robustness.views import VIEWS
-from pages.shared.fields import segments
+from pages.robustness.pictures_view import pictures_view
+from pages.robustness.views import PICTURES, VIEWS
+from pages.shared.fields import pick
 
-st.title("What does a classifier withstand?", anchor=False)
-st.markdown(
-    "An attacker changes a picture a little, or exchanges some words, until a classifier is wrong. "
-    "What can be proved against that, and what does an attack do where nothing is proved?"
-)
-view = segments(
-    "View",
-    VIEWS,
-    "robust_view",
-    "The first three are computed now; the others were recorded beforehand, because they "
-    "train neural networks; “Find the utterance” of ADePT is computed now.",
-)
-VIEWS[view]()
+# On a phone the title has one line.
+_STYLE = """
+@media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+}
+"""
+
+st.html(f"<style>{_STYLE}</style>")
+st.title("What withstands an attack?", anchor=False)
+dial_place = st.container()
+row = st.container(horizontal=True, vertical_alignment="bottom")
+with row:
+    view = pick(
+        "View",
+        (PICTURES, *VIEWS),
+        "robust_view",
+        "Pictures, Words and Attack are computed now; the others were recorded beforehand, because "
+        "they train neural networks; “Find the utterance” of ADePT is computed now.",
+        width=165,
+    )
+if view == PICTURES:
+    pictures_view(dial_place, row)
+else:
+    VIEWS[view]()

@@ -12,11 +12,12 @@ from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound
 from dpcore.learn.pixeldp.digits import Place
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.plots.robust.shares import certified_caption, lines_figure
-from pages.robustness.one_picture import one_picture
+from pages.robustness.cells import picture_cell
+from pages.robustness.first_picture import first_picture, present_scale, scale_dial
+from pages.robustness.one_picture import choose_picture, one_picture
 from pages.robustness.pictures_work import (
     DRAWS,
     ERRORS,
-    SCALES,
     SLIDES,
     Bounded,
     Noise,
@@ -26,18 +27,19 @@ from pages.robustness.pictures_work import (
     is_drawn,
 )
 from pages.robustness.renyi_view import renyi_view
-from pages.robustness.reproducing import computed_now, digits_command
+from pages.robustness.reproducing import digits_command
 from pages.robustness.slides_view import slides_view
 from pages.shared.fields import choose_seed, pick
 from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
 from pages.shared.tabs import tabs
+from pages.shared.taking import Takeaway, take_it_with_you
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
 PLACES = {
     "in the picture": Place.PICTURE,
@@ -53,44 +55,77 @@ BOUNDS = {"Clopper–Pearson": Bound.CLOPPER_PEARSON, "Hoeffding": Bound.HOEFFDI
 _DRAWN = "digits_part"
 
 
-def pictures_view() -> None:
-    """Draw the controls, the certified accuracy, and what belongs to it."""
-    note(
-        "Noise is added inside the classifier, and many draws of it vote. A change of the picture "
-        "that the noise hides cannot change the class that is expected to win: that is "
-        "differential privacy used as a proof (PixelDP, Lecuyer et al. 2019). The draws only "
-        "estimate what is expected, with a stated error. 1,347 pictures of 8 × 8 pixels train the "
-        "classifier, 450 test it."
-    )
-    computed_now()
-    _board()
-    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict")
+def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
+    """Draw the picture with its radius, then what is known of all pictures.
 
-
-@st.fragment
-def _board() -> None:
-    noise, how = _controls()
+    Args:
+        dial_place: where the dial of the noise stands.
+        row: beside the choice of the view, where the picture is chosen.
+    """
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    number = right.container()
+    with right, st.popover("More settings", icon=":material/tune:"):
+        noise, how = _settings()
     try:
+        with row:
+            picture = choose_picture()
         if not is_drawn(noise):
             with (
+                left,
                 Reporter("Training, then drawing noise") as progress,
                 st.spinner("Training a classifier of digits under this noise…"),
             ):
                 drawn(noise, progress)
         table = accuracy_table(noise, how)
+        with dial_place:
+            scale_dial(noise, how, picture)
+        first_picture(noise, how, picture, (left, number))
     except DpcoreError as error:
         refuse("The digits cannot be shown.", error)
         return
+    _parts(noise, how, table, picture)
+    _explained()
+    take_it_with_you(
+        lambda: Takeaway(
+            picture_cell(noise, how, picture),
+            ("lecuyer2019pixeldp", "pinot2019unified"),
+            digits_command(noise, how),
+            "It prints certified accuracies at eight sizes of attack.",
+            tables={"Certified accuracy": lambda: table},
+            figure="digits_picture",
+        )
+    )
+    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict")
+
+
+@st.fragment
+def _parts(noise: Noise, how: Bounded, table: pd.DataFrame, picture: int) -> None:
     views = {
         "All pictures": lambda: _all_pictures(noise, how, table),
-        "One picture": lambda: one_picture(noise, how),
+        "One picture": lambda: one_picture(noise, how, picture),
         "The slides' condition": slides_view,
         "Robust is private": renyi_view,
     }
     tabs(views, _DRAWN)
 
 
-def _controls() -> tuple[Noise, Bounded]:
+def _explained() -> None:
+    with st.expander("How is this computed?"):
+        note(
+            "Noise is added inside the classifier, and many draws of it vote. A change of the "
+            "picture that the noise hides cannot change the class that is expected to win: that "
+            "is differential privacy used as a proof (PixelDP, Lecuyer et al. 2019). The draws "
+            "only estimate what is expected, with a stated error. 1,347 pictures of 8 × 8 pixels "
+            "train the classifier, 450 test it."
+        )
+        note(
+            "The certified radius is the largest change, by its Euclidean length (L2; for Laplace "
+            "noise by the sum of all changes, L1), that cannot put another class ahead in "
+            "expectation. Pixels go from 0 (white) to 1 (black)."
+        )
+
+
+def _settings() -> tuple[Noise, Bounded]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = pick(
             "Noise stands",
@@ -133,18 +168,7 @@ def _controls() -> tuple[Noise, Bounded]:
             "abstains more often.",
         )
         seed = choose_seed("Of training and of all draws: the same seed shows the same.", 130)
-    left, right = st.columns(2)
-    scale = left.select_slider(
-        "Scale of the noise",
-        SCALES,
-        value=Noise().scale,
-        format_func=lambda value: f"{value:g}",
-        key="digits_scale",
-        bind="query-params",
-        help="σ or b, in units of the most that an attack of size 1 can move what the noise is "
-        "added to. More noise proves more about fewer pictures.",
-    )
-    draws = right.select_slider(
+    draws = st.select_slider(
         "Draws of each picture",
         DRAWS,
         value=Noise().draws,
@@ -153,7 +177,7 @@ def _controls() -> tuple[Noise, Bounded]:
         bind="query-params",
         help="Votes. More draws make the bounds narrow and take longer.",
     )
-    noise = Noise(PLACES[place], NOISES[accounting], scale, draws, seed)
+    noise = Noise(PLACES[place], NOISES[accounting], present_scale(), draws, seed)
     return noise, Bounded(BOUNDS[bound], error)
 
 
@@ -200,9 +224,4 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
         "regression on clean pictures: for a linear classifier the smallest successful attack is a "
         "formula. Where it lies above the others, the noise buys nothing here; but its proof would "
         "hold for a deep network just as well."
-    )
-    link_and_command(
-        digits_command(noise, how),
-        "It prints certified accuracies at eight sizes of attack.",
-        typed=False,
     )

@@ -9,13 +9,13 @@ import streamlit as st
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.recorded import read_bundled
+from pages.papers.experiment import takeaway
 from pages.robustness.reproducing import recorded_mark
-from pages.shared.downloads import csv_button
 from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import made_view, papers_view, recorded, recorded_footer
-from pages.shared.reproducing import show_link
 from pages.shared.tabs import tabs
+from pages.shared.taking import take_it_with_you
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,17 +67,16 @@ def recorded_view(
     views = parts(record)
     if entry.source:
         views |= {"Paper against ours": lambda: papers_view(record)}
-    views |= {"Link and command": lambda: _made(record, oneself)}
+    views |= {"How it was made": lambda: _made(record, oneself)}
     try:
         tabs(views, f"{field}_part")
     except DpcoreError as error:
         refuse("This part cannot be shown.", error)
+    take_it_with_you(lambda: takeaway(record))
     recorded_footer(record)
 
 
 def _made(record: Recorded, oneself: str) -> None:
-    show_link()
     made_view(record)
-    csv_button("All numbers as CSV", record.entry.name, lambda: record.table, key="csv_robust_all")
     st.subheader("Do it yourself", anchor=False)
     note(oneself)

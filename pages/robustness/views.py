@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pages.robustness.attack_view import attack_view
 from pages.robustness.autoencoder_view import autoencoder_view
 from pages.robustness.noise_view import noise_view
-from pages.robustness.pictures_view import pictures_view
 from pages.robustness.training_view import training_view
 from pages.robustness.words_view import words_view
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VIEWS: dict[str, Callable[[], None]] = {
-    "Pictures": pictures_view,
     "Words": words_view,
     "Attack": attack_view,
     "Training": training_view,
@@ -23,3 +21,5 @@ VIEWS: dict[str, Callable[[], None]] = {
     "Noise in networks": noise_view,
 }
 """Title, as it stands in the link -> what draws it."""
+PICTURES = "Pictures"
+"""The first view, which has a dial."""

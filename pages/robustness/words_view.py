@@ -8,8 +8,9 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.plots.robust.shares import certified_caption, lines_figure
+from pages.robustness.cells import certify_cell
 from pages.robustness.mean_view import mean_view
-from pages.robustness.one_text import one_text
+from pages.robustness.one_text import OWN, one_text
 from pages.robustness.reproducing import certify_command, computed_now
 from pages.robustness.words_work import (
     CERTIFIED,
@@ -28,9 +29,9 @@ from pages.shared.footer import footer
 from pages.shared.messages import note, refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.tabs import tabs
+from pages.shared.taking import Takeaway, take_it_with_you
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -81,11 +82,21 @@ def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
             icon=":material/exposure_zero:",
         )
     views = {
-        "All texts": lambda: _all_texts(words, rules, name),
+        "All texts": lambda: _all_texts(words, rules),
         "One text": lambda: one_text(words, rules, chosen),
         "Noise on the mean vector": lambda: mean_view(words, rules),
     }
     tabs(views, "words_part")
+    take_it_with_you(
+        lambda: Takeaway(
+            certify_cell(rules, name),
+            ("jia2019certified", "lecuyer2019pixeldp"),
+            certify_command(rules, name),
+            "It prints accuracy and certified accuracy of both classifiers.",
+            typed=st.session_state.get("words_text_source") == OWN,
+            tables={"Certified accuracy": lambda: share_table(words, rules)},
+        )
+    )
 
 
 def choose_rules() -> Rules:
@@ -146,7 +157,7 @@ def prepare(words: Lexicon, rules: Rules) -> None:
             model(words, rules, certified=certified, progress=progress)
 
 
-def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
+def _all_texts(words: Lexicon, rules: Rules) -> None:
     table = share_table(words, rules)
     count = len(read(words, rules.labels).test)
     show_figure(
@@ -168,11 +179,6 @@ def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
         f"the share {rules.share:.0%}; the other points ask what it withstands at other shares. "
         "No attack "
         "that keeps the rules gets below a curve, and one that reaches it is in “One text”."
-    )
-    link_and_command(
-        certify_command(rules, name),
-        "It prints accuracy and certified accuracy of both classifiers.",
-        typed=False,
     )
 
 

@@ -54,6 +54,7 @@ class Bench:
         default_factory=dict
     )
     _changes: dict[tuple[Mechanism, int, float], float] = field(default_factory=dict)
+    _logarithms: dict[tuple[Mechanism, int, int, float], float] = field(default_factory=dict)
     _promises: dict[tuple[Mechanism, float], Guarantee] = field(default_factory=dict)
 
     @property
@@ -166,6 +167,17 @@ class Bench:
         row = epsilons.index(epsilon)
         value, low, high = (float(numbers[row]) for numbers in each)
         return value, low, high
+
+    def log_probability(
+        self, mechanism: Mechanism, word: int, output: int, epsilon: float
+    ) -> float:
+        """ln of how likely an output is, of an exact law; it does not underflow where P does."""
+
+        def compute() -> float:
+            ranking = self.sentence.rankings(np.array([word]))[0]
+            return float(mechanism.log_law(word, epsilon, ranking=ranking)[output])
+
+        return memo(self._logarithms, (mechanism, word, output, epsilon), compute)
 
     def log_change(self, mechanism: Mechanism, word: int, epsilon: float) -> float:
         """ln of the probability that a word does not stay, of an exact law.

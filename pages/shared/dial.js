@@ -70,11 +70,14 @@ function moved(state, step) {
 
 function rest(state) {
   clearTimeout(state.resting);
-  state.resting = setTimeout(() => {
-    tell(state, true);
-    if (state.step !== state.sent) state.send("rest", { step: state.step });
-    state.sent = state.step;
-  }, REST_MS);
+  state.resting = setTimeout(() => settle(state), REST_MS);
+}
+
+function settle(state) {
+  clearTimeout(state.resting);
+  tell(state, true);
+  if (state.step !== state.sent) state.send("rest", { step: state.step });
+  state.sent = state.step;
 }
 
 function build(state) {
@@ -90,6 +93,10 @@ function build(state) {
   input.setAttribute("aria-label", data.label);
   input.addEventListener("input", () => moved(state, Number(input.value)));
   input.addEventListener("change", () => rest(state));
+  // Whoever turns to something else, a link perhaps, has done with the dial.
+  input.addEventListener("blur", () => {
+    if (state.step !== state.sent) settle(state);
+  });
   state.input = input;
   const ends = node("div", "ends");
   const [low, high] = data.ends.map((text) => node("span", "", text));

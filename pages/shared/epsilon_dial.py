@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LINKED = "epsilons_linked"
 _TELLING = 0.25
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
+_SOME_GUESSED = "Guessed, where measured"
 _GUESSED, _PERMITTED, _UNKNOWN = "A stranger guesses", "The promise permits", "not known here"
 
 
@@ -80,7 +81,10 @@ def usual_epsilon(group: Group, members: Sequence[Mechanism]) -> float:
         return START_EPSILON.get(group.name, group.start)
     most = float(curve.values("word").max())
     wanted = curve.epsilon_at("word", min(_TELLING, most / 2))
-    return float(curve.epsilons[0]) if wanted is None else wanted
+    if wanted is not None:
+        return wanted
+    least = float(curve.epsilons[0])
+    return next((epsilon for epsilon in group.grid if epsilon >= least), least)
 
 
 def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> None:
@@ -161,7 +165,9 @@ def _step(
     promised = f"{unit} = {group.label(epsilon)} {PLAIN[members[0].meaning]}"
     if shares:
         low, high = of_100(min(shares)), of_100(max(shares))
-        about, value = _GUESSED, f"{low} words" if low == high else f"{low} to {high}"
+        alike = high.lstrip("0123456789.")  # " of 100" is said once
+        value = f"{low} words" if low == high else f"{low.removesuffix(alike)} to {high}"
+        about = _GUESSED if len(shares) == len(members) else _SOME_GUESSED
     elif permitted is not None:
         about, value = _PERMITTED, f"at most {of_100(permitted)}"
     else:

@@ -47,13 +47,13 @@ def show_figure(
 
 @dataclass(frozen=True)
 class Still:
-    """Beside a figure that stands still: where what moves with a slider is drawn."""
+    """Beside a figure that stands still: where what moves with ε is drawn."""
 
     _mark: DeltaGenerator
     _caption: DeltaGenerator
 
     def show(self, caption: str, mark: str) -> None:
-        """Draw what moves, in the fragment of the slider, each time that it runs.
+        """Draw what moves, in the fragment of what moves, each time that it runs.
 
         Args:
             caption: what to see in the figure now.
@@ -62,14 +62,9 @@ class Still:
         self._mark.html(mark)
         self._caption.text(caption)
 
-    def clear(self) -> None:
-        """Draw nothing; also keeps the places for a later step, which cannot make new ones."""
-        self._mark.empty()
-        self._caption.empty()
-
 
 def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:
-    """Draw a figure that is the same at every step of a slider, outside the slider's fragment.
+    """Draw a figure that is the same at every ε, outside the fragment of what moves.
 
     Args:
         figure: from `dpcore.plots`.

@@ -32,9 +32,11 @@ class Takeaway:
         command: lines of a shell; None for a view without one.
         prints: what the command prints, in one sentence.
         typed: whether the view shows what a person typed: the link leaves it out.
+        text: what was typed, where the link can hold it if its maker asks for that; else None.
         tables: by title, what builds a table; it must not call Streamlit.
         drawing: name of the drawing of a component of ours; None for a view without one.
         figure: name of a figure that has no files beside it.
+        address: the link, where typed text is wished for in it; None for the usual one.
     """
 
     cell: str | None
@@ -42,9 +44,11 @@ class Takeaway:
     command: str | None = None
     prints: str = ""
     typed: bool = False
+    text: str | None = None
     tables: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
     drawing: str | None = None
     figure: str | None = None
+    address: str | None = None
 
 
 def take_it_with_you(make: Callable[[], Takeaway]) -> None:
@@ -59,8 +63,9 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
     with drawer:
         takeaway = make()
         st.markdown("**Link**")
-        show_line(link.permalink())
-        if takeaway.typed:
+        with_text = takeaway.text is not None and _with_text()
+        show_line(takeaway.address or link.permalink(takeaway.text if with_text else None))
+        if takeaway.typed and takeaway.address is None:
             note(
                 "What you typed is not in the link: whoever opens it sees what a fresh visit "
                 "begins with in its place."
@@ -84,3 +89,16 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             st.code(takeaway.cell, language="python", wrap_lines=True)
         st.markdown("**To cite**")
         st.code(bibtex(*takeaway.cited), language=None, wrap_lines=True)
+
+
+def _with_text() -> bool:
+    """Draw the choice whether what was typed stands in the link."""
+    asked = st.toggle(
+        "Put my text into the link",
+        key="link_text",
+        help="Off: the link opens with the example that is chosen above. On: whoever gets the "
+        "link, and every server and history that it passes, can read your text.",
+    )
+    if asked:
+        st.warning("This link contains your text.", icon=":material/visibility:")
+    return asked

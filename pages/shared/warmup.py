@@ -41,8 +41,8 @@ def warm_up() -> None:
         import pages.release.board
         import pages.release.copying
         import pages.robustness.views
+        import pages.shared.learning.views
         import pages.tradeoff.views
-        import pages.utility.views
         import pages.words.board  # noqa: F401
     from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.shared.downloads import csv_button
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.groups import admissible_grid, group_of
 from pages.shared.memo import memo
 from pages.shared.messages import inform
 from pages.shared.tabs import tabs
+from pages.shared.taking import take_it_with_you
 from pages.words.comparing import comparison_view, curves_view
 from pages.words.density import density_of
 from pages.words.measuring import measure, steps_left, stopped
 from pages.words.moving import OPEN_VIEW, VIEWS, other_dials
-from pages.words.panes import pane_data, pane_table, panes
+from pages.words.panes import pane_data, panes
 from pages.words.session import follow
 from pages.words.views import (
     distances_view,
     extremes_view,
     facts_view,
-    files_view,
     map_view,
     misreading_view,
+    takeaway,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ _VIEWS: dict[str, Callable[[Scene], None]] = _MEASURED | {
     "True distances": distances_view,
     "Dense and sparse words": extremes_view,
     "How to misread the map": misreading_view,
-    "Link and command": files_view,
 }
 _WAIT = "Drawing a hundred times at every ε…"
 
@@ -72,7 +71,6 @@ def _panes(scene: Scene) -> None:
             lambda: pane_data(bench, mechanism, group, steps, density),
         )
     panes(data | {"step": steps.index(epsilon_of(group))})
-    csv_button("Numbers as CSV", "words", partial(pane_table, bench, mechanism), key="csv_panes")
 
 
 def _views(scene: Scene) -> None:
@@ -81,6 +79,7 @@ def _views(scene: Scene) -> None:
     if not scene.compared:
         inform("Choose at least one mechanism in the sidebar to compare it with others.")
     tabs(_VIEWS, OPEN_VIEW, scene)
+    take_it_with_you(partial(takeaway, scene))
     waiting = _open_view() in _MEASURED and not stopped(scene.bench)
     if waiting and _in_fragment() and steps_left(scene.bench, scene.compared):
         st.rerun()  # measuring needs the whole page, whose buttons work meanwhile

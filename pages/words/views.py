@@ -1,4 +1,4 @@
-"""The views below the panes: facts, map, true distances, lists of words, link and commands."""
+"""The views below the panes: facts, map, true distances, lists of words, what to take along."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.plots.maps.distances import distance_caption, noise_mark
-from pages.shared import link
+from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.figure import still_figure
+from pages.shared.groups import group_of
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.pair import pair_is_typed
-from pages.shared.reproducing import command_line, mechanism_words, show_line
+from pages.shared.reproducing import command_line, mechanism_words, python_beginning
+from pages.shared.taking import Takeaway
 from pages.words.bench import NEIGHBOURS, RUNS, SEED
 from pages.words.density import density_of, density_or_button
 from pages.words.maps import choose_slot, choose_view, misreading, show_map
 from pages.words.moving import readings
+from pages.words.panes import pane_table
 from pages.words.tables import extremes_table, noise_table, noisy
 from pages.words.words import facts, neighbour_lists, selectable
 
@@ -96,27 +99,36 @@ def misreading_view(scene: Scene) -> None:
     misreading(scene.bench, choose_view(clicks=False))
 
 
-def files_view(scene: Scene) -> None:
-    """The link of the view, and the commands that print its numbers."""
+def takeaway(scene: Scene) -> Takeaway:
+    """The commands that print the numbers of the page, and a Python cell."""
     names = scene.bench.pair.names
-    st.subheader("Link", anchor=False)
-    if pair_is_typed():
-        note(
-            "A word of your own text is not put into the link: whoever opens it sees the word that "
-            "a fresh visit begins with. Search for the word above to have it in the link."
-        )
-    show_line(link.permalink())
-    st.subheader("Commands", anchor=False)
     lines = _word_commands(names, scene.lexicon, max(scene.bench.pair.gaps))
     epsilons, _ = readings(scene.together)
     for mechanism in scene.together:
         epsilon = epsilons[mechanism.key]
         if epsilon in mechanism.admissible:
             lines += _mechanism_commands(mechanism, epsilon, names, scene.lexicon)
-    show_line("\n".join(lines))
-    note(
+    return Takeaway(
+        python_cell(scene),
+        tuple(key for mechanism in scene.together for key in mechanism.cited),
+        "\n".join(lines),
         "They print the facts, the neighbours, and the table at the chosen ε: `deniability` Nw, Sw "
-        "and effective number, `attack` the distance of the output and the attacker."
+        "and effective number, `attack` the distance of the output and the attacker.",
+        typed=pair_is_typed(),
+        tables={"Words": partial(pane_table, scene.bench, scene.mechanism)},
+    )
+
+
+def python_cell(scene: Scene) -> str:
+    """A cell that prints how often each word stays, and its likeliest outputs."""
+    epsilon = epsilon_of(group_of(scene.mechanism.meaning))
+    return "\n".join(
+        (
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"for word in {list(scene.bench.pair.names)!r}:",
+            f"    law = mechanism.law(word, {epsilon!r})",
+            "    print(word, law.probability(word), law.top(5))",
+        )
     )
 
 

@@ -19,8 +19,11 @@ PICTURES = {
     "tradeoff": ".board figure svg",
     "words": ".panes svg",
     "attacker": ".st-key-attack_card",
+    "rewrite": ".grid .row",
     "lesson": ".turning",
     "papers": ".listing .option",
+    "deniability": ".js-plotly-plot",
+    "robustness": ".st-key-robust_picture .js-plotly-plot",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]
@@ -44,7 +47,9 @@ _LOOK = """selector => {
     .flatMap((text) => text.textContent.split(/\\s+/))
     .filter((word) => /[\\p{L}\\p{N}]/u.test(word));
   const kinds = "button, input, select, textarea, summary, a[href], [role=slider], [role=tab]";
+  // The words of the grid and their promises are the picture itself.
   const controls = parts.filter((part) => part.matches(kinds) && seen(part)
+    && !part.closest(".grid")
     && !/^(Help|Open|Scroll tabs)/.test(part.getAttribute("aria-label") || "")
     && part.getBoundingClientRect().top < window.innerHeight - 4);
   return { top, words: words.length, controls: controls.map(

@@ -34,8 +34,8 @@ def test_a_second_run_waits_with_a_number_and_a_third_person_is_served(app: Serv
             await start(two)
             assert await told(two) == ["Waiting: 1 before you."]
             for value in ("9", "12"):
-                await three.set(three.keyed("eps_metric"), value)
-                assert three.keyed("eps_metric").message.options
+                await three.set(three.keyed("draw"), value)
+                assert three.keyed("draw").kind == "number_input"
             assert await told(two) == ["Waiting: 1 before you."]  # the first one is still at work
             await first.set(first.keyed("use_stop"), True)
             for _ in range(PULSES):

@@ -52,7 +52,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
     ],
     "rewrite": [
         {"view": name}
-        for name in ("What is not protected", "One word: strip and odds", "Link, files, command")
+        for name in ("What is not protected", "One word: strip and odds", "100 draws")
     ],
 }
 

@@ -28,7 +28,7 @@ DRAWN = 300  # milliseconds in which a chart takes the width of a window
 FEW = "sample=3&runs=20&curve_metric=tem"
 VIEWS = {
     "": (),
-    "rewrite": ("One word: strip and odds", "100 draws", "Link, files, command"),
+    "rewrite": ("One word: strip and odds", "100 draws"),
     "tradeoff?part=Take+it+with+you": ("What the axes mean", "How is this computed?"),
     "tradeoff?learned=auc&level=20": (),
     "lesson?step=names&explain=true&large=true": (),
@@ -40,7 +40,6 @@ VIEWS = {
     "lesson?step=choose": (),
     f"deniability?{FEW}&curve_log=&explain=true": (
         "Word by word",
-        "Link and command",
         "The papers' figures",
         "Appendix C",
     ),
@@ -51,7 +50,6 @@ VIEWS = {
         "Map",
         "True distances",
         "How to misread the map",
-        "Link and command",
     ),
     "utility": (),
     "papers?claim=gaussian-classical": (),

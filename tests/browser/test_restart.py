@@ -23,7 +23,7 @@ def seen(page: Page) -> tuple[str, list[str]]:
     """The value of the slider, and the words of the grid."""
     words = page.locator(".grid .word")
     expect(words.first).to_be_visible(timeout=WAIT_MS)
-    slider = page.locator(".st-key-eps_metric").get_by_role("slider")
+    slider = page.get_by_role("slider", name="Metric privacy: ε per distance")
     return slider.get_attribute("aria-valuetext") or "", words.all_inner_texts()
 
 
@@ -68,7 +68,7 @@ def test_the_open_tab_goes_on_and_a_link_shows_the_same(
             page.wait_for_timeout(100)
         wait_idle(page)
         assert seen(page) == before
-        page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+        page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
         page.keyboard.press("ArrowRight")
         wait_idle(page)
         assert seen(page)[0] != before[0]  # and what is done in it is answered

@@ -67,8 +67,8 @@ def test_what_a_link_chose_is_there_on_the_very_next_page_and_in_its_link(
     for name in ("Words", "Rewrite"):
         page.get_by_role("link", name=name).click()
         expect(page).to_have_title(f"{name} – Word Privacy Lab", timeout=WAIT_MS)
-        slider = page.locator(".st-key-eps_metric").get_by_role("slider")
-        expect(slider).to_have_attribute("aria-valuetext", "3", timeout=WAIT_MS)
+        slider = page.get_by_role("slider", name="Metric privacy: ε per distance")
+        expect(slider).to_have_attribute("aria-valuetext", re.compile("ε = 3 "), timeout=WAIT_MS)
         wait_idle(page)
         assert pressed(page, "vickrey")
         assert not pressed(page, "tem")

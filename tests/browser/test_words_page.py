@@ -136,7 +136,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     page, watch = new_page(color_scheme=scheme)
     open_pair(page, f"{app_url}/words?curve_local=gaussian&{FEW}")
     assert_accessible(page)
-    for view in ("How to misread the map", "Link and command"):
+    for view in ("How to misread the map", "Facts"):
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)

@@ -58,6 +58,7 @@ def packed(data: bytes) -> list[bytes]:
         (packed(TEXT)[1], "packed"),
         (bytes(range(256)) * 50, "passwd"),
     ],
+    ids=["empty", "word", "short", "letters", "nan", "one", "gzip", "zip", "noise"],
 )
 def test_what_is_no_file_of_vectors_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(LexiconError, match=said):

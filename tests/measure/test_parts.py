@@ -1,6 +1,5 @@
-"""Parts of a measurement put together, and reading a target off a measured curve."""
+"""Parts of a measurement put together."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,6 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
 from dpcore.measure.parts import joined, part_of
-from dpcore.measure.reading import Stretch, stretches
-from dpcore.measure.targets import Target
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.registry import create
 
@@ -61,41 +58,3 @@ def test_parts_that_do_not_belong_together_are_refused(
         part = measure(mechanism, part_of(selection, [1]), other)
         with pytest.raises(ParameterError, match="grid of epsilon"):
             joined([first, part], selection)
-
-
-def curve(small: Lexicon, selection: Selection, nw: Any, error: Any) -> Any:
-    """A measurement whose Nw is the same given curve for every word; intervals of ± 2 errors."""
-    mechanism = create("madlib.v1", small)
-    measured = measure(mechanism, selection, np.arange(1.0, len(nw) + 1), runs=2)
-    shape = measured.figures.nw.shape
-    figures = dataclasses.replace(
-        measured.figures,
-        nw=np.broadcast_to(np.array(nw), shape).copy(),
-        nw_error=np.full(shape, 2 * error),
-        nw_low=np.broadcast_to(np.array(nw) - 4 * error, shape).copy(),
-        nw_high=np.broadcast_to(np.array(nw) + 4 * error, shape).copy(),
-        nw_mean_error=np.full(len(nw), error),
-        nw_mean_low=np.array(nw) - 2 * error,
-        nw_mean_high=np.array(nw) + 2 * error,
-    )
-    return dataclasses.replace(measured, figures=figures)
-
-
-def test_every_stretch_is_found_with_its_neighbours(small: Lexicon, selection: Selection) -> None:
-    measured = curve(small, selection, [0.2, 0.4, 0.9, 0.3, 0.5, 0.6], 0.0)
-    assert stretches(measured, Target("nw", 0.5)) == (
-        Stretch(1.0, 2.0, None, 3.0),
-        Stretch(4.0, 5.0, 3.0, 6.0),
-    )
-    assert stretches(measured, Target("nw", 1.0)) == (Stretch(1.0, 6.0, None, None),)
-    assert stretches(measured, Target("nw", 0.1)) == ()
-
-
-def test_an_estimate_counts_only_with_its_whole_interval_below_the_bound(
-    small: Lexicon, selection: Selection
-) -> None:
-    measured = curve(small, selection, [0.2, 0.4, 0.45, 0.6], 0.04)
-    target = Target("nw", 0.5)
-    assert stretches(measured, target) == (Stretch(1.0, 2.0, None, 3.0),)
-    # A single word is known less well than the mean of all.
-    assert stretches(measured, Target("nw", 0.5, "worst")) == (Stretch(1.0, 1.0, None, 2.0),)

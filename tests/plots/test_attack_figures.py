@@ -17,7 +17,14 @@ from dpcore.plots.attack.captions import (
     worst_sentence,
 )
 from dpcore.plots.attack.icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
-from dpcore.plots.attack.words import chance_text, count_text, meter_text, share_text, times_text
+from dpcore.plots.attack.words import (
+    chance_text,
+    count_text,
+    limit_text,
+    meter_text,
+    share_text,
+    times_text,
+)
 from tests.plots.test_style import contrast
 
 ICONS = pd.DataFrame(
@@ -188,9 +195,13 @@ def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
     sentence = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
     assert sentence == (
         "Of all words this output tells “garage” from “14” best for what is promised: by a factor "
-        "of 17,000, where the promise allows 1.5·10⁸ (52% of the exponent)."
+        "of 17,000; promised: no real limit (1.5·10⁸), 52% of the exponent used."
     )
-    assert "breaks the promise of 2" in worst_sentence("a", "b", 3.0, math.log(2), broken=True)
+    assert limit_text(math.log(20)) == "at most 20"
+    assert limit_text(math.inf) == "no limit"
+    assert "promised: at most 2, which it breaks" in worst_sentence(
+        "a", "b", 3.0, math.log(2), broken=True
+    )
 
 
 @pytest.mark.parametrize(

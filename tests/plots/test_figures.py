@@ -103,6 +103,8 @@ ODDS = pd.DataFrame(
             math.log(7.4),
             True,
             "proved",
+            math.nan,
+            math.nan,
         ),
         (
             "madlib.v1",
@@ -116,6 +118,8 @@ ODDS = pd.DataFrame(
             500.0,
             False,
             "refuted",
+            0.003,
+            1 / 417,
         ),
         (
             "vickrey.v1",
@@ -129,6 +133,8 @@ ODDS = pd.DataFrame(
             2.0,
             False,
             "proved",
+            0.5,
+            0.5,
         ),
         (
             "mahalanobis.v1",
@@ -142,6 +148,8 @@ ODDS = pd.DataFrame(
             2.0,
             False,
             "proved",
+            0.5,
+            0.5,
         ),
     ],
     columns=list(odds.COLUMNS),
@@ -151,11 +159,14 @@ ODDS = pd.DataFrame(
 def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
     caption = [odds_sentence(row) for _, row in ODDS.iterrows()]
     assert caption[0] == (
-        "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; promised: by 7.4 at "
-        "most."
+        "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; promised: at most "
+        "7.4."
     )
-    assert "too rare to estimate" in caption[1]
-    assert "claimed, but refuted" in caption[1]
+    assert caption[1] == (
+        "Madlib: “zoo” leaves the odds undecided: each at most 1 in 330; claimed, but refuted: no "
+        "real limit (1.4·10²¹⁷)."
+    )
+    assert odds.odds_figure(ODDS).data[0].text[1] == "undecided: each at most 1 in 330"
     assert "multiplies the odds of “town” against “city” by about 3 (0.5 to 4);" in caption[2]
     assert "multiplies the odds of “town” against “city” by at least 5;" in caption[3]
 

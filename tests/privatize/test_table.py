@@ -85,7 +85,7 @@ def test_its_record_is_that_of_a_file(tmp_path: Path) -> None:
 
 def test_its_texts_are_those_of_the_documents_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = bytes(range(32))
-    monkeypatch.setattr(tables.secrets, "token_bytes", lambda size: secret[:size])
+    monkeypatch.setattr("dpcore.privatize.table.secrets.token_bytes", lambda size: secret[:size])
     rows = list(csv.DictReader(io.StringIO(copy_of(order()).csv, newline="")))
     for number in (1, 99, 100, 101, 229):
         sentence = prepare(ROWS[number][0], LEXICON)

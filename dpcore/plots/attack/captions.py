@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plots.attack.words import chance_text, count_text, share_text, times_text
+from dpcore.plots.attack.words import chance_text, count_text, limit_text, share_text, times_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,11 +78,11 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
         claimed: the largest one that is promised.
         broken: whether the ratio is beyond the promise.
     """
-    says = "which breaks the promise of" if broken else "where the promise allows"
-    share = "" if claimed <= 0 else f" ({abs(log_ratio) / claimed:.0%} of the exponent)"
+    breaks = ", which it breaks" if broken else ""
+    share = "" if claimed <= 0 else f", {abs(log_ratio) / claimed:.0%} of the exponent used"
     return (
         f"Of all words this output tells “{word}” from “{other}” best for what is promised: by a "
-        f"factor of {count_text(abs(log_ratio))}, {says} {count_text(claimed)}{share}."
+        f"factor of {count_text(abs(log_ratio))}; promised: {limit_text(claimed)}{breaks}{share}."
     )
 
 

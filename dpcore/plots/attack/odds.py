@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.attack.words import count_text, limit_text
 from dpcore.plots.layout import (
     axis,
     factor_text,
@@ -21,11 +22,12 @@ from dpcore.plots.traces import drawn, rule, upright
 
 COLUMNS = (
     "mechanism", "title", "word", "other", "output", "log_ratio", "log_low", "log_high",
-    "log_bound", "exact", "status",
+    "log_bound", "exact", "status", "most_word", "most_other",
 )  # fmt: skip
 """One row a mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate has no more
 than an end), the ends of its interval (infinite where there is none; both the ratio if exact), the
-largest value that is promised, whether the ratio is exact, and the promise's status."""
+largest value that is promised, whether the ratio is exact, the promise's status, and the upper ends
+of both probabilities (NaN where the ratio is exact)."""
 
 BEYOND = ("triangle-left", "triangle-right")
 """Symbols of a promised bound beyond the left and the right edge of the axis."""
@@ -62,19 +64,16 @@ def favoured(row: pd.Series) -> Favoured:
 def log_ratio(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """The columns `log_ratio`, `log_low` and `log_high` of two probabilities with their intervals.
+    """The columns `log_ratio`, `log_low` and `log_high` of two estimates with their intervals.
 
     Args:
-        first: of the output under the word: value, lower and upper end, equal where it is exact.
+        first: of the output under the word: value, lower and upper end.
         second: under the other word.
     """
 
     def log(value: float) -> float:
         return math.log(value) if value > 0 else -math.inf
 
-    if first[1] == first[2] and second[1] == second[2]:
-        exact = log(first[0]) - log(second[0])
-        return exact, exact, exact
     ends = [
         (-math.inf if one_sided(low, high) else log(low), log(high))
         for _, low, high in (first, second)
@@ -163,24 +162,41 @@ def _mirrored(reach: float) -> tuple[list[float], list[str]]:
 
 
 def odds_text(ratio: float, low: float, high: float, unit: str = "") -> str:
-    """A factor, with the interval of an estimate; `COLUMNS` says what the numbers are."""
+    """A factor, with the interval of an estimate; `COLUMNS` says what the numbers are.
+
+    Empty where nothing is known of it.
+    """
     if low == high:
-        return "too rare to compute" if math.isnan(ratio) else factor_text(ratio) + unit
+        return factor_text(ratio) + unit
     if math.isnan(ratio):
         if math.isfinite(low):
             return f"at least {factor_text(low)}{unit}"
         if math.isfinite(high):
             return f"at most {factor_text(high)}{unit}"
-        return "too rare to estimate"
+        return ""
     return f"about {factor_text(ratio)}{unit} ({factor_text(low)} to {factor_text(high)})"
+
+
+def _undecided(row: pd.Series) -> str:
+    """What is known where no odds are: how likely the output is at most, under either word."""
+    most = max(float(row["most_word"]), float(row["most_other"]))
+    if math.isnan(most):
+        return "undecided: both chances are below what can be computed"
+    return f"undecided: each at most 1 in {_at_least(1.0 / most)}"
+
+
+def _at_least(count: float) -> str:
+    """A count to two digits, rounded down, since it bounds a chance from above."""
+    unit = 10.0 ** (math.floor(math.log10(count)) - 1)
+    return count_text(math.log(math.floor(count / unit + 1e-9) * unit))
 
 
 def _bar_text(row: pd.Series) -> str:
     """The text of a bar: the factor and the word that it speaks for, as the caption says them."""
     odds = favoured(row)
     text = odds_text(odds.ratio, odds.low, odds.high, " times")
-    if text.startswith("too rare"):
-        return text
+    if not text:
+        return _undecided(row)
     cut = " (beyond this axis)" if abs(_length(row)) > _WIDEST * math.log(10) else ""
     return f"{text} for “{plain(odds.word)}”{cut}"
 
@@ -200,14 +216,12 @@ def _bound_text(log_bound: float) -> str:
 def odds_sentence(row: pd.Series) -> str:
     """One row of the odds table as a sentence."""
     output = row["output"]
-    bound = factor_text(float(row["log_bound"]))
-    promised = f"promised: by {bound} at most"
-    if row["status"] == "refuted":
-        promised = f"claimed, but refuted: by {bound} at most"
+    bound = limit_text(float(row["log_bound"]))
+    promised = f"{'claimed, but refuted' if row['status'] == 'refuted' else 'promised'}: {bound}"
     odds = favoured(row)
     factor = odds_text(odds.ratio, odds.low, odds.high)
-    if factor.startswith("too rare"):
-        return f"{row['title']}: “{output}” is {factor} the odds; {promised}."
+    if not factor:
+        return f"{row['title']}: “{output}” leaves the odds {_undecided(row)}; {promised}."
     return (
         f"{row['title']}: seeing “{output}” multiplies the odds of “{odds.word}” against "
         f"“{odds.against}” by {factor}; {promised}."

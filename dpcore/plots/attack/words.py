@@ -99,3 +99,15 @@ def count_text(logarithm: float) -> str:
         return factor_text(logarithm)
     value = float(f"{math.exp(logarithm):.3g}")
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+def limit_text(logarithm: float) -> str:
+    """The factor e^logarithm that a promise allows: "at most 7.4"; "no real limit (1.5·10⁸)".
+
+    Args:
+        logarithm: natural; may be infinite.
+    """
+    if logarithm == math.inf:
+        return "no limit"
+    much = factor_text(logarithm)
+    return f"at most {much}" if logarithm <= math.log(_MOST) else f"no real limit ({much})"

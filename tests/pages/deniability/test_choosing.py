@@ -69,10 +69,10 @@ def test_a_text_is_measured_by_frequency_and_says_what_is_measured(
     assert (weights["the"], weights["doctor"]) == (5.0, 3.0)
     assert weights.sum() == pytest.approx(15.0)
     assert any("15 words, of which 15 are in the vocabulary" in e.value for e in test.markdown)
-    state = {"part": "Link and command", "curve_metric": ["tem"], "curve_log": []}
+    state = {"taking": True, "curve_metric": ["tem"], "curve_log": []}
     test = opened(of=TEXT, corpus=CORPUS, sample=5, **state)
     assert "doctor" not in test.code[0].value
-    assert "--corpus FILE.txt --at-most 5" in test.code[-1].value
+    assert "--corpus FILE.txt --at-most 5" in test.code[1].value
 
 
 @pytest.mark.parametrize(

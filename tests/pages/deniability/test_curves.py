@@ -9,7 +9,7 @@ from pages.deniability import measuring
 from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
-from tests.pages.app import figures, shown_text
+from tests.pages.app import dials, figures, shown_text
 from tests.pages.deniability.reading import watch_sessions
 
 
@@ -17,7 +17,7 @@ def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> N
     test = opened()
     drawn = figures(test)
     assert len(drawn) == 4
-    assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
+    assert set(dials(test)) == {"metric", "log"}
     names = {trace["name"] for figure in drawn for trace in figure["data"] if "name" in trace}
     assert names == set(CURVE_MECHANISMS)
     measured = test.session_state["denying_held"]

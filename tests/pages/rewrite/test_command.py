@@ -12,7 +12,7 @@ from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
 from pages.rewrite.scene import Scene
-from pages.rewrite.view_files import command
+from pages.rewrite.taking import command
 from pages.shared import resources
 from pages.shared.bench import Bench, admissible
 from pages.shared.sidebar import Choices

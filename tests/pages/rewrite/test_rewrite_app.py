@@ -1,19 +1,34 @@
 """The Rewrite page under AppTest: what it shows, what it refuses, what it never renders."""
 
+import contextlib
 import functools
+import io
 import json
+import math
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import resources
+from pages.shared.groups import GROUPS
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
 from pages.shared.session import first_bench
 from pages.shared.sidebar import Choices
-from tests.pages.app import grid, open_page, rows, strings_of, written
+from tests.pages.app import (
+    dials,
+    grid,
+    open_link,
+    open_page,
+    rows,
+    strings_of,
+    turn,
+    unopened,
+    written,
+)  # fmt: skip
 
-VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link, files, command"]
+VIEWS = ["What is not protected", "One word: strip and odds", "100 draws"]
+FRAGMENTS = "rewrite_dials", "rewrite_grid", "rewrite_views"
 
 
 @pytest.fixture
@@ -45,16 +60,72 @@ def test_every_preset_is_rewritten(opened: Callable[..., AppTest]) -> None:
         assert source == text
 
 
-def test_the_slider_moves_the_words_and_its_reading(opened: Callable[..., AppTest]) -> None:
+def test_the_dial_moves_the_words_and_the_views(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    test.select_slider(key="eps_metric").set_value(0.1).run()
-    low = rows(test)["madlib.v1"]
-    test.select_slider(key="eps_metric").set_value(1000.0).run()
-    high = rows(test)["madlib.v1"]
+    low = rows(turn(test, GROUPS[0], 0.1, *FRAGMENTS))["madlib.v1"]
+    high = rows(turn(test, GROUPS[0], 1000.0, *FRAGMENTS))["madlib.v1"]
     assert all(token["changed"] for token in low["tokens"] if "place" in token)
     assert written(high) == PRESETS[DEFAULT_PRESET]
     assert high["count"].startswith("0 of")
-    assert any("ε = 1,000" in element.value for element in test.markdown)
+    told = dials(test)["metric"]
+    assert told["epsilons"][told["step"]] == 1000.0
+
+
+def test_each_group_has_a_dial_and_an_old_link_shows_what_it_showed() -> None:
+    test = open_link("rewrite", eps_metric="20", eps_log="8", eps_local="100")
+    told = {name: dial["epsilons"][dial["step"]] for name, dial in dials(test).items()}
+    assert told == pytest.approx({"metric": 20.0, "log": math.exp(8.0), "local": 100.0})
+    assert [group["epsilon"] for group in grid(test)["groups"]] == [
+        group.reading(told[group.name]) for group in GROUPS
+    ]
+
+
+def test_a_fresh_visit_begins_where_it_is_known_what_a_stranger_guesses(
+    opened: Callable[..., AppTest],
+) -> None:
+    for dial in dials(opened()).values():
+        about, value = dial["steps"][dial["step"]]["left"]
+        assert about == "A stranger guesses"
+        assert "of 100" in value
+
+
+def test_a_chosen_word_is_shown_in_the_grid_and_below_it(opened: Callable[..., AppTest]) -> None:
+    test = opened(view="One word: strip and odds")
+    test.selectbox(key="place_box").set_value(5).run()
+    test.selectbox(key="via_box").set_value("tem").run()
+    assert (grid(test)["place"], grid(test)["mechanism"]) == (5, "tem.v1")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"seed": "7", "draw": "2", "eps_metric": "14", "eps_local": "80"},
+        {"unknown": "mask", "stop": "true", "preset": "contact", "metric": ["vickrey", "tem"]},
+    ],
+)
+def test_the_python_cell_prints_every_row(link: dict[str, str | list[str]]) -> None:
+    test = unopened("rewrite", seconds=240)
+    test.session_state["taking"] = True
+    for name, value in link.items():
+        test.query_params[name] = value
+    test.run()
+    drawn = rows(test)
+    (cell,) = [code.value for code in test.code if code.value.startswith("import ")]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(cell, {})
+    assert len(drawn) > 1
+    assert printed.getvalue() == "".join(
+        f"{key.removesuffix('.v1')}: {written(row)}\n" for key, row in drawn.items()
+    )
+
+
+def test_the_link_holds_the_text_only_if_asked(opened: Callable[..., AppTest]) -> None:
+    test = opened(taking=True, text="my own words & more")
+    assert "own+words" not in test.code[0].value
+    test.toggle(key="link_text").set_value(True).run()
+    assert "text=my+own+words+%26+more" in test.code[0].value
+    assert "contains your text" in test.warning[0].value
 
 
 def test_what_all_words_give_away_together_is_said_where_it_is_less_than_the_sum(
@@ -164,7 +235,7 @@ def test_out_of_its_domain_a_mechanism_says_why(opened: Callable[..., AppTest]) 
     row = rows(test)["trlaplace.v1"]
     assert "tokens" not in row
     assert "epsilon of trlaplace must be <" in row["problem"]
-    test.select_slider(key="eps_local").set_value(5.0).run()
+    turn(test, GROUPS[2], 5.0, *FRAGMENTS)
     row = rows(test)["trlaplace.v1"]
     assert row["status"]["kind"] == "refuted"
     assert "problem" not in row
@@ -176,9 +247,9 @@ def test_no_mechanism_is_a_hint_and_no_error(opened: Callable[..., AppTest]) -> 
     assert "Choose at least one mechanism" in test.info[0].value
 
 
-def test_a_single_group_has_a_single_slider(opened: Callable[..., AppTest]) -> None:
+def test_a_single_group_has_a_single_dial(opened: Callable[..., AppTest]) -> None:
     test = opened(metric=["tem"], log=[], local=[])
-    assert [slider.key for slider in test.select_slider] == ["eps_metric"]
+    assert list(dials(test)) == ["metric"]
     assert list(rows(test)) == ["tem.v1"]
 
 

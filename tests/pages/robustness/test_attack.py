@@ -13,7 +13,8 @@ from dpcore.errors import ParameterError
 from dpcore.learn.substitutions import nearest_words
 from pages.robustness import attack_work
 from pages.robustness.words_work import NORMAL, Rules, model, read
-from tests.pages.app import figures, shown_text, table
+from pages.shared.groups import GROUPS
+from tests.pages.app import figures, shown_text, table, turn
 from tests.pages.robustness.conftest import small
 
 Opened = Callable[..., AppTest]
@@ -41,7 +42,30 @@ def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
         assert step.probability == pytest.approx(after, abs=1e-9)
     if "read otherwise" in shown:
         assert victim.predict(text.with_words(words))[0] != label
-    assert "robust attack --text" in shown
+
+
+@pytest.mark.parametrize(
+    "link", [{}, {"attack_words": "the nearest words", "attack_victim": "certified training"}]
+)
+def test_the_python_cell_makes_the_same_attack(
+    opened: Opened, capsys: pytest.CaptureFixture[str], link: dict[str, str]
+) -> None:
+    test = opened(**ATTACK, **link)
+    test.session_state["taking"] = True
+    test.run()
+    assert ("robust attack --text" in shown_text(test)) == (not link)
+    assert "xu2021gumbel" in shown_text(test)
+    cell = next(code.value for code in test.code if "attack(model" in code.value)
+    capsys.readouterr()
+    exec(cell, {})
+    first, *changes = capsys.readouterr().out.strip().split("\n")
+    before = float(first.split()[1])
+    assert f"with probability {before:.3f}" in shown_text(test)
+    steps = table(test, "change", "becomes", "probability")
+    assert [line.split()[:2] for line in changes] == steps[["word", "becomes"]].values.tolist()
+    assert [float(line.split()[2]) for line in changes] == pytest.approx(
+        steps["probability"].tolist()
+    )
 
 
 def test_a_typed_text_is_attacked_and_stays_out_of_the_link(opened: Opened) -> None:
@@ -50,7 +74,8 @@ def test_a_typed_text_is_attacked_and_stays_out_of_the_link(opened: Opened) -> N
     test.text_area(key="text").set_value(typed).run()
     assert re.search(r"Read as negative with probability", shown_text(test))
     assert all("waiter" not in value for value in test.query_params.values())
-    assert "What you typed is not in the link" in shown_text(test)
+    test.session_state["taking"] = True
+    assert "What you typed is not in the link" in shown_text(test.run())
     test.text_area(key="text").set_value("").run()
     assert "This text cannot be used." in shown_text(test)
 
@@ -82,7 +107,7 @@ def test_runs_at_two_epsilons_are_drawn_as_a_curve(opened: Opened) -> None:
     test = opened(**SAMPLE)
     test.button(key="sample_start").click().run()
     assert "Attack the sample at another ε" in shown_text(test)
-    test.select_slider(key="eps_metric").set_value(20.0).run()
+    turn(test, GROUPS[0], 20.0)
     test.button(key="sample_start").click().run()
     (figure,) = figures(test)
     named = {trace["name"]: trace for trace in figure["data"] if trace.get("name")}
@@ -102,7 +127,7 @@ def test_a_stop_ends_the_attack_and_keeps_earlier_runs(
         raise ParameterError("a setting is outside its range: change it")
 
     monkeypatch.setattr(attack_work, "adversarial_accuracy", refused)
-    test.select_slider(key="eps_metric").set_value(20.0).run()
+    turn(test, GROUPS[0], 20.0)
     assert not asked  # nothing is attacked before the button is pressed
     test.button(key="sample_start").click().run()
     assert len(asked) == 1
@@ -136,5 +161,5 @@ def test_the_trial_is_that_of_the_engine() -> None:
     ],
 )
 def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
-    assert "What does a classifier withstand?" in opened(**ATTACK, **link).title[0].value
+    assert "What withstands an attack?" in opened(**ATTACK, **link).title[0].value
     assert not opened(**ATTACK, **link).exception

@@ -46,15 +46,17 @@ def test_every_part_of_every_record_is_drawn(opened: Opened, name: str) -> None:
     assert f"recorded {entry.date}" in shown
     assert entry.sizes in shown
     parts = [tab.label for tab in test.tabs]
-    assert parts[-1] == "Link and command"
+    assert parts[-1] == "How it was made"
     assert ("Paper against ours" in parts) == bool(entry.source)
     for part in parts:
         test.session_state[f"{field}_part"] = part
         test.run()
         assert not test.exception, (part, test.exception)
         assert not test.error, (part, [error.value for error in test.error])
-    shown = shown_text(test)
+    test.session_state["taking"] = True
+    shown = shown_text(test.run())
     assert entry.command in shown
+    assert f"read_recorded({name!r})" in shown
     assert "pip install -r requirements-learn.txt" in shown
 
 

@@ -35,7 +35,24 @@ def test_certified_accuracy_falls_with_the_share_and_is_computed_exactly(opened:
         exact = certify_linear(trained, corpus.test, corpus.test_labels, substitutes, 0.2).accuracy
         assert line[0.2] == exact
     assert curve(figure, CERTIFIED)[0.2] > curve(figure, NORMAL)[0.2]
-    assert "robust certify --labels sentiment --neighbours 1 --share 0.2" in shown_text(test)
+
+
+def test_the_python_cell_certifies_what_the_page_shows(
+    opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = opened(**WORDS)
+    test.session_state["taking"] = True
+    shown = shown_text(test.run())
+    assert "robust certify --labels sentiment --neighbours 1 --share 0.2" in shown
+    assert "jia2019certified" in shown
+    cell = next(code.value for code in test.code if "certify_linear" in code.value)
+    capsys.readouterr()
+    exec(cell, {})
+    printed = [line.split() for line in capsys.readouterr().out.strip().split("\n")]
+    (figure,) = figures(test)
+    for (_, accuracy, certified), name in zip(printed, (NORMAL, CERTIFIED), strict=True):
+        line = curve(figure, name)
+        assert [float(accuracy), float(certified)] == pytest.approx([line[0.0], line[0.2]])
 
 
 def test_the_zero_classifier_is_said(opened: Opened) -> None:
@@ -126,5 +143,5 @@ def test_the_two_classifiers_are_kept_by_what_they_depend_on() -> None:
     ],
 )
 def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
-    assert "What does a classifier withstand?" in opened(**WORDS, **link).title[0].value
+    assert "What withstands an attack?" in opened(**WORDS, **link).title[0].value
     assert not opened(**WORDS, **link).exception

@@ -137,3 +137,13 @@ def test_what_is_missing_from_certainty_is_summed_from_logarithms() -> None:
     tem = resources.mechanism(words, "tem.v1")
     stays = bench.probability(tem, word, word, 2.0)[0]
     assert math.exp(bench.log_change(tem, word, 2.0)) == pytest.approx(1.0 - stays, rel=1e-9)
+
+
+def test_the_odds_of_what_never_comes_out_are_known_by_their_logarithms() -> None:
+    words = resources.lexicon("default")
+    bench = Bench(prepare("doctor", words), resources.directions(words.fingerprint))
+    word, response = bench.word(0), resources.mechanism(words, "k-ary.v1")
+    far, nowhere = (word + 1) % len(words), (word + 2) % len(words)
+    assert bench.probability(response, word, nowhere, 1000.0)[0] == 0.0
+    logs = [bench.log_probability(response, each, nowhere, 1000.0) for each in (word, far)]
+    assert logs == pytest.approx([-1000.0, -1000.0], rel=1e-9)  # both are as unlikely: 1

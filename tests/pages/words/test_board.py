@@ -75,7 +75,7 @@ def test_the_table_holds_the_numbers_of_the_commands(
     few = {"curve_metric": ["madlib", "tem"], "curve_log": [], "eps_metric": 12.0}
     rows = table(opened(**few))
     lists = opened(more="Facts", **few).dataframe
-    test = opened(more="Link and command", **few)
+    test = opened(taking=True, **few)
     lines = test.code[1].value.splitlines()
     assert len(lines) == 3 + 2 * 2
     for line in lines:
@@ -92,6 +92,20 @@ def test_the_table_holds_the_numbers_of_the_commands(
             if "attack_low" in row:
                 assert here["attack"].startswith(f"{row['attack_low']:.3f}")
                 assert here["distance"].startswith(f"{row['output_distance']:.3g}")
+
+
+def test_the_python_cell_prints_how_often_the_words_stay(
+    opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = {"curve_metric": ["tem"], "curve_log": [], "eps_metric": 3.0}
+    rows = table(opened(**state))
+    (cell,) = (c.value for c in opened(taking=True, **state).code if "dp.mechanism" in c.value)
+    capsys.readouterr()
+    exec(cell, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == rows["word"].tolist()
+    for line, nw in zip(lines, rows["nw"], strict=True):
+        assert f"{float(line.split()[1]):.3g}" == nw.split()[0]
 
 
 def test_no_mechanism_is_a_hint(opened: Callable[..., AppTest]) -> None:

@@ -57,7 +57,7 @@ def test_a_step_of_the_slider_moves_the_mass_of_the_map_alone(
     [
         {},
         {"more": "Map", "curve_log": [], "projection": "PCA", "scope": "Whole vocabulary"},
-        {"more": "Link and command"},
+        {"more": "Facts", "taking": True},
         {"more": "True distances", "outputs_of": "madlib", "table_distances": True},
     ],
     ids=["pair", "vocabulary", "commands", "distances"],

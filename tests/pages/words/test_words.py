@@ -70,12 +70,12 @@ def test_the_two_words_are_exchanged(opened: Callable[..., AppTest]) -> None:
 def test_a_word_of_a_typed_text_is_shown_but_not_in_the_link(
     opened: Callable[..., AppTest],
 ) -> None:
-    test = opened(word="nurse", pair_typed=frozenset({"word"}), more="Link and command", **FEW)
+    test = opened(word="nurse", pair_typed=frozenset({"word"}), taking=True, **FEW)
     assert shown(test) == ("nurse", "garage")
     assert "word" not in test.query_params
     assert "nurse" not in test.code[0].value
     assert "--word nurse" in test.code[1].value
-    assert any("not put into the link" in element.value for element in test.markdown)
+    assert "What you typed is not in the link" in shown_text(test)
 
 
 def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> None:

@@ -14,7 +14,7 @@ from pages.shared.messages import note, refuse
 from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
-    from pages.utility.evidence import Evidence
+    from pages.shared.learning.evidence import Evidence
 
 _COLUMNS = ("mechanism", "smallest ε", "interval from", "interval to", "measured from", "to")
 

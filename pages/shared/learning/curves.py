@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from pages.shared.groups import Group
-    from pages.utility.evidence import Evidence
+    from pages.shared.learning.evidence import Evidence
 
 T = TypeVar("T")
 

@@ -10,17 +10,17 @@ from pages.papers.frontier import frontier_view
 from pages.release.running import title_of
 from pages.shared import link
 from pages.shared.downloads import csv_button
-from pages.utility.curves import curves_view
-from pages.utility.evidence import choose_part
-from pages.utility.examples import own_examples
-from pages.utility.membership import membership_view
-from pages.utility.solving import solve_view
+from pages.shared.learning.curves import curves_view
+from pages.shared.learning.evidence import choose_part
+from pages.shared.learning.examples import own_examples
+from pages.shared.learning.membership import membership_view
+from pages.shared.learning.solving import solve_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pages.release.running import Run
-    from pages.utility.evidence import Evidence, Rows
+    from pages.shared.learning.evidence import Evidence, Rows
 
     View = Callable[[Evidence], None]
 

@@ -14,7 +14,7 @@ from pages.shared.figure import show_figure
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
-    from pages.utility.evidence import Evidence
+    from pages.shared.learning.evidence import Evidence
 
 _RATES = (0.01, 0.001)
 _VACUOUS = 0.999  # an AUC above it is allowed by a bound that bounds nothing

@@ -1,0 +1,62 @@
+"""The dials of the Rewrite page, one for each group of mechanisms, and what runs when one rests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
+from pages.shared.groups import grouped
+from pages.shared.slider import run_parts
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+
+DIALS, GRID, VIEWS = "rewrite_dials", "rewrite_grid", "rewrite_views"
+"""The fragments that run when a dial rests."""
+
+_STYLE = """
+@media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+}
+"""
+# Three dials are in sight at once, so each keeps to its readings and its track. On a phone they
+# stand below each other in the page itself, and the first one alone stays in sight.
+_SEVERAL = """
+.st-key-rewrite_dials {{
+  --dial-ends: none; --dial-exact: none; --dial-value: 1.1rem; --dial-columns: auto 1fr;
+  backdrop-filter: blur(0.75rem);
+}}
+@media (max-width: 640px) {{
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+    :has([class*="st-key-dial_place"]) {{ display: contents; }}
+  [class*="st-key-dial_place"]:not(.st-key-dial_place_{first}) {{ margin-top: -0.75rem; }}
+  .st-key-dial_place_{first} {{ position: sticky; top: 3.75rem; z-index: 90; }}
+}}
+"""
+
+
+def dials(mechanisms: list[Mechanism]) -> None:
+    """Draw them side by side, in a fragment of their own."""
+    st.fragment(_dials, key=DIALS)(mechanisms)
+
+
+def _dials(mechanisms: list[Mechanism]) -> None:
+    groups = grouped(mechanisms)
+    with st.container(key="rewrite_dials"):
+        several = _SEVERAL.format(first=groups[0][0].name) if len(groups) > 1 else ""
+        st.html(f"<style>{_STYLE}{several}</style>")
+        for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
+            with column:
+                epsilon_dial(group, members, moved)
+
+
+def moved() -> None:
+    """From a callback: what depends on ε, or on the chosen word, runs; nothing else does."""
+    run_parts(DIALS, GRID, VIEWS)
+
+
+def dialled(mechanisms: list[Mechanism]) -> dict[str, float]:
+    """ε at the dials, by name of the group."""
+    return {group.name: epsilon_of(group) for group, _ in grouped(mechanisms)}
