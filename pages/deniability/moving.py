@@ -6,6 +6,7 @@ keeps for it; so have the views below, if the open one shows numbers at ε, and 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -57,7 +58,7 @@ def _dials(
     for (group, members), column in zip(groups.items(), st.columns(len(groups)), strict=True):
         with column:
             fragment = followed_by or fragment_of(group)
-            epsilon_dial(group, members, lambda fragment=fragment: _rested(fragment), grid=grid)
+            epsilon_dial(group, members, partial(_rested, fragment), grid=grid)
 
 
 def _rested(fragment: str) -> None:

@@ -20,7 +20,7 @@ from pages.shared.words import say_unknown
 # On a phone the dials stand below one another, with nothing between that would shine through.
 _STYLE = """
 @media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0; }
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.5rem 0 1rem; }
   .st-key-deny_dials [data-testid=stHorizontalBlock] { gap: 0; }
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
 }
