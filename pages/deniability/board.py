@@ -142,7 +142,7 @@ def _part(
 def _group(part: Part) -> None:
     """Two figures and a table of one group; only what shows its ε is in the fragment."""
     group = part.group
-    st.subheader(group.title, anchor=False)
+    st.markdown(f"**{group.title}**")
     _say_delta(part.curves)
     places = {}
     for quantity, column in zip(part.figures, st.columns(2), strict=True):

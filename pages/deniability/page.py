@@ -17,8 +17,18 @@ from pages.shared.presets import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 
+# On a phone the dials stand below one another, with nothing between that would shine through.
+_STYLE = """
+@media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.5rem 0 1rem; }
+  .st-key-deny_dials [data-testid=stHorizontalBlock] { gap: 0; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
+}
+"""
+
+st.html(f"<style>{_STYLE}</style>")
 st.title("Could it have been another word?", anchor=False)
-dial_place = st.container()
+dial_place = st.container(key="deny_dials")
 picture_place = st.container()
 how_place = st.container()
 
@@ -26,7 +36,7 @@ with st.sidebar:
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
     name = choose_lexicon()
 words = lexicon_or_stop(name)
-with picture_place:
+with how_place:
     st.markdown(
         "**Nw**: the chance that a word comes out unchanged. **Sw**: how many different words one "
         "word becomes in many runs. Low Nw and high Sw leave room to say: *I never wrote that.*"

@@ -29,6 +29,7 @@ def chosen_place(bench: Bench) -> int:
         st.session_state[_PLACE] = link.read_whole(_PLACE, 0, last, first) if fresh else first
         st.session_state[_BENCH] = bench
         moved = not fresh or _PLACE not in st.query_params
+        st.session_state[_FOLLOWED] = word  # asked again in the same run, the place stays
     if moved:
         places = (i for i in range(bench.sentence.protected) if bench.word(i) >= 0)
         same = (i for i in places if bench.label(i) == word)

@@ -6,8 +6,9 @@ from pages.robustness.pictures_view import pictures_view
 from pages.robustness.views import PICTURES, VIEWS
 from pages.shared.fields import pick
 
-# On a phone the title has one line.
+# The picture follows closely; on a phone the title has one line.
 _STYLE = """
+.st-key-robust_row { margin-bottom: -0.75rem; }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
 }
@@ -16,7 +17,7 @@ _STYLE = """
 st.html(f"<style>{_STYLE}</style>")
 st.title("What withstands an attack?", anchor=False)
 dial_place = st.container()
-row = st.container(horizontal=True, vertical_alignment="bottom")
+row = st.container(horizontal=True, vertical_alignment="bottom", key="robust_row")
 with row:
     view = pick(
         "View",

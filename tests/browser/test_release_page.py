@@ -38,9 +38,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
     app: Server, new_page: NewPage
 ) -> None:
     page, watch = new_page()
-    open_page(
-        page, f"{app.url}/release?use_texts=150&use_trials=5&use_metric=madlib&use_local=k-ary"
-    )
+    open_page(page, f"{app.url}/release?use_texts=150&use_trials=5&use_metric=madlib&use_local=")
     page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
     told = page.get_by_test_id("stProgress")
     seen: dict[str, float] = {}

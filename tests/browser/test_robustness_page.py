@@ -45,6 +45,24 @@ def test_a_deep_link_shows_one_picture_and_the_arrow_keys_go_on(
     assert not watch.page_errors
 
 
+def test_the_dial_moves_the_picture_and_its_radius(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_view(page, f"{app_url}/robustness?digits_scale=0.2", "Certified radius")
+    radius = page.get_by_test_id("stMetricValue")
+    dial = page.get_by_role("slider", name="Scale of the noise")
+    expect(dial).to_have_attribute("aria-valuetext", f"certified up to {radius.inner_text()} L2; "
+                                   "noise of scale 0.2")  # fmt: skip
+    before = radius.inner_text()
+    dial.focus()
+    page.keyboard.press("ArrowRight")
+    expect(radius).not_to_have_text(before, timeout=TRAINED)
+    wait_idle(page)
+    assert parse_qs(urlsplit(page.url).query).get("digits_scale", ["0.25"]) == ["0.25"]
+    expect(dial).to_have_attribute("aria-valuetext", f"certified up to {radius.inner_text()} L2; "
+                                   "noise of scale 0.25")  # fmt: skip
+    assert not watch.page_errors
+
+
 def test_a_typed_text_is_no_markup_and_no_part_of_the_address(
     app_url: str, new_page: NewPage
 ) -> None:

@@ -14,7 +14,7 @@ from dpcore.learn.pixeldp.digits import digits
 from pages.robustness import pictures_work
 from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT
-from tests.pages.app import figures, shown_text, table
+from tests.pages.app import dials, figures, shown_text, table
 from tests.pages.robustness.reading import curve
 
 Opened = Callable[..., AppTest]
@@ -53,6 +53,38 @@ def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
                 below = max(size for size in sizes if size <= row["size"])
                 above = min((size for size in sizes if size >= row["size"]), default=sizes[-1])
                 assert line[above] <= row[column] <= line[below]
+
+
+def test_the_first_screen_is_a_picture_with_its_radius_and_a_dial(
+    opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A seed of its own: no other test has trained its classifiers.
+    test = opened(digits_scale="0.5", digits_picture="4", seed="31")
+    noise = pictures_work.Noise(scale=0.5, seed=31)
+    size, _, place = pictures_work.of_picture(noise, pictures_work.Bounded(), 4)
+    assert place >= 0
+    assert [metric.value for metric in test.metric] == [f"{size:.3g}"]
+    dial = dials(test)["digits_scale"]
+    step = pictures_work.SCALES.index(0.5)
+    assert dial["step"] == step
+    known = [each["left"][1] for each in dial["steps"]]
+    assert known[step] == f"{size:.3g} L2"
+    assert set(known[:step] + known[step + 1 :]) == {"…"}
+    assert dial["steps"][0]["spoken"] == "noise of scale 0.02"
+    test.session_state["taking"] = True
+    cell = next(code.value for code in test.run().code if "certify(" in code.value)
+    capsys.readouterr()
+    exec(cell, {})
+    answer, numbers = capsys.readouterr().out.strip().split("\n")
+    assert float(numbers.split()[0]) == size
+    assert f"Read as {answer}" in shown_text(test)
+    assert "lecuyer2019pixeldp" in shown_text(test)
+    # The dial rests elsewhere: this scale alone is trained.
+    test.session_state["digits_scale"] = 0.7
+    test.query_params["digits_scale"] = "0.7"
+    left = [each["left"][1] for each in dials(test.run())["digits_scale"]["steps"]]
+    assert len([text for text in left if text != "…"]) == 2
+    assert "0.7" in test.query_params["digits_scale"]
 
 
 def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:

@@ -36,7 +36,8 @@ def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -
     needs.torch()
     test = open_link("robustness", **ATTACK)
     steps = table(test, "change", "becomes", "probability")
-    command = next(code.value for code in test.code if "robust attack" in code.value)
+    test.session_state["taking"] = True
+    command = next(code.value for code in test.run().code if "robust attack" in code.value)
     assert "--checkpoint normal" in command
     rows = result(capsys, *shlex.split(command)[3:])["rows"]
     assert [row["new"] for row in rows[1:]] == steps["becomes"].tolist()
