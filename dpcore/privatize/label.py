@@ -44,7 +44,7 @@ _STYLE = (
     "main{max-width:44rem;border:3px solid #1a1a1a;padding:.25rem 1.25rem 1rem}"
     "h1{font-size:1.7rem;margin:.5rem 0;border-bottom:8px solid #1a1a1a}"
     "h2{font-size:1.05rem;margin:1rem 0 .25rem;border-top:1px solid #1a1a1a;padding-top:.5rem}"
-    "p,ul{margin:.25rem 0}ul{padding-left:1.2rem}"
+    "p,ul{margin:.25rem 0}ul{padding-left:1.2rem}li{overflow-wrap:anywhere}"
     ".warning{font-weight:700;border:3px solid #b34700;padding:.5rem}"
 )
 

@@ -37,7 +37,7 @@ CORPORA = {
 }
 TEACHING_FILE = "teaching.csv"
 """What the teaching corpus is called where a file is named."""
-_CORPUS, _FILE = "use_corpus", "use_file"
+_CORPUS = "use_corpus"
 _NONE = "none: nothing is learned"
 _SHOWN = 3
 
@@ -79,7 +79,7 @@ def choose_source() -> Source | None:
     file = st.file_uploader(
         "A CSV file with a column of texts",
         type=["csv", "tsv", "txt"],
-        key=_FILE,
+        key="use_file",
         on_change=_take_upload,
         help=f"UTF-8, names of the columns in the first line, up to {MAX_LABELLED_BYTES:,} bytes "
         f"and {MAX_LABELLED_ROWS:,} rows; for a private copy here, {PAGE_RELEASE_ROWS:,} rows and "
@@ -139,7 +139,7 @@ def labelled(source: Source, most: int) -> LabelledTexts:
 
 def _take_upload() -> None:
     """A file that is dropped is meant; one that is taken away is no choice any more."""
-    st.session_state[_CORPUS] = UPLOAD if st.session_state.get(_FILE) else "sentiment"
+    st.session_state[_CORPUS] = UPLOAD if st.session_state.get("use_file") else "sentiment"
 
 
 def _take_teaching() -> None:

@@ -41,7 +41,6 @@ from tests.needs import ROOT
 
 GOALS = {1: (30, 60), 10: None, 25: (50, 250), 50: (150, 600)}  # ms, p50 and p95 of a slider step
 LINE_PAGE_KB, ANY_PAGE_KB = 15, 150
-OWN_RUN = "A run of your own"
 DEEP = {"of": "A sample", "eps_metric": "5", "curve_log": "tem", "sample": "8"}
 
 
@@ -92,8 +91,7 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
     before = await crowd(url, 5, seconds, first=1000)
     async with session(url, patience=300) as first, session(url, patience=300) as two:
         for person in (first, two):
-            await person.open("utility")
-            await person.set(saying(person, "button_group", OWN_RUN), OWN_RUN)
+            await person.open("release")
             await person.set(saying(person, "button", "Run"), True)
         during = await crowd(url, 5, seconds, first=2000)
         await two.rerun()

@@ -59,7 +59,7 @@ JOBS = {
     "maps": Job(
         "words", {"more": "Map", "word": "river", "other": "winter"}, press("Build this map")
     ),
-    "utility": Job("utility", {}, press("A run of your own", "Run")),
+    "release": Job("release", {}, press("Run")),
     "papers": Job(
         "papers",
         {"audit_words": "200", "claim": "xu-theorem-1"},

@@ -22,6 +22,7 @@ PICTURES = {
     "rewrite": ".grid .row",
     "lesson": ".turning",
     "papers": ".listing .option",
+    "release": ".offers .offer",
     "deniability": ".js-plotly-plot",
     "robustness": ".st-key-robust_picture .js-plotly-plot",
 }

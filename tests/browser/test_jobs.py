@@ -6,13 +6,13 @@ from urllib.parse import urlencode
 from tests.browser.client import Session, alone, session
 from tests.browser.server import Server
 
-OWN_RUN = {"use_source": "own", "use_texts": "1500", "use_trials": "5"}
+OWN_RUN = {"use_texts": "1500", "use_trials": "5"}
 PULSES, PATIENCE = 120, 240.0
 
 
 async def start(person: Session) -> None:
     """Begin a live run."""
-    await person.open("utility", urlencode(OWN_RUN))
+    await person.open("release", urlencode(OWN_RUN))
     await person.set(person.keyed("use_start"), True)
 
 

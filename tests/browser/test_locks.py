@@ -149,7 +149,7 @@ def token(app: Server) -> dict[str, str]:
 def test_an_upload_needs_a_token_and_a_session(app: Server) -> None:
     async def opened() -> None:
         async with session(app.url) as visitor:
-            await visitor.open("utility")
+            await visitor.open("release")
             path = f"/_stcore/upload_file/{visitor.id}/one"
             kind, body = multipart(b"text,label\na,b\n")
             right = await asyncio.to_thread(token, app)

@@ -23,7 +23,7 @@ PEAK_MEGABYTES = 150  # a file of 5 MB read as a table: its bytes, its text, its
 SIGN = "unmistakable9"
 UPLOADERS = {
     "corpus_file": ("deniability", {"of": choosing.TEXT}),
-    "use_file": ("utility", {"use_source": "own", "use_corpus": "uploaded"}),
+    "use_file": ("release", {"use_corpus": "uploaded"}),
 }
 """Key of every file uploader, and the page and link that show it."""
 
@@ -59,12 +59,10 @@ REFUSED = {
 NO_TABLE = {
     "columns with one name": b"text,text\n" + b"good,bad\n" * 30,
     "rows of any length": b"text,label\ngood\nbad,worse,worst\n",
-    "no label twice": b"text,label\n" + b"".join(b"good %d,%d\n" % (i, i) for i in range(200)),
-    "numbers that are none": b"text,label\n" + b"nan,inf\n" * 200,
     "an open quotation": b'text,label\n"' + b"good,bad\n" * 40_000,
     "a header": b"text,label\n",
 }
-"""What is a text, but no table of labelled texts."""
+"""What is a text, but no table."""
 CASES = [
     *itertools.product(UPLOADERS, REFUSED),
     *itertools.product(["use_file"], NO_TABLE),
@@ -135,8 +133,8 @@ def test_every_uploader_is_tried() -> None:
 def test_a_session_holds_few_files_and_others_hold_their_own(app: Server) -> None:
     async def work() -> None:
         async with session(app.url) as first, session(app.url) as two:
-            await first.open("utility")
-            await two.open("utility")
+            await first.open("release")
+            await two.open("release")
             for number in range(MAX_SESSION_FILES):
                 assert (await put(app, first, f"f{number}", b"x"))[0] == 204
             assert (await put(app, first, "f0", b"again"))[0] == 204  # in its own place
