@@ -40,7 +40,7 @@ def choose(short: str) -> None:
 
 follow_old_link()
 st.html(f"<style>{_STYLE}</style>")
-st.title("What can you release, and what does it cost?", anchor=False)
+st.title("What can you release?", anchor=False)
 with st.sidebar:
     chosen = choose_mechanisms(START, "use_")
     name = choose_lexicon()

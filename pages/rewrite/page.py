@@ -13,6 +13,14 @@ from pages.shared.session import bench_for
 from pages.shared.sidebar import sidebar
 from pages.shared.text_box import text_box
 
+# On a phone the title takes one line, so that the rows are in sight.
+_STYLE = """
+@media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+}
+"""
+
+st.html(f"<style>{_STYLE}</style>")
 st.title("What is left of your words?", anchor=False)
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 

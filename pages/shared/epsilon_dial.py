@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LINKED = "epsilons_linked"
 _TELLING = 0.25
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
-_SOME_GUESSED = "Guessed, where measured"
+_SOME_GUESSED = "Guessed, if known"
 _GUESSED, _PERMITTED, _UNKNOWN = "A stranger guesses", "The promise permits", "not known here"
 
 

@@ -50,7 +50,7 @@ def test_goal_step_and_row_come_with_a_link() -> None:
 def test_a_link_of_the_page_before_leads_here_or_to_the_recorded_experiments() -> None:
     assert MOVED["utility"] == "release"
     here = visited(use_source="own", use_metric=["madlib"], use_trials="2")
-    assert here.title[0].value == "What can you release, and what does it cost?"
+    assert here.title[0].value == "What can you release?"
     assert here.number_input(key="use_trials").value == 2
     there = visited(experiment="carvalho2021-figure-1", use_view="membership")
     assert there.title[0].value == "Is the promise true?"

@@ -85,7 +85,7 @@ def test_a_fresh_visit_begins_where_it_is_known_what_a_stranger_guesses(
 ) -> None:
     for dial in dials(opened()).values():
         about, value = dial["steps"][dial["step"]]["left"]
-        assert about in {"A stranger guesses", "Guessed, where measured"}
+        assert about in {"A stranger guesses", "Guessed, if known"}
         assert "of 100" in value
 
 
