@@ -109,6 +109,8 @@ def private_copy(
             help="Ends the release; nothing of it is kept, and no ε is spent.",
         )
         return
+    if work is not None:
+        _take_in(work)  # before the button, which must know that it was made
     out = Path("private.csv")
     order = Order(
         Path(source.name), out, mechanism, epsilon, Columns(source.text, keep), DEFAULT_TREATMENT
@@ -125,7 +127,6 @@ def private_copy(
         "own. It takes some seconds, and spends ε once.",
     )
     if work is not None:
-        _take_in(work)
         _show(work)
 
 
@@ -208,7 +209,6 @@ def _take_in(work: _Work) -> None:
             work.copy.record, mechanism, recorded_curve(mechanism), datetime.now(UTC).date()
         )
         _times()[work.source.identity] += 1
-        st.rerun()  # the button above does not know it yet
 
 
 def _show(work: _Work) -> None:
