@@ -59,11 +59,7 @@ def test_only_a_view_that_shows_numbers_at_epsilon_runs(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(moving, "run_parts", lambda *parts: asked.extend(parts))
-<<<<<<< .merge_file_uKZOF4
-    monkeypatch.setattr("pages.deniability.moving.st.session_state", {"part": view} if view else {})
-=======
     monkeypatch.setattr("streamlit.session_state", {"part": view} if view else {})
->>>>>>> .merge_file_JMmby3
     moving._rested(fragment_of(METRIC))
     assert (VIEWS in asked) == runs
     assert [part for part in asked if part != VIEWS] == [DIALS, fragment_of(METRIC), TAKING]
