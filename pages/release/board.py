@@ -88,7 +88,7 @@ def show_board(
 
 def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, Any]:
     """What the component is given: every cell at every step, as words."""
-    known = "" if without is None else f" ({percent(without)} without privacy)"
+    known = "" if without is None else f" (clean {percent(without)})"
     return {
         "group": goal.dial,
         "label": "Mechanisms at the ε that meets the goal",
@@ -97,7 +97,7 @@ def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, 
             "ε that meets the goal",
             "A stranger guesses",
             f"Accuracy{known}",
-            "Who was in it? (AUC; coin 0.5)",
+            "Who was in it? (AUC)",
         ],
         "short": ["", "ε", "Guessed", "Accuracy", "Who was in it? (AUC)"],
         "rows": [

@@ -11,16 +11,11 @@ from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.linking import choose_one
 from pages.shared.promised import of_100
-from pages.shared.slider import run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.papers.ours.offers import Offer
-
-BELOW = "release_below"
-"""The fragment that runs when the dial rests."""
-_DIAL = "release_dial"
 
 
 @dataclass(frozen=True)
@@ -105,16 +100,12 @@ def step_of(goal: Goal) -> int:
 
 
 def goal_dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> None:
-    """Draw the dial.
+    """Draw the dial; the page runs when it rests, since what is run and released follows it.
 
     Args:
         goal: which.
         offers: of each mechanism, one a step.
     """
-    st.fragment(_turning, key=_DIAL)(goal, offers)
-
-
-def _turning(goal: Goal, offers: Sequence[Sequence[Offer]]) -> None:
     show_dial(_dial(goal, offers), step_of(goal), lambda step: _rested(goal, step))
 
 
@@ -122,7 +113,6 @@ def _rested(goal: Goal, step: int) -> None:
     value = f"{goal.steps[step]:g}"
     st.session_state[goal.field] = value
     link.write(goal.field, value, f"{goal.start:g}")
-    run_parts(_DIAL, BELOW)
 
 
 def _dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> Dial:

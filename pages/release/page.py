@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.release.below import Scene, below
 from pages.release.board import CHOSEN, show_board
-from pages.release.goal import BELOW, choose_goal, goal_dial, step_of
+from pages.release.goal import choose_goal, goal_dial, step_of
 from pages.release.offering import offered
 from pages.release.running import run_of
 from pages.release.uploading import choose_source
@@ -59,5 +59,5 @@ except DpcoreError as error:
 with dial_place:
     goal_dial(goal, [row.offers for row in rows])
 show_board(rows, goal, step_of(goal), without, choose)
-st.fragment(below, key=BELOW)(Scene(source, rows, goal, words, name, dict(chosen)))
+below(Scene(source, rows, goal, words, name, dict(chosen)))
 footer(words, 0, "noise of a private copy from the operating system; trials as set above")

@@ -50,7 +50,7 @@ def test_every_cell_is_what_the_engine_offers(opened: Callable[..., AppTest]) ->
             if offer.accuracy is not None:
                 assert cells[2].startswith(f"{100 * offer.accuracy.mean:.0f} % (")
     clean, _ = without_privacy(figures, "sentiment")
-    assert f"({100 * clean.mean:.0f} % without privacy)" in data["columns"][3]
+    assert f"(clean {100 * clean.mean:.0f} %)" in data["columns"][3]
     # By hand: e^ε / (e^ε + 24,999) of response over all words; read here between two measurements.
     assert row_of(data, "k-ary")["steps"][TEN]["cells"][:2] == [
         "ε = 7.92 any two words", "10 of 100",
