@@ -24,6 +24,7 @@ SIGN = "unmistakable9"
 UPLOADERS = {
     "corpus_file": ("deniability", {"of": choosing.TEXT}),
     "use_file": ("release", {"use_corpus": "uploaded"}),
+    "own_vectors_file": ("attacker", {}),
 }
 """Key of every file uploader, and the page and link that show it."""
 
