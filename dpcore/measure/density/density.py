@@ -141,11 +141,37 @@ class VocabularyDensity:
 
         Thirds of the vocabulary; of words with equal δ the one of lower index is the denser.
         """
-        n = self.nearest.size
-        # The word of rank r is in stratum ⌊3r/n⌋: thirds that differ by one word at most.
-        strata = np.empty(n, dtype=np.int64)
-        strata[np.argsort(self.nearest, kind="stable")] = np.arange(n) * len(STRATA) // n
-        return strata
+        return equal_classes(self.nearest, len(STRATA))
+
+    def crowding(self, classes: int) -> tuple[IntArray, FloatArray]:
+        """Classes of equal size by the mean distance to the k nearest words, most crowded first.
+
+        Returns:
+            The class of every word, 0 to classes − 1, shape (n,), and the largest mean distance of
+            each class, ascending, shape (classes,).
+
+        Raises:
+            ParameterError: there are fewer words than classes.
+        """
+        if not 1 <= classes <= self.mean_distance.size:
+            raise ParameterError(
+                f"classes must be 1 to {self.mean_distance.size} for so many words, got {classes}"
+            )
+        places = equal_classes(self.mean_distance, classes)
+        bounds = [self.mean_distance[places == place].max() for place in range(classes)]
+        return places, np.array(bounds)
+
+
+def equal_classes(values: NDArray[np.floating], classes: int) -> IntArray:
+    """Classes of ascending values that differ in size by one at most, shape (n,).
+
+    Of equal values the one of lower index is in the lower class.
+    """
+    n = values.size
+    places = np.empty(n, dtype=np.int64)
+    # The value of rank r is in class ⌊classes · r/n⌋.
+    places[np.argsort(values, kind="stable")] = np.arange(n) * classes // n
+    return places
 
 
 class DensityStratum(StrEnum):

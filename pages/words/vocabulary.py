@@ -1,0 +1,286 @@
+"""The map of the whole vocabulary: every word a point, drawn by the browser's WebGL.
+
+The points of all maps and the names are one packet of bytes. The browser keeps it and is sent it
+once; what changes with the words, ε and the chosen map is a small message of its own. A word is
+searched for in the browser; its true neighbours come from the vectors, on the server.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.measure.density.density import neighbourhood
+from dpcore.measure.maps.maps import vocabulary_map
+from dpcore.measure.maps.model import Projection
+from dpcore.plots.maps.crowding import CLASSES, DARK, LIGHT
+from dpcore.plots.maps.maps import COLOURS, MARKERS
+from pages.shared import link
+from pages.shared.memo import latest
+from pages.shared.once import once
+from pages.shared.pair import choose
+from pages.words.density import density_of
+from pages.words.words import SLOTS, TITLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density.density import VocabularyDensity
+    from dpcore.measure.maps.model import Map
+    from pages.words.bench import Outputs, PairBench
+
+_HERE = Path(__file__).parent
+_KEY = "vocabulary"
+_SENT, _LOOKED = "vocabulary_sent", "vocabulary_looked"
+_LINK = "found"  # the word that is looked at, in the link
+_NEAR = 10  # nearest words that are marked: as many as a map's share of kept ones compares
+TITLES_OF = {Projection.UMAP: "UMAP", Projection.DENSMAP: "densMAP", Projection.PCA: "PCA"}
+
+
+@dataclass(frozen=True)
+class Packet:
+    """What the browser keeps of a lexicon's maps.
+
+    Attributes:
+        name: of the content: another content has another name.
+        content: see `packed`.
+        words: how many words have a point: the first ones of the lexicon.
+    """
+
+    name: str
+    content: bytes
+    words: int
+
+
+@cache
+def _component(name: str, *code: str, css: str | None = None) -> Callable[..., Any]:
+    js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in code)
+    style = None if css is None else (_HERE / css).read_text(encoding="utf-8")
+    return st.components.v2.component(f"word_privacy_lab.{name}", css=style, js=js)
+
+
+def maps_of(words: Lexicon) -> dict[Projection, Map]:
+    """The maps of the whole vocabulary that are there."""
+    maps = {}
+    for projection in TITLES_OF:
+        with suppress(DpcoreError):  # not built yet, or of too few words
+            maps[projection] = once(
+                "vocabulary maps",
+                (words.fingerprint, projection),
+                partial(vocabulary_map, words, projection),
+                6,
+            )
+    return maps
+
+
+def packed(
+    words: Lexicon, maps: Mapping[Projection, Map], density: VocabularyDensity | None
+) -> Packet:
+    """Points, classes of crowding and names as bytes.
+
+    A head of JSON after its length (4 bytes, little-endian); then, deflated (RFC 1950), for each
+    map its points as int16 (x, y, x, y, …), one byte a word for its class if the density is known,
+    and the names as UTF-8, one a line. Coordinates are steps of the map, see `Map.parameters`.
+
+    Args:
+        words: the lexicon.
+        maps: of its first words, the same for all; at least one.
+        density: of the vocabulary, as far as it is known.
+    """
+    count = min(len(shown) for shown in maps.values())
+    parts = []
+    for shown in maps.values():
+        steps = np.rint(shown.points[:count] / np.float64(shown.parameters["step"]))
+        parts.append(steps.astype("<i2").tobytes())
+    bounds = None
+    if density is not None and len(words) >= CLASSES:
+        classes, ends = density.crowding(CLASSES)
+        parts.append(classes[:count].astype(np.uint8).tobytes())
+        bounds = [float(f"{end:.3g}") for end in ends.tolist()]
+    # A lone surrogate, which a file of vectors may hold, is no UTF-8.
+    parts.append("\n".join(words.words[:count]).encode("utf-8", "replace"))
+    head = {
+        "words": count,
+        "maps": [str(projection) for projection in maps],
+        "bounds": bounds,
+        "near": None if density is None else density.k,
+        "colours": {"light": LIGHT, "dark": DARK},
+    }
+    text = json.dumps(head).encode()
+    content = len(text).to_bytes(4, "little") + text + zlib.compress(b"".join(parts), 9)
+    return Packet(sha256(content).hexdigest()[:16], content, count)
+
+
+def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: str) -> None:
+    """Draw the map.
+
+    Args:
+        bench: the two words that are marked on it.
+        shown: the map to begin with: of the whole vocabulary.
+        outputs: where the outputs of both words fall on it.
+        alt: what is to be seen, in words.
+    """
+    words = bench.pair.lexicon
+    maps = maps_of(words)
+    density = density_of(words)
+    key = (words.fingerprint, tuple(maps), density is None)
+    packet = once("vocabulary", key, lambda: packed(words, maps, density), 2)
+    data = {
+        "packet": packet.name,
+        "map": str(shown.projection),
+        "alt": alt,
+        "titles": TITLES,
+        "pair": [_centre(bench, place, packet.words) for place in (0, 1)],
+        "mass": _mass(words, outputs),
+        "look": _looked(words, maps, density, packet.words),
+    }
+    with st.container(gap=None, key="vocabulary_map"):
+        if st.session_state.get(_SENT) != packet.name:
+            _component("vocabulary_packet", "vocabulary_packet.js")(
+                key="vocabulary_packet", data=packet.content
+            )
+            st.session_state[_SENT] = packet.name
+        _component(
+            "vocabulary",
+            "../shared/svg_files.js",
+            "vocabulary_names.js",
+            "vocabulary_paint.js",
+            "vocabulary.js",
+            css="vocabulary.css",
+        )(
+            key=_KEY,
+            data=data,
+            on_look_change=lambda: _look(words, packet.words),
+            on_choose_change=lambda: _choose(words, packet.words),
+            on_lack_change=_send_again,
+        )
+
+
+def _centre(bench: PairBench, place: int, mapped: int) -> dict[str, Any]:
+    """One of the two words: its row and those of its nearest words, as far as they are mapped."""
+    word, lexicon = bench.pair.words[place], bench.pair.lexicon
+    near = bench.around(place).neighbours[:_NEAR].tolist()
+    return {
+        "row": word if word < mapped else None,
+        "name": lexicon.words[word],
+        "colour": COLOURS["ab"[place]],
+        "mark": MARKERS["ab"[place]],
+        "near": [row for row in near if row < mapped],
+    }
+
+
+def _mass(words: Lexicon, outputs: Outputs | None) -> list[list[list[float]]]:
+    """Rows and probabilities of the outputs that are drawn, for each of the two words."""
+    mass: list[list[list[float]]] = [[], []]
+    if outputs is not None:
+        columns = (outputs.table[name].tolist() for name in ("word", "source", "mass"))
+        for word, source, share in zip(*columns, strict=True):
+            mass["ab".index(source)].append([words.index(word), float(f"{share:.3g}")])
+    return mass
+
+
+def _looked(
+    words: Lexicon, maps: Mapping[Projection, Map], density: VocabularyDensity | None, mapped: int
+) -> dict[str, Any] | None:
+    """The word that is looked at, and its true neighbours."""
+    name = st.session_state.get(_LOOKED, st.query_params.get(_LINK))
+    if name not in words or not (row := words.index(name)) < mapped:
+        link.write(_LINK, "", "")
+        return None
+    link.write(_LINK, name, "")
+    key = (words.fingerprint, row, tuple(maps), density is None)
+    return latest(
+        "vocabulary_told", key, lambda: told(words, row, maps, density, mapped)
+    )
+
+
+def told(
+    words: Lexicon,
+    row: int,
+    maps: Mapping[Projection, Map],
+    density: VocabularyDensity | None,
+    mapped: int,
+) -> dict[str, Any]:
+    """What is said of a word on the map.
+
+    Args:
+        words: the lexicon.
+        row: of the word.
+        maps: of the vocabulary.
+        density: of the vocabulary, as far as it is known.
+        mapped: how many words have a point.
+
+    Returns:
+        `row`, `facts` (sentences) and `near`: row (None without a point), name and distance of the
+        nearest words by their vectors.
+    """
+    around = neighbourhood(words, row, min(_NEAR, len(words) - 1))
+    k = len(around.neighbours)
+    first = f"Word {row + 1:,} of {len(words):,} by frequency; nearest word at {around.nearest:.3g}"
+    if density is not None:
+        # Of equal ones half: neither more nor less crowded.
+        less, same = (
+            float(np.mean(compared(density.mean_distance, density.mean_distance[row])))
+            for compared in (np.greater, np.equal)
+        )
+        first += f", more crowded than {less + same / 2:.0%} of all words"
+    kept = [
+        f"{TITLES_OF[projection]} {round(float(shown.kept[row]) * shown.k)}"
+        for projection, shown in maps.items()
+    ]
+    compared = next(iter(maps.values())).k
+    return {
+        "row": row,
+        "facts": [
+            f"{first}.",
+            f"Of its {compared} truly nearest words, so many are nearest on the map: "
+            f"{', '.join(kept)}.",
+        ],
+        "near": [
+            [index if index < mapped else None, words.words[index], float(f"{distance:.3g}")]
+            for index, distance in zip(
+                around.neighbours.tolist(), around.distances.tolist(), strict=True
+            )
+        ][:k],
+    }
+
+
+def _heard(name: str) -> Any:
+    # A message may arrive when its page was just left, and its state is gone.
+    return st.session_state.get(_KEY, {}).get(name)
+
+
+def _word(words: Lexicon, mapped: int, value: Any) -> str | None:
+    """The word of a row that the browser names; None for what is no row of the map."""
+    return words.words[value] if isinstance(value, int) and 0 <= value < mapped else None
+
+
+def _look(words: Lexicon, mapped: int) -> None:
+    word = _word(words, mapped, _heard("look"))
+    if word is not None:
+        st.session_state[_LOOKED] = word
+
+
+def _choose(words: Lexicon, mapped: int) -> None:
+    wish = _heard("choose") or {}
+    word = _word(words, mapped, wish.get("row"))
+    if word is not None and wish.get("slot") in (0, 1):
+        choose(SLOTS[wish["slot"]], word)
+
+
+def _send_again() -> None:
+    """The browser has lost the packet, or never got it because a run was cut short."""
+    if _heard("lack") is not None:
+        st.session_state.pop(_SENT, None)
