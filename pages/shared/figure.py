@@ -42,7 +42,7 @@ def show_figure(
     _chart(figure, name, caption, on_click)
     st.text(caption)
     if files:
-        _numbers(table, name, caption)
+        show_numbers(table, name, caption)
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,22 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
         _chart(figure, name, alt, None)
         mark = st.container()
     caption = st.container()
-    st.fragment(_numbers)(table, name, alt)
+    st.fragment(show_numbers)(table, name, alt)
     return Still(mark, caption)
 
 
-def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
-    # Folded away: one control beside a figure, and nothing sent until it is wanted.
+def show_numbers(
+    table: pd.DataFrame, name: str, alt: str, csv: Callable[[], pd.DataFrame] | None = None
+) -> None:
+    """Draw the numbers and files of a figure, folded away: nothing is sent until it is wanted.
+
+    Args:
+        table: the numbers.
+        name: of the files and of the elements' keys.
+        alt: what the table holds, in words.
+        csv: makes the table of the file; then the drawing has buttons of its own for its picture.
+            None for the same table, beside buttons for a figure of Plotly.
+    """
     drawer = st.expander(
         "Numbers and files",
         key=f"table_{name}",
@@ -94,8 +104,9 @@ def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
     if drawer.open:
         with drawer:
             with st.container(horizontal=True):
-                csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
-                figure_buttons(name)
+                csv_button("Numbers as CSV", name, csv or (lambda: table), key=f"csv_{name}")
+                if csv is None:
+                    figure_buttons(name)
             show_table(table, alt)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,13 +12,15 @@ import streamlit as st
 from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.model import Projection
+from dpcore.measure.maps.table import point_table
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.shared.fields import segments
-from pages.shared.figure import show_figure
+from pages.shared.figure import show_figure, show_numbers
 from pages.shared.messages import note, refuse
 from pages.shared.pair import choose
 from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
+from pages.words.vocabulary import show_vocabulary
 from pages.words.words import SLOTS, TITLES
 
 if TYPE_CHECKING:
@@ -28,6 +31,14 @@ if TYPE_CHECKING:
 AROUND, WHOLE = "Around the two words", "Whole vocabulary"
 KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projection.PCA}
 FIGURE = "map"
+_READING = {
+    Projection.UMAP: "**How to read it:** words of one clump are often near in truth. How large a "
+    "clump is, how wide a gap, and which clump lies beside which mean nothing.",
+    Projection.DENSMAP: "**How to read it:** wide clumps hold lonelier words, which UMAP does not "
+    "show; fewer neighbours are kept for it. Gaps, and which clump lies where, mean nothing.",
+    Projection.PCA: "**How to read it:** no two words are nearer in truth than they look. But most "
+    "words that lie together here are strangers: nearness on this map says next to nothing.",
+}
 _JOB = "neighbouring_job"
 _FAILED = "neighbouring_job_failed"
 _PULSE_SECONDS = 1.0
@@ -53,8 +64,8 @@ def choose_view(*, clicks: bool = True) -> View:
             "Map",
             [AROUND, WHOLE],
             "scope",
-            "The nearest words of both words in one fit and one scale, or all words (the "
-            "3,000 most frequent are drawn).",
+            "The nearest words of both words in one fit and one scale, or every word: to be moved, "
+            "zoomed and searched.",
         )
         kind = segments(
             "Drawn by",
@@ -65,7 +76,8 @@ def choose_view(*, clicks: bool = True) -> View:
             "is lost.",
             start="densMAP",
         )
-        slot = choose_slot() if clicks else SLOTS[0]
+        # On the map of all words a click looks at a word, and a button chooses it.
+        slot = choose_slot() if clicks and scope == AROUND else SLOTS[0]
     return View(scope == WHOLE, KINDS[kind], slot)
 
 
@@ -104,6 +116,14 @@ def show_map(
         drawn=mass,
     )
     table = bench.points(shown) if mass is None else mass
+    if view.whole:
+        show_vocabulary(bench, shown, outputs, caption)
+        st.text(caption)
+        note(_READING[shown.projection])
+        count = bench.mapped_neighbours
+        every = partial(point_table, words, shown, pair.words, count, len(words))
+        show_numbers(table, FIGURE, caption, csv=every)
+        return
 
     def take() -> None:
         for point in st.session_state[f"figure_{FIGURE}"].selection.points:

@@ -111,7 +111,10 @@ def packed(
         bounds = [float(f"{end:.3g}") for end in ends.tolist()]
     # A lone surrogate, which a file of vectors may hold, is no UTF-8.
     parts.append("\n".join(words.words[:count]).encode("utf-8", "replace"))
+    body = zlib.compress(b"".join(parts), 9)
+    name = sha256(repr((count, list(maps), bounds)).encode() + body).hexdigest()[:16]
     head = {
+        "name": name,
         "words": count,
         "maps": [str(projection) for projection in maps],
         "bounds": bounds,
@@ -119,8 +122,7 @@ def packed(
         "colours": {"light": LIGHT, "dark": DARK},
     }
     text = json.dumps(head).encode()
-    content = len(text).to_bytes(4, "little") + text + zlib.compress(b"".join(parts), 9)
-    return Packet(sha256(content).hexdigest()[:16], content, count)
+    return Packet(name, len(text).to_bytes(4, "little") + text + body, count)
 
 
 def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: str) -> None:
@@ -201,9 +203,7 @@ def _looked(
         return None
     link.write(_LINK, name, "")
     key = (words.fingerprint, row, tuple(maps), density is None)
-    return latest(
-        "vocabulary_told", key, lambda: told(words, row, maps, density, mapped)
-    )
+    return latest("vocabulary_told", key, lambda: told(words, row, maps, density, mapped))
 
 
 def told(

@@ -121,7 +121,7 @@ const ABOVE = 7; // pixels from a point up to its name
 
 // What lies over the points: outputs, the words in focus, and names.
 function paintOver(context, scene) {
-  const { width, height, ratio, view, map, pack, ink, ground, pair, mass, look, hover, font } = scene;
+  const { width, height, ratio, view, map, pack, ink, ground, pair, mass, look, hover } = scene;
   const across = (row) => width / 2 + (map.points[2 * row] - view.x) * view.scale;
   const down = (row) => height / 2 - (map.points[2 * row + 1] - view.y) * view.scale;
   const shown = (row) => {
@@ -214,6 +214,7 @@ function paintNames(context, scene, { across, down, shown, near }) {
   context.font = `12px ${font}`;
   const half = [width / view.scale / 2, height / view.scale / 2];
   let count = done.size;
+  if (scene.quiet) return count;
   within(map.grid, view.x - half[0], view.y - half[1], view.x + half[0], view.y + half[1], (row) => {
     if (map.levels[row] > level || done.has(row)) return;
     const x = across(row), y = down(row) - ABOVE;
