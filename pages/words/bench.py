@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.attack.output.compare import compare
+from dpcore.lexicon.cache import only_in_memory
 from dpcore.measure.density.density import neighbourhood
 from dpcore.measure.maps.maps import (
     DEFAULT_NEIGHBOURS,
+    build_vocabulary_map,
     local_map,
     vocabulary_map,
 )
+from dpcore.measure.maps.model import Projection
 from dpcore.measure.maps.table import distance_table, mass_table, point_table
 from dpcore.measure.mass import mass_on_map
 from dpcore.measure.pair import Pair, spread_on_map
@@ -28,6 +31,7 @@ from dpcore.plots.pair import pair_figure
 from pages.shared import link
 from pages.shared.bench import admissible
 from pages.shared.memo import memo
+from pages.shared.once import once
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from dpcore.arrays import FloatArray, IntArray
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.density.density import Neighbourhood
-    from dpcore.measure.maps.model import Map, Projection
+    from dpcore.measure.maps.model import Map
     from dpcore.measure.pair import Spread
     from dpcore.measure.surroundings import Chances, Draws
     from dpcore.mechanisms.law import Law
@@ -216,7 +221,7 @@ class PairBench:
         """
         words = self.pair.lexicon
         if whole:
-            return vocabulary_map(words, projection)
+            return whole_map(words, projection)
         k = self.mapped_neighbours
         return memo(
             self._maps, projection, lambda: local_map(words, self.pair.words, k, projection)
@@ -348,6 +353,24 @@ class PairBench:
     def _offsets(self, place: int, others: IntArray) -> FloatArray:
         vectors = self.pair.lexicon.vectors
         return np.asarray(vectors[others] - vectors[self.pair.words[place]], dtype=np.float64)
+
+
+def whole_map(words: Lexicon, projection: Projection) -> Map:
+    """The map of the whole vocabulary.
+
+    Of vectors that a person brought along, of which nothing is written to disk, there is none to be
+    looked up: their PCA, which is a matter of a second for so few, is made and kept in the session.
+
+    Raises:
+        DpcoreError: it is not built yet, or there are too few words.
+    """
+
+    def compute() -> Map:
+        if projection is Projection.PCA and only_in_memory(words.fingerprint):
+            return build_vocabulary_map(words, projection)
+        return vocabulary_map(words, projection)
+
+    return once("vocabulary maps", (words.fingerprint, projection), compute, 6)
 
 
 def _key(shown: Map) -> tuple[Projection, bool]:

@@ -10,16 +10,18 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError, MapMissingError
+from dpcore.lexicon.cache import only_in_memory
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.model import Projection
 from dpcore.measure.maps.table import point_table
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.shared.fields import segments
 from pages.shared.figure import show_figure, show_numbers
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.pair import choose
 from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
+from pages.words.density import density_of, density_or_button
 from pages.words.vocabulary import show_vocabulary
 from pages.words.words import SLOTS, TITLES
 
@@ -118,6 +120,9 @@ def show_map(
     table = bench.points(shown) if mass is None else mass
     if view.whole:
         show_vocabulary(bench, shown, outputs, caption)
+        if density_of(words) is None:
+            note("All points have one colour until it is known how crowded each word is.")
+            density_or_button(words)
         st.text(caption)
         note(_READING[shown.projection])
         count = bench.mapped_neighbours
@@ -144,28 +149,43 @@ def show_map(
 def find_map(bench: PairBench, view: View) -> Map | None:
     """The map of a view; one that is not there can be built, and PCA stands in for it."""
     try:
-        return bench.map(view.whole, view.projection)
+        with st.spinner("Drawing the map…", show_time=True):
+            return bench.map(view.whole, view.projection)
     except MapMissingError as error:
-        _offer(bench, view, str(error))
+        pca = _pca(bench, view)
+        _offer(bench, view, str(error), " Until then PCA is shown." if pca else "")
+        return pca
     except DpcoreError as error:
         refuse("There is no such map.", error)
+        return _pca(bench, view)
+
+
+def _pca(bench: PairBench, view: View) -> Map | None:
     try:
         return bench.map(view.whole, Projection.PCA)
     except DpcoreError:
-        return None  # of so few words there is no map at all, and that has been said
+        return None  # not built either, or of so few words that there is no map at all
 
 
-def _offer(bench: PairBench, view: View, missing: str) -> None:
+def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
     """A button that builds the map in a process of its own, or how far that is."""
+    if only_in_memory(bench.pair.lexicon.fingerprint):
+        inform(
+            "Of vectors of your own there is PCA alone: another map takes minutes, and would have "
+            "to be kept on disk. To have them all, add the vectors on your machine, and build:"
+        )
+        show_line("python -m dpcore lexicon add FILE --name NAME")
+        show_line("python -m dpcore map build --lexicon NAME")
+        return
     identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
     building = st.session_state.get(_JOB)
     if building is not None and building[0] == identity:
-        _watch()
+        _watch(meanwhile)
         return
     with st.container(border=True):
         st.markdown(
-            "**This map has not been built yet.** Until then PCA is shown. Building takes half a "
-            "minute around two words, minutes for a whole vocabulary; the page stays usable."
+            f"**This map has not been built yet.**{meanwhile} Building takes half a minute around "
+            "two words, minutes for a whole vocabulary; the page stays usable."
         )
         if st.session_state.get(_FAILED, ("",))[0] == identity:
             st.text(st.session_state[_FAILED][1])
@@ -202,7 +222,7 @@ def _drop() -> None:
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
-def _watch() -> None:
+def _watch(meanwhile: str) -> None:
     """How far the map is; the page is drawn anew when it is there."""
     building = st.session_state.get(_JOB)
     if building is None:
@@ -214,7 +234,7 @@ def _watch() -> None:
         st.session_state.pop(_JOB, None)
         st.rerun()
     share, sentence = job.progress()
-    st.progress(share, text=f"{sentence}. PCA is shown meanwhile.")
+    st.progress(share, text=f"{sentence}.{meanwhile}")
     st.button(
         "Stop building",
         key="stop_map",

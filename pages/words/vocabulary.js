@@ -525,7 +525,7 @@ function makeLegend(state) {
     });
   }
   state.data.pair.forEach((word) => {
-    const entry = make("span", "entry"), mark = make("span", "", word.mark === "circle" ? "●" : "◆");
+    const entry = make("span", "entry"), mark = make("span", "mark", word.mark === "circle" ? "●" : "◆");
     mark.style.color = word.colour;
     mark.setAttribute("aria-hidden", "true");
     entry.append(mark, make("span", "", `${word.name} and its nearest`));

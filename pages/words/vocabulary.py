@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.measure.density.density import neighbourhood
-from dpcore.measure.maps.maps import vocabulary_map
 from dpcore.measure.maps.model import Projection
 from dpcore.plots.maps.crowding import CLASSES, DARK, LIGHT
 from dpcore.plots.maps.maps import COLOURS, MARKERS
@@ -30,6 +29,7 @@ from pages.shared import link
 from pages.shared.memo import latest
 from pages.shared.once import once
 from pages.shared.pair import choose
+from pages.words.bench import whole_map
 from pages.words.density import density_of
 from pages.words.words import SLOTS, TITLES
 
@@ -76,12 +76,7 @@ def maps_of(words: Lexicon) -> dict[Projection, Map]:
     maps = {}
     for projection in TITLES_OF:
         with suppress(DpcoreError):  # not built yet, or of too few words
-            maps[projection] = once(
-                "vocabulary maps",
-                (words.fingerprint, projection),
-                partial(vocabulary_map, words, projection),
-                6,
-            )
+            maps[projection] = whole_map(words, projection)
     return maps
 
 

@@ -7,7 +7,8 @@ const VERTEX = `
 attribute vec2 origin, target;
 attribute float class_;
 uniform vec2 middle, zoom;
-uniform float mixed, size;
+uniform float mixed;
+uniform mediump float size; // of one precision in both programs, or they do not fit together
 uniform vec3 tones[5];
 varying vec3 tone;
 void main() {
@@ -194,7 +195,10 @@ function paintNames(context, scene, { across, down, shown, near }) {
   const { width, height, view, map, pack, ink, ground, pair, look, hover, font } = scene;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
-  const taken = [], done = new Set();
+  const done = new Set();
+  // The marks of the two words are no place for a name.
+  const taken = pair.filter((word) => word.row !== null)
+    .map(({ row }) => [across(row) - 9, down(row) - 7, across(row) + 9, down(row) + 9]);
   const put = (row, bold, raised) => {
     if (row === null || row < 0 || done.has(row) || !shown(row)) return;
     context.font = bold ? `650 14px ${font}` : `12px ${font}`;

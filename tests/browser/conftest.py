@@ -19,6 +19,8 @@ CHROMIUM_OPTIONS = [
     # Without a graphics card there is nothing to gain from drawing as if there were one.
     "--disable-gpu",
     "--disable-gpu-rasterization",
+    # WebGL is drawn by software then; a newer Chromium does so only where it is asked to.
+    "--enable-unsafe-swiftshader",
 ]
 _outcome = pytest.StashKey[bool]()
 

@@ -159,7 +159,7 @@ def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scop
     open_pair(page, f"{app_url}/words?{FEW}{scope}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     edges = page.evaluate(
-        "[...document.querySelectorAll('.js-plotly-plot')]"
+        "[...document.querySelectorAll('.js-plotly-plot, .st-key-vocabulary_map')]"
         ".map(plot => plot.getBoundingClientRect().right)"
     )
     assert max(edges) <= 390

@@ -72,6 +72,18 @@ def test_counts_within_a_radius_say_where_the_table_ends(middle: Lexicon) -> Non
     assert whole.all()
 
 
+def test_classes_of_crowding_are_equal_and_ordered(middle: Lexicon) -> None:
+    density = vocabulary_density(middle, 10)
+    places, bounds = density.crowding(5)
+    assert np.bincount(places).tolist() == [140] * 5
+    for place, bound in enumerate(bounds):
+        assert density.mean_distance[places == place].max() == bound
+        assert (density.mean_distance[places > place] >= bound).all()
+    for wrong in (0, 701):
+        with pytest.raises(ParameterError, match="classes must be 1 to 700"):
+            density.crowding(wrong)
+
+
 def test_strata_are_thirds_by_the_nearest_distance(middle: Lexicon) -> None:
     density = vocabulary_density(middle)
     strata = density.strata()
