@@ -51,6 +51,7 @@ VIEWS = {
         "True distances",
         "How to misread the map",
     ),
+    "words?curve_metric=tem&curve_log=&more=Map&scope=Whole+vocabulary&found=violin": (),
     "release": (),
     "release?aim=accuracy&explain=true": (),
     "papers?claim=gaussian-classical": (),
