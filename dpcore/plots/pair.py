@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
 from dpcore.plots.style import name_tag, short_name, style_of
@@ -99,7 +100,7 @@ def pair_alt(table: pd.DataFrame) -> str:
     )
 
 
-def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
+def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
     """Which mechanism treats the words differently, in the numbers of the figure and its mark."""
     first, second = _words(table)
     sentences, gaps = [], {}
@@ -118,7 +119,8 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
             f"{name}: {now}over all measured ε the two are at most {gaps[name]:.2g} apart "
             f"(at ε = {number(float(pair.epsilons[widest]))})."
         )
-    return " ".join([_verdict(gaps, first, second), *sentences])
+    verdict = _verdict(gaps, first, second)
+    return Caption(verdict, " ".join([verdict, *sentences]))
 
 
 def _verdict(gaps: dict[str, float], first: str, second: str) -> str:

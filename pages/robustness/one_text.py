@@ -213,7 +213,7 @@ def _worst_case(
             verdict = f"wrong without any change: it is read as {classes[read_as]}"
     origin = "read as" if document.label is None else "label"
     st.text(
-        f"{origin} {classes[label]}: probability {before:.3f} as written, {after:.3f} in the worst "
+        f"{origin} {classes[label]}: probability {before:.3g} as written, {after:.3g} in the worst "
         f"case (against {classes[rival]}).\nSmallest margin {worst.margins[0]:+.4f}; the "
         f"classifier's own scores of this text differ by {attained:+.4f}.\n"
         f"{verdict[0].upper()}{verdict[1:]}."

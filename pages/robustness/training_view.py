@@ -117,7 +117,7 @@ def _numbers(record: Recorded) -> None:
         wide = table.pivot_table(
             index=["accuracy", "curve"], columns="x", values="mean", sort=False
         ).reset_index()
-        wide.columns = [str(name) if isinstance(name, str) else f"{name:.4g}" for name in wide]
+        wide.columns = [str(name) if isinstance(name, str) else f"{name:.3g}" for name in wide]
         show_table(
             wide.rename(columns={"curve": "training"}),
             f"Accuracy of each training at every ε of {mechanism}",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from dpcore.plots.layout import factor_text
-
 _NEARLY_ALL = 0.99  # a share of words from which on a promise keeps nobody from guessing
 _MOST = 1e6  # a count above it says nothing to anybody
+MANY = "over a million"
 _ALMOST = "almost certain"
 
 
@@ -27,6 +26,8 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
         return "0 in 100"
     if probability >= 1 and certain:
         return "100 in 100"
+    if probability * _MOST < 1:
+        return "less than 1 in a million"
     if probability < 0.01:
         return f"1 in {count_text(-math.log(probability))}"
     rest = 1 - probability
@@ -90,24 +91,24 @@ def times_text(log_factor: float) -> str:
 
 
 def count_text(logarithm: float) -> str:
-    """e^logarithm to three digits: "6.12", "8,610", "1.2·10⁸".
+    """e^logarithm to three digits: "6.12", "8,610", "over a million".
 
     Args:
         logarithm: natural; may be infinite.
     """
     if not abs(logarithm) <= math.log(_MOST):
-        return factor_text(logarithm)
+        return MANY if logarithm > 0 else "less than 1 in a million"
     value = float(f"{math.exp(logarithm):.3g}")
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def limit_text(logarithm: float) -> str:
-    """The factor e^logarithm that a promise allows: "at most 7.4"; "no real limit (1.5·10⁸)".
+    """The factor e^logarithm that a promise allows: "at most 7.4"; "no real limit" above a million.
 
     Args:
         logarithm: natural; may be infinite.
     """
     if logarithm == math.inf:
         return "no limit"
-    much = factor_text(logarithm)
-    return f"at most {much}" if logarithm <= math.log(_MOST) else f"no real limit ({much})"
+    much = count_text(logarithm)
+    return f"at most {much}" if logarithm <= math.log(_MOST) else "no real limit"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import (
     axis,
     epsilon_hover,
@@ -234,17 +235,19 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
     return f"{_WHAT[quantity]}{in_runs(quantity, runs)}, as curves over ε. " + " ".join(sentences)
 
 
-def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> str:
+def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> Caption:
     """What the curves say at the chosen ε, from their own numbers; `label` is that ε in words."""
     runs = float(table["runs"].max())
     what = _WHAT[quantity] + in_runs(quantity, runs)
-    sentences = []
+    sentences: list[str] = []
+    means: dict[str, float] = {}
     for key, row in rows_at(table, epsilon, _READ).items():
         name = short_name(key)
         if row is None:
             sentences.append(f"{name} is not defined there.")
             continue
         ends = row["mean_low"], row["mean_high"]
+        means[name] = float(row["mean"])
         if row["method"] == "exact":
             mean = f"{row['mean']:.3g} (exact)"
         elif quantity == "nw":
@@ -255,9 +258,22 @@ def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: floa
             f"{name}: mean {mean}, 5–95 % of the words {row['q05']:.3g} to "
             f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
         )
-    return f"{what}, at {label}. " + " ".join(sentences)
+    how = f"{what}, at {label}. " + " ".join(sentences)
+    return Caption(_finding(means, quantity, label), how)
+
+
+def _finding(means: dict[str, float], quantity: str, label: str) -> str:
+    """Which mechanism hides the words best at one ε, and which worst."""
+    if not means:
+        return f"None of these mechanisms is defined at {label}."
+    low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    if quantity == "nw":
+        first = f"At {label}, a word stays with a mean chance of {means[low]:.3g} under {low}"
+        return f"{first}." if low == high else f"{first}, of {means[high]:.3g} under {high}."
+    first = f"At {label}, {high} makes {means[high]:.3g} different words of one on average"
+    return f"{first}." if low == high else f"{first}, {low} {means[low]:.3g}."
 
 
 def in_runs(quantity: str, runs: float) -> str:
     """What follows the name of a quantity: of the three only Sw depends on the number of runs."""
-    return f" in {number(runs)} runs" if quantity == "sw" else ""
+    return f" in {runs:,.0f} runs" if quantity == "sw" else ""
