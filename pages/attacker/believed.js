@@ -45,15 +45,18 @@ function panel(data, counts, left, title) {
 
 const short = (word) => (word.length > 18 ? `${word.slice(0, 17)}…` : word);
 
-// What the letters mean, in two columns below the squares.
+// What the letters in the squares mean, in two columns below them.
 function key(data, step) {
   const group = shape("g", { transform: `translate(0 ${TOP + PANEL})` });
-  step.words.forEach((word, i) => {
-    const x = (i % 2) * (PANEL + GAP);
-    const y = LINE * (Math.floor(i / 2) + 1);
+  const seen = step.words.map((word, i) => [word, i])
+    .filter(([, i]) => step.panels.some((counts) => counts[i] > 0));
+  seen.forEach(([word, i], place) => {
+    const x = (place % 2) * (PANEL + GAP);
+    const y = LINE * (Math.floor(place / 2) + 1);
     const cases = step.panels[1][i];
     group.append(shape("text", { x, y }, `${data.marks[i]}  ${short(word)}: ${cases} in 100`));
   });
+  if (!seen.length) group.append(shape("text", { x: 0, y: LINE }, data.none));
   return group;
 }
 
@@ -111,9 +114,7 @@ function begin(parentElement) {
     step: 0,
     waiting: 0,
   };
-  const said = node("div", "said");
-  said.append(state.title, state.numbers, state.lines);
-  state.body.append(said, state.svg);
+  state.body.append(state.title, state.numbers, state.svg, state.lines);
   root.append(state.body, state.later);
   parentElement.append(root);
   state.hear = ({ detail }) => {

@@ -70,6 +70,7 @@ def show_believed(
             "rest": OTHER,
             "colours": colours(LETTERS),
             "ink": INK,
+            "none": "No word fills a square: each is too unlikely.",
             "waiting": "Let go of the dial: this step takes a moment to compute.",
         },
     )

@@ -13,6 +13,7 @@ from dpcore.measure.density.density import neighbourhood
 from dpcore.plots.attack.captions import success_sentence, worst_sentence
 from dpcore.plots.attack.odds import odds_caption, odds_figure
 from dpcore.plots.captions import epsilon_reading
+from dpcore.plots.layout import number
 from pages.attacker.believing import LIST, choose_belief
 from pages.attacker.choosing import choose_output, choose_pair
 from pages.attacker.command import posterior_command, python_cell
@@ -70,11 +71,11 @@ def output_view(scene: Scene) -> None:
     card = st.container(key="attack_card")
     output = choose_output(words)
     say_unknown(words)
-    st.subheader("The likeliest words", anchor=False)
+    st.header("The likeliest words", anchor=False)
     likeliest = st.container()
-    st.subheader("What the attacker knows before", anchor=False)
+    st.header("What the attacker knows before", anchor=False)
     belief = choose_belief()
-    st.subheader("This word or that one?", anchor=False)
+    st.header("This word or that one?", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pair = choose_pair(words)
     seen = words.words[output]
@@ -107,7 +108,7 @@ def output_view(scene: Scene) -> None:
     _overall(scene, belief)
     with st.expander("How is this computed?"):
         note(
-            f"Before: {view.prior}. Probabilities: {view.method}, right to {view.error:.1g} of "
+            f"Before: {view.prior}. Probabilities: {view.method}, right to {number(view.error)} of "
             "their size. Bayes' rule does the rest: the attacker sees the word that came out, and "
             "knows the mechanism and ε. Nothing is secret but the word itself and the noise."
         )
@@ -159,7 +160,7 @@ def _two_words(scene: Scene, worst: Odds, drawn: _Drawn) -> None:
 
 
 def _overall(scene: Scene, belief: Belief) -> None:
-    st.subheader("Over all words and outputs", anchor=False)
+    st.header("Over all words and outputs", anchor=False)
     success = known_success(scene, belief)
     if success is None:
         asked = belief.kind == LIST or st.button(

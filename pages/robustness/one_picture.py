@@ -156,7 +156,7 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     )
     listed = ", ".join(f"{scale:g}" for scale in abstaining) or "no scale"
     caption = Caption(finding, f"It abstains at: {listed}.")
-    st.subheader("As the noise grows", anchor=False)
+    st.header("As the noise grows", anchor=False)
     show_figure(
         lines_figure(
             table, "scale of the noise", "certified size L of this picture", logarithm=True,

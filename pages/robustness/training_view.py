@@ -108,7 +108,7 @@ def _curves(record: Recorded) -> None:
 def _numbers(record: Recorded) -> None:
     """One table a mechanism: every training and every measure at every ε."""
     for mechanism in _mechanisms(record):
-        st.subheader(resolve(mechanism).title, anchor=False)
+        st.header(resolve(mechanism).title, anchor=False)
         parts = []
         for measured, title in _MEASURED.items():
             table = training_curves(record, mechanism, measured)

@@ -44,14 +44,14 @@ with place:
     except DpcoreError as error:
         refuse("This could not be rewritten.", error)
 
-st.subheader("Which promises are true?", anchor=False)
+st.header("Which promises are true?", anchor=False)
 try:
     small_verdicts(recorded_verdicts())
 except DpcoreError as error:
     refuse("The recorded verdicts are missing; the page Papers computes them one by one.", error)
 
-st.subheader("Learn it in a quarter of an hour", anchor=False)
+st.header("Learn it in a quarter of an hour", anchor=False)
 lesson_steps()
-st.subheader("What each page answers", anchor=False)
+st.header("What each page answers", anchor=False)
 other_pages()
 footer(words, seed, "one draw of noise for each word; what a stranger guesses is recorded")

@@ -11,7 +11,7 @@ _ALMOST = "almost certain"
 
 
 def chance_text(probability: float, *, certain: bool = False) -> str:
-    """A probability as a count: "31 in 100", "1 in 25,000", "249 in 250"; or "almost certain".
+    """A probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250"; or "almost certain".
 
     Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
 
@@ -34,7 +34,7 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
     if rest * _MOST < 1:
         return _ALMOST
     of = float(f"{1 / rest:.3g}")
-    return f"{of - 1:,.0f} in {of:,.0f}"
+    return f"all but 1 in {of:,.0f}"
 
 
 def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:

@@ -136,11 +136,11 @@ def test_a_link_with_a_preset_stays() -> None:
 def test_nonsense_is_rewritten_or_refused_in_a_sentence(text: str) -> None:
     test = open_page("start", text=text)
     assert not test.exception, test.exception
-    assert "Which promises are true?" in [element.value for element in test.subheader]
+    assert "Which promises are true?" in [element.value for element in test.header]
 
 
 def test_too_many_words_are_refused_with_the_number() -> None:
     test = open_page("start", text="word " * 10_000)
     assert not test.exception, test.exception
     assert [element.value for element in test.error] == ["This could not be rewritten."]
-    assert "Which promises are true?" in [element.value for element in test.subheader]
+    assert "Which promises are true?" in [element.value for element in test.header]
