@@ -116,7 +116,7 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
                 f"{pair.text(0, here)}, “{second}” with {pair.text(1, here)}; "
             )
         sentences.append(
-            f"{name}: {now}over all measured ε the two are at most {gaps[name]:.2g} apart "
+            f"{name}: {now}over all measured ε the two are at most {number(gaps[name])} apart "
             f"(at ε = {number(float(pair.epsilons[widest]))})."
         )
     verdict = _verdict(gaps, first, second)
@@ -128,11 +128,11 @@ def _verdict(gaps: dict[str, float], first: str, second: str) -> str:
     most, least = ordered[0], ordered[-1]
     start = (
         f"The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs by "
-        f"up to {gaps[most]:.2g})"
+        f"up to {number(gaps[most])})"
     )
     if len(ordered) == 1:  # nothing to compare with
         return f"{start}."
-    return f"{start} and least under {least} (by up to {gaps[least]:.2g})."
+    return f"{start} and least under {least} (by up to {number(gaps[least])})."
 
 
 def _words(table: pd.DataFrame) -> tuple[str, str]:

@@ -150,8 +150,9 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     show_figure(
         lines_figure(table, group_of(last.mechanism.meaning).title, "accuracy", logarithm=True),
         Caption(
-            f"Accuracy after the attack is lowest, {after.min():.1%}, at ε = {after.idxmin():.3g} "
-            f"and highest, {after.max():.1%}, at ε = {after.idxmax():.3g}.",
+            f"Accuracy after the attack is lowest, {after.min():.1%}, "
+            f"at ε = {after.idxmin():.3g} and highest, {after.max():.1%}, at "
+            f"ε = {after.idxmax():.3g}.",
             f"{done.accuracy.documents} texts; bands are 95 % intervals.",
         ),
         table,

@@ -74,7 +74,7 @@ def slides_view() -> None:
     )
     note(
         "Why: $E_k(x) ≤ e^ε·E_k(x') + δ ≤ e^ε·E_i(x') + δ ≤ e^ε·(e^ε·E_i(x) + δ) + δ$: the inner δ "
-        "is multiplied by $e^ε$, not by $ε$. The page Audit has the same claim with its command."
+        "is multiplied by $e^ε$, not by $ε$. The page Papers has the same claim with its command."
     )
 
 

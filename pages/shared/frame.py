@@ -34,6 +34,7 @@ _STYLE = """
 [data-testid=stMainBlockContainer] { padding-top: 4rem; }
 [data-testid=stMainBlockContainer] h1 { font-size: 2.1rem; padding: 0 0 0.25rem; }
 [data-testid=stMainBlockContainer] h2 { font-size: 1.5rem; padding: 0.5rem 0 0.25rem; }
+[data-testid=stPageLink] a :is(span, p) { white-space: normal; overflow: visible; }
 [data-testid=stSliderTickBar] { color: inherit !important; transition: none !important; }
 """
 

@@ -49,9 +49,10 @@ def _legible(table: pd.DataFrame, config: dict[str, Any]) -> pd.DataFrame:
     for name in table.columns[[dtype.kind == "f" for dtype in table.dtypes]]:
         column = table[name]
         form = config.setdefault(name, st.column_config.NumberColumn(format=DIGITS))
-        if form.get("type_config", {}).get("format") == PERCENT:
+        kind = form.get("type_config", {})
+        if kind.get("format") == PERCENT:
             changed[name] = column = 100 * column
-        if ((column.abs() < _LEAST) & (column != 0)).any():
+        if kind.get("type") == "text" or ((column.abs() < _LEAST) & (column != 0)).any():
             changed[name] = [number(value) if value == value else "" for value in column.tolist()]
             config[name] = st.column_config.TextColumn()
     return table.assign(**changed) if changed else table

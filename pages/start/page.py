@@ -21,7 +21,7 @@ follow_old_link()
 st.title("Could anybody tell what you wrote?", anchor=False)
 st.markdown("Turn the dial: words are exchanged at random until nobody can be sure.")
 place, dial_place = st.container(), st.container()
-with st.container(horizontal=True):
+with st.container(horizontal=True, vertical_alignment="center"):
     with st.popover("Your own sentence", icon=":material/edit:"):
         text = text_box()
         label = choose_method()

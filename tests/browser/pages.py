@@ -11,7 +11,7 @@ from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 WAIT_MS = 60_000
 REST_MS = 250
 LOOPBACK = {"127.0.0.1", "localhost"}
-AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 # A script run starts a moment after the click that causes it, so one look is not enough: the app
 # must have been at rest for a while, and in that while the browser must have had nothing to do
@@ -89,7 +89,8 @@ class Watch:
 
 
 def accessibility_faults(page: Page, rules: Sequence[str] = AXE_RULES) -> list[str]:
-    """What axe-core finds against WCAG 2.2 A and AA: one line a rule, with the first elements."""
+    """What axe-core finds against WCAG 2.2 A and AA and against good practice: headings in order,
+    landmarks, names. One line a rule, with the first elements."""
     options = {"runOnly": list(rules), "resultTypes": ["violations"]}
     results = Axe().run(page, options=options).response
     return [

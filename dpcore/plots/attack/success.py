@@ -87,7 +87,7 @@ def _share(row: object) -> str:
     right, low, high = (float(getattr(row, name)) for name in ("right", "low", "high"))
     if low == high:
         return share_text(right)
-    return f"{100 * right:.3g} in 100 ({100 * low:.3g} to {100 * high:.3g})"
+    return f"{number(100 * right)} in 100 ({number(100 * low)} to {number(100 * high)})"
 
 
 def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:

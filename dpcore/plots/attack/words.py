@@ -11,7 +11,7 @@ _ALMOST = "almost certain"
 
 
 def chance_text(probability: float, *, certain: bool = False) -> str:
-    """A probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250"; or "almost certain".
+    """A probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250".
 
     Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
 

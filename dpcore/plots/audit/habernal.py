@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
 from dpcore.plots.traces import band, curve, drawn, line
 
@@ -130,12 +130,12 @@ def geometry_caption(table: pd.DataFrame) -> Caption:
     pair = table[table["shape"] == "worst pair"].sort_values("order")
     across, up = (abs(float(pair[c].iloc[0] - pair[c].iloc[1])) for c in ("x", "y"))
     how = (
-        f"Two vectors clipped to Euclidean norm C: the worst pair is {across:.3g}·C apart in each "
-        f"coordinate, {across + up:.3g}·C in the L1 norm; the published noise covers 2·C. In n "
-        "dimensions it is 2√n·C."
+        f"Two vectors clipped to Euclidean norm C: the worst pair is {number(across)}·C apart in "
+        f"each coordinate, {number(across + up)}·C in the L1 norm; the published noise covers "
+        "2·C. In n dimensions it is 2√n·C."
     )
     return Caption(
-        f"The worst pair is {across + up:.3g}·C apart in the L1 norm; the published noise covers "
-        "2·C.",
+        f"The worst pair is {number(across + up)}·C apart in the L1 norm; the published noise "
+        "covers 2·C.",
         how,
     )

@@ -102,15 +102,15 @@ def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption
         truth = probability_text(float(row["truth"]), float(row["nw_low"]), float(row["nw_high"]))
         truth += " (exact)" if row["method"] == "exact" else ", interval of 95 %"
         sentences.append(
-            f"“{word}” (δ = {row['nearest']:.3g}): formula {row['formula']:.3g}, truth "
-            f"{truth}, proved at least {row['low']:.2g}; largest gap "
-            f"{abs(worst['formula'] - worst['truth']):.3g}, at ε = {number(worst['epsilon'])}."
+            f"“{word}” (δ = {number(row['nearest'])}): formula {number(row['formula'])}, truth "
+            f"{truth}, proved at least {number(row['low'])}; largest gap "
+            f"{number(abs(worst['formula'] - worst['truth']))}, at ε = {number(worst['epsilon'])}."
         )
         gap = abs(float(worst["formula"] - worst["truth"]))
         if gap > worst_gap:
             worst_gap = gap
             finding = (
-                f"The formula is off by up to {gap:.3g}: at ε = {number(worst['epsilon'])} it "
-                f"gives “{word}” {worst['formula']:.3g}, the truth is {worst['truth']:.3g}."
+                f"The formula is off by up to {number(gap)}: at ε = {number(worst['epsilon'])} it "
+                f"gives “{word}” {number(worst['formula'])}, the truth is {number(worst['truth'])}."
             )
     return Caption(finding, " ".join(sentences))

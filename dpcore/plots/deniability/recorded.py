@@ -15,6 +15,7 @@ from dpcore.plots.layout import (
     epsilon_axis,
     epsilon_hover,
     note,
+    number,
     whole_ticks,
 )
 from dpcore.plots.style import Style, curve_style
@@ -153,8 +154,8 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
 
     def mean_at(row: pd.Series) -> str:
         epsilon = row["epsilon"]
-        place = f"ln ε = {math.log(epsilon):.3g}" if logarithm else f"ε = {epsilon:.3g}"
-        return f"{row['mean']:.3g} at {place}"
+        place = f"ln ε = {number(math.log(epsilon))}" if logarithm else f"ε = {number(epsilon)}"
+        return f"{number(row['mean'])} at {place}"
 
     sentences = [f"Mean {quantity.capitalize()} ± standard deviation over words (band)."]
     ends: dict[str, tuple[pd.Series, pd.Series]] = {}
@@ -186,11 +187,14 @@ def trade_caption(table: pd.DataFrame, level: float = 0.5) -> Caption:
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[(rows["nw"] - level).abs().argmin()]
         sentences.append(
-            f"{name}: Sw {row['sw']:.3g} where Nw is {row['nw']:.3g} (ε = {row['epsilon']:.3g})."
+            f"{name}: Sw {number(row['sw'])} where Nw is {number(row['nw'])} "
+            f"(ε = {number(row['epsilon'])})."
         )
         there[str(name)] = float(row["sw"])
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    finding = f"Where Nw is nearest to {level:g}, {most} makes {there[most]:.3g} different outputs"
+    finding = (
+        f"Where Nw is nearest to {level:g}, {most} makes {number(there[most])} different outputs"
+    )
     if most != least:
-        finding += f", {least} {there[least]:.3g}"
+        finding += f", {least} {number(there[least])}"
     return Caption(f"{finding}.", " ".join(sentences))

@@ -195,13 +195,15 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption
     lengths = [
         f"{title}: the noise is {number(median)} long in the median (90 % of the "
         f"draws: {number(low)} to {number(high)}), "
-        f"{median / strip.median:.3g} times the median of these distances."
+        f"{number(median / strip.median)} times the median of these distances."
         for title, low, median, high in zip(*columns, strict=True)
     ]
     ratios = (noise["median"] / strip.median).tolist()
     titles = noise["title"].tolist()
     longest, shortest = (ratios.index(end(ratios)) for end in (max, min))
-    finding = f"The noise of {titles[longest]} is {ratios[longest]:.3g} times a typical distance"
+    finding = (
+        f"The noise of {titles[longest]} is {number(ratios[longest])} times a typical distance"
+    )
     if longest != shortest:
-        finding += f", that of {titles[shortest]} {ratios[shortest]:.3g} times"
+        finding += f", that of {titles[shortest]} {number(ratios[shortest])} times"
     return Caption(f"{finding}.", " ".join([strip.text, *lengths]))

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis
+from dpcore.plots.layout import axis, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
 from dpcore.plots.traces import drawn
 
@@ -114,15 +114,15 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
         else "The bounds overlap: it abstains."
     )
     finding = (
-        f"Class {first['class']} gets at least {first['low']:.3g}, class {second['class']} at most "
-        f"{second['high']:.3g}: "
+        f"Class {first['class']} gets at least {number(first['low'])}, class {second['class']} at "
+        f"most {number(second['high'])}: "
     )
     finding += (
         f"it is read as {first['class']}; in truth it is a {label}." if decided else "it abstains."
     )
     how = (
-        f"Class {first['class']} is at least {first['low']:.3g}, and no other above "
-        f"{second['high']:.3g} (class {second['class']}); all bounds hold together but with "
+        f"Class {first['class']} is at least {number(first['low'])}, and no other above "
+        f"{number(second['high'])} (class {second['class']}); all bounds hold together but with "
         f"probability at most {error:g}. {apart} The true class (hatched) is {label}."
     )
     return Caption(finding, how)

@@ -168,10 +168,10 @@ def utility_caption(
         first, last = rows.iloc[0], rows.iloc[-1]
         ends[str(name)] = first, last
         sentences.append(
-            f"{name}: from {first['mean']:.3g} at ε = {number(first['epsilon'])} "
-            f"to {last['mean']:.3g} at ε = {number(last['epsilon'])}"
+            f"{name}: from {number(first['mean'])} at ε = {number(first['epsilon'])} "
+            f"to {number(last['mean'])} at ε = {number(last['epsilon'])}"
         )
-    sentences += [f"{line.name}: {line.value:.3g}" for line in lines]
+    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
     few, trials = int(table["trials"].min()), int(table["trials"].max())
     over = str(trials) if few == trials else f"{few} to {trials}"
     sentences.append(
@@ -182,8 +182,8 @@ def utility_caption(
     most = max(ends, key=lambda name: abs(ends[name][1]["mean"] - ends[name][0]["mean"]))
     first, last = ends[most]
     finding = (
-        f"{most} changes {'most' if len(ends) > 1 else 'so'}: {first['mean']:.3g} at "
-        f"ε = {number(first['epsilon'])}, {last['mean']:.3g} at ε = {number(last['epsilon'])} "
+        f"{most} changes {'most' if len(ends) > 1 else 'so'}: {number(first['mean'])} at "
+        f"ε = {number(first['epsilon'])}, {number(last['mean'])} at ε = {number(last['epsilon'])} "
         f"({TITLES[quantity]})."
     )
     return Caption(finding, "\n".join(sentences))

@@ -61,7 +61,7 @@ def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
     over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
     bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)
-    epsilons = [f"{value:.3g}" for value in rows["epsilon"]]
+    epsilons = [f"{number(value)}" for value in rows["epsilon"]]
     return curve(
         rows["x"], rows["mean"], style, hover, customdata=epsilons, name=name, error_y=bars
     )
@@ -82,9 +82,9 @@ def equal_caption(
         row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
         there[str(name)] = float(row["mean"])
         sentences.append(
-            f"{name}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})"
+            f"{name}: {number(row['mean'])} at {number(row['x'])} (ε = {number(row['epsilon'])})"
         )
-    sentences += [f"{line.name}: {line.value:.3g}" for line in lines]
+    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
     trials = int(table["trials"].max())
     sentences.append(
         f"Whiskers are 95 % intervals of the mean over {trials} trials."
@@ -92,7 +92,7 @@ def equal_caption(
         else "One trial, so no whiskers."
     )
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    finding = f"About {middle:.3g} along the axis, {most} has the most, {there[most]:.3g}"
+    finding = f"About {number(middle)} along the axis, {most} has the most, {number(there[most])}"
     if most != least:
-        finding += f", and {least} the least, {there[least]:.3g}"
+        finding += f", and {least} the least, {number(there[least])}"
     return Caption(f"{finding} ({TITLES[quantity]}).", "\n".join(sentences))

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import NAMED, axis
+from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import curve_style
 from dpcore.plots.traces import drawn, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
@@ -49,7 +49,7 @@ def frontier_figure(
             go.Scatter(
                 x=ordered["private"].tolist(),
                 y=ordered["useful"].tolist(),
-                customdata=[f"{value:.3g}" for value in ordered["epsilon"]],
+                customdata=[f"{number(value)}" for value in ordered["epsilon"]],
                 name=str(curve),
                 mode="markers",
                 marker={

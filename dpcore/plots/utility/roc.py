@@ -71,15 +71,15 @@ def roc_caption(table: pd.DataFrame, rate: float) -> Caption:
     caught: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["at"] - rate).abs().argmin())]
-        shares.append(f"{name}: {100 * row['mean']:.3g} %")
+        shares.append(f"{name}: {number(100 * row['mean'])} %")
         caught[str(name)] = 100 * float(row["mean"])
     most, least = max(caught, key=caught.__getitem__), min(caught, key=caught.__getitem__)
     finding = (
-        f"With {number(100 * rate)} % false accusations, {caught[most]:.3g} % of the used texts "
-        f"are found ({most})"
+        f"With {number(100 * rate)} % false accusations, {number(caught[most])} % of the used "
+        f"texts are found ({most})"
     )
     if most != least:
-        finding += f", {caught[least]:.3g} % ({least})"
+        finding += f", {number(caught[least])} % ({least})"
     how = (
         f"When {number(100 * rate)} in 100 texts that were not used are wrongly called used, this "
         f"share of those that were used is found (guessing: {number(100 * rate)} %): "
