@@ -49,14 +49,19 @@ def show_figure(
         _say(caption, name)
         _numbers(table, name, caption.finding)
     else:
+        _finding(caption, name)
+
+
+def _finding(caption: Caption, name: str) -> None:
+    with st.container(key=f"finding_{name}"):
+        # st.text: names in it may be of a lexicon that a person added.
         st.text(caption.finding)
 
 
 def _say(caption: Caption, name: str) -> None:
-    st.text(caption.finding)
+    _finding(caption, name)
     if caption.how != caption.finding:
         with st.expander(HOW, key=f"how_{name}"):
-            # st.text: names in it may be of a lexicon that a person added.
             st.text(caption.how)
 
 

@@ -52,7 +52,8 @@ def _legible(table: pd.DataFrame, config: dict[str, Any]) -> pd.DataFrame:
         kind = form.get("type_config", {})
         if kind.get("format") == PERCENT:
             changed[name] = column = 100 * column
-        if kind.get("type") == "text" or ((column.abs() < _LEAST) & (column != 0)).any():
+        worded = kind.get("type") == "text"
+        if worded or ((column.abs() < _LEAST) & (column != 0)).any():
             changed[name] = [number(value) if value == value else "" for value in column.tolist()]
-            config[name] = st.column_config.TextColumn()
+            config[name] = form if worded else st.column_config.TextColumn()
     return table.assign(**changed) if changed else table
