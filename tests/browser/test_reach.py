@@ -191,6 +191,26 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
     assert not watch.foreign_requests
 
 
+ADDRESSES = (
+    "", "rewrite", "tradeoff", "words", "attacker", "release", "papers", "robustness", "lesson",
+    "deniability",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_large_letters_at_twice_the_size_need_no_scrolling_sideways(
+    app_url: str, new_page: NewPage, address: str
+) -> None:
+    """A window of 1,440 by 900 pixels at a zoom of 200 %."""
+    page, watch = new_page(viewport={"width": 720, "height": 450}, reduced_motion="reduce")
+    open_page(page, f"{app_url}/{address}?large=true")
+    rest(page)
+    assert page.evaluate(FAULTS) == []
+    assert page.evaluate(MOVING) == []
+    assert accessibility_faults(page) == []
+    assert not watch.page_errors
+
+
 def test_numbers_that_nobody_reads_are_found() -> None:
     assert illegible("ε = 0.0123, 34.5 % of 25,000 words; 1 in 4,000; version 0.2") == []
     assert illegible("P = 0.1234") == ["0.1234"]
