@@ -166,7 +166,7 @@ BELIEFS = pd.DataFrame(
 def test_the_odds_card_speaks_everyday_words() -> None:
     assert guess_sentence(BELIEFS, "garage", 0.9998) == (
         "Seen “garage”: 34 in 100 that it was “garage”. Before it was seen: 1 in 25,000. At "
-        "most, by the promise: 4,999 in 5,000."
+        "most, by the promise: all but 1 in 5,000."
     )
     assert others_sentence(BELIEFS, 1391.7) == (
         "The next likeliest word is “truck”, 1 in 4,080. All in all as uncertain as among "
