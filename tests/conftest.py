@@ -15,6 +15,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 
+from dpcore.plots.captions import MOST_WORDS, Caption
 from tests.needs import real_data, stopped_without_torch, uninstall
 
 try:
@@ -38,6 +39,22 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing is written to the cache of the person who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def short_findings() -> Iterator[None]:
+    """Every caption of a figure that any test makes, by itself or on a page, is a short finding."""
+    make = Caption.__init__
+
+    def measured(caption: Caption, finding: str, how: str) -> None:
+        make(caption, finding, how)
+        words = [part for part in finding.split() if any(map(str.isalnum, part))]
+        assert 1 <= len(words) <= MOST_WORDS, finding
+        assert finding.endswith("."), finding
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Caption, "__init__", measured)
         yield
 
 

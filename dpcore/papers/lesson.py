@@ -16,6 +16,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.noise.streams import generator
 from dpcore.papers.written import written
+from dpcore.plots.attack.words import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,7 +180,7 @@ def _odds(lexicon: Lexicon) -> Exercise:
         once_twice=2 * once,
         square=math.exp(2 * ODDS_EPSILON * distance),
         fourfold=4 * ODDS_EPSILON,
-        fourth=math.exp(4 * distance),
+        fourth=count_text(4 * distance),
     )
 
 
@@ -270,7 +271,7 @@ def _claim(lexicon: Lexicon) -> Exercise:
         epsilon=CLAIM_EPSILON,
         double=2 * CLAIM_EPSILON,
         true=true,
-        odds=math.exp(true),
+        odds=count_text(true),
         promised=math.exp(CLAIM_EPSILON),
     )
 

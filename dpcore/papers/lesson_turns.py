@@ -164,7 +164,7 @@ def _draw(lexicon: Lexicon) -> Turn:
                     Bar(
                         f"“{landing.word}” came out again",
                         stayed / number,
-                        f"{stayed} of {number} draws",
+                        f"{stayed} of {number} {'draw' if number == 1 else 'draws'}",
                     ),
                 ),
                 f"The noise pushed “{landing.word}” {landing.noise:.3g} away. Nearest to there, "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.papers.claim import facts
+from dpcore.plots.layout import number
 
 if TYPE_CHECKING:
     from dpcore.audit.verdict import Number, Verdict
@@ -119,10 +120,10 @@ def cost(verdict: Verdict) -> tuple[str, Number] | None:
 
 
 def shown(value: Number) -> str:
-    """A figure of a verdict as text: four digits, and what is missing to 1."""
+    """A figure of a verdict as text: three digits, and what is missing to 1."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):
         return f"{value:,}"
-    text = f"{value:.4g}"
+    text = number(value)
     return f"1 − {1 - value:.2g}" if text == "1" and value < 1 - 1e-12 else text

@@ -1,9 +1,33 @@
-"""Sentences under sliders and tallies, which have no figure of their own."""
+"""What is said below a figure, and sentences under sliders and tallies, which have none."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.layout import factor_text, number
+from dpcore.plots.attack.words import limit_text
+from dpcore.plots.layout import number
+
+MOST_WORDS = 25
+"""Of a finding."""
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What is said of a figure, from the table that it is drawn from.
+
+    Attributes:
+        finding: what there is to see, in at most `MOST_WORDS` words.
+        how: all numbers that are read from it, and how they were computed.
+    """
+
+    finding: str
+    how: str
+
+    @property
+    def alternative(self) -> str:
+        """The figure in words, for who does not see it."""
+        return f"{self.finding} {self.how}"
 
 
 def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | None) -> str:
@@ -17,14 +41,14 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
         return (
             f"ε = {number(epsilon)}: one output may multiply the odds between any two words by "
-            f"e^{number(epsilon)} = {factor_text(epsilon)} at most."
+            f"e^{number(epsilon)}: {limit_text(epsilon)}."
         )
     if nearest is None:
         return f"ε = {number(epsilon)} per unit of distance."
-    near = float(f"{nearest:.4g}")  # so that the reader's calculator comes to the same
+    near = float(f"{nearest:.3g}")  # so that the reader's calculator comes to the same
     return (
         f"ε = {number(epsilon)}: one output may multiply the odds by e^({number(epsilon)} × "
-        f"{near:g}) = {factor_text(epsilon * near)} at most, against a nearest word {near:g} away."
+        f"{near:g}) against a nearest word {near:g} away: {limit_text(epsilon * near)}."
     )
 
 

@@ -7,7 +7,8 @@ import math
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, factor_text, plain, probability_text
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import axis, factor_text, number, plain, probability_text
 from dpcore.plots.style import style_of
 from dpcore.plots.traces import drawn
 
@@ -56,7 +57,7 @@ def law_caption(
     stay: tuple[float, float, float],
     method: str,
     log_change: float = -math.inf,
-) -> str:
+) -> Caption:
     """What the bars of `law_figure` show.
 
     Args:
@@ -77,11 +78,19 @@ def law_caption(
         f"“{word}” stays with probability {stays}"
         if best["output"] == word
         else f"“{word}” most likely becomes “{best['output']}” "
-        f"({float(best['probability']):.3g}, {float(best['distance']):.3g} away); "
+        f"({number(float(best['probability']))}, {number(float(best['distance']))} away); "
         f"it stays with probability {stays}"
     )
     rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
     error = (
-        "" if how == "exact" else f", ± {2 * float(table['error'].max()):.2g} (two standard errors)"
+        ""
+        if how == "exact"
+        else f", ± {number(2 * float(table['error'].max()))} (two standard errors)"
     )
-    return f"{first}; {rest}. {how.capitalize()}: {method}{error}."
+    finding = first
+    if best["output"] != word:
+        finding = (
+            f"“{word}” most likely becomes “{best['output']}” (probability "
+            f"{probability_text(*[float(best['probability'])] * 3)}); it stays with {stays}"
+        )
+    return Caption(f"{finding}.", f"{first}; {rest}. {how.capitalize()}: {method}{error}.")

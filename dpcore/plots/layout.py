@@ -109,6 +109,8 @@ def whole_ticks(high: float) -> dict[str, object]:
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_RARE = 1e-3  # a probability that is said as "1 in 4,000"
+_LEAST, _MOST = 1e-4, 1e12  # numbers between them have no power of ten
 _NOTHING = 0.01  # of one end: the other end says nothing of the size
 
 
@@ -152,12 +154,19 @@ def probability_text(value: float, low: float, high: float) -> str:
         high: upper end.
     """
     if low == high:
-        return f"{value:.3g}"
+        return _chance(value)
     if one_sided(low, high):
-        return f"at most {high:.2g}"
+        return f"at most {_chance(high)}"
     if one_sided(1.0 - high, 1.0 - low):
         return f"at least {_rounded_down(low)}"
-    return f"{value:.3g} ({low:.2g} to {high:.2g})"
+    return f"{_chance(value)} ({_chance(low, 2)} to {_chance(high, 2)})"
+
+
+def _chance(probability: float, digits: int = 3) -> str:
+    """A probability in three digits, or, where that would be hard to read, as a count."""
+    if not 0 < probability < _RARE:
+        return f"{probability:.{digits}g}"
+    return f"1 in {number(float(f'{1 / probability:.{digits}g}'))}"
 
 
 def one_sided(low: float, high: float) -> bool:
@@ -172,7 +181,13 @@ def _rounded_down(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number for running text: four digits at least, no exponent below 10¹²."""
-    if not abs(value) < 1e12:
-        return f"{value:.3g}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    """A number for running text, to three digits: "22,000", "0.0312", "1.2·10⁻⁷"."""
+    if not math.isfinite(value) or value == 0:
+        return f"{value:g}"
+    rounded = float(f"{value:.3g}")
+    if not _LEAST <= abs(rounded) < _MOST:
+        mantissa, _, exponent = f"{rounded:.2e}".partition("e")
+        shown = f"{float(mantissa):g}"
+        times = "" if shown == "1" else f"{shown}·"
+        return f"{times}10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"

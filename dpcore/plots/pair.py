@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
 from dpcore.plots.style import name_tag, short_name, style_of
@@ -99,7 +100,7 @@ def pair_alt(table: pd.DataFrame) -> str:
     )
 
 
-def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
+def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
     """Which mechanism treats the words differently, in the numbers of the figure and its mark."""
     first, second = _words(table)
     sentences, gaps = [], {}
@@ -115,10 +116,11 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
                 f"{pair.text(0, here)}, “{second}” with {pair.text(1, here)}; "
             )
         sentences.append(
-            f"{name}: {now}over all measured ε the two are at most {gaps[name]:.2g} apart "
+            f"{name}: {now}over all measured ε the two are at most {number(gaps[name])} apart "
             f"(at ε = {number(float(pair.epsilons[widest]))})."
         )
-    return " ".join([_verdict(gaps, first, second), *sentences])
+    verdict = _verdict(gaps, first, second)
+    return Caption(verdict, " ".join([verdict, *sentences]))
 
 
 def _verdict(gaps: dict[str, float], first: str, second: str) -> str:
@@ -126,11 +128,11 @@ def _verdict(gaps: dict[str, float], first: str, second: str) -> str:
     most, least = ordered[0], ordered[-1]
     start = (
         f"The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs by "
-        f"up to {gaps[most]:.2g})"
+        f"up to {number(gaps[most])})"
     )
     if len(ordered) == 1:  # nothing to compare with
         return f"{start}."
-    return f"{start} and least under {least} (by up to {gaps[least]:.2g})."
+    return f"{start} and least under {least} (by up to {number(gaps[least])})."
 
 
 def _words(table: pd.DataFrame) -> tuple[str, str]:

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import INK, SCALES, name_tag, style_of, tint
 
@@ -111,10 +112,12 @@ def _bars(
     )
 
 
-def strip_caption(table: pd.DataFrame) -> str:
+def strip_caption(table: pd.DataFrame) -> Caption:
     """What the ε-strip of one word shows: from which ε on it stays, for each mechanism."""
     word = str(table["word"].iloc[0])
-    sentences = []
+    sentences: list[str] = []
+    becomes: list[tuple[int, str]] = []
+    stay = 0
     for _, rows in table.groupby("mechanism", sort=False):
         title = str(rows["title"].iloc[0])
         last = rows.iloc[-1]
@@ -124,7 +127,14 @@ def strip_caption(table: pd.DataFrame) -> str:
             sentences.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
         else:
             sentences.append(f"{title}: never stays in this range, {_others(others)}")
-    return "\n".join([f"What this draw makes of “{word}”:", *sentences])
+        becomes.append((others, title))
+        stay += bool(last["output"] == word)
+    most, title = max(becomes)
+    finding = f"In this draw “{word}” stays at large ε under {stay} of {len(becomes)} mechanisms"
+    if len(becomes) == 1:
+        finding = f"In this draw “{word}” {'stays' if stay else 'never stays'} at large ε"
+    finding += f"; under {title} it becomes {_others(most)}."
+    return Caption(finding, "\n".join([f"What this draw makes of “{word}”:", *sentences]))
 
 
 def _others(count: int) -> str:

@@ -10,7 +10,7 @@ from pages.attacker.budget_view import budget_view
 from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
-from pages.attacker.scene import Scene
+from pages.attacker.scene import Scene, defined_steps
 from pages.attacker.sentence_view import sentence_view
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.groups import group_of
@@ -52,8 +52,7 @@ def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> Non
         lexicon: its name in the catalogue.
         dial_place: where the dial stands.
     """
-    group = group_of(mechanism.meaning)
-    defined = [epsilon for epsilon in group.grid if epsilon in mechanism.admissible]
+    defined = defined_steps(mechanism)
     if not defined:
         inform(
             "With these settings the mechanism is defined at no ε of the dial: change them in "

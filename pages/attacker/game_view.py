@@ -136,7 +136,7 @@ def _after(table: Dealt) -> None:
         )
         show_table(candidates, "Each word of the list with its distance from the outputs")
         return
-    st.subheader("What the attacker believes now", anchor=False)
+    st.header("What the attacker believes now", anchor=False)
     left, right = st.columns(2)
     with left:
         icons = game_icons(table, judgement)

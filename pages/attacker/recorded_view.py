@@ -34,7 +34,7 @@ _START = "replaced words"
 
 def recorded_view(scene: Scene) -> None:
     """Draw the recorded figure with where it comes from."""
-    st.subheader("On real text", anchor=False)
+    st.header("On real text", anchor=False)
     try:
         trial = _recorded()
     except StudyError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pages.shared.groups import group_of
@@ -10,6 +10,11 @@ from pages.shared.groups import group_of
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
+
+
+def defined_steps(mechanism: Mechanism) -> list[float]:
+    """The steps of the dial: ε of the group's grid at which the mechanism is defined."""
+    return [e for e in group_of(mechanism.meaning).grid if e in mechanism.admissible]
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,11 @@ class Scene:
     mechanism: Mechanism
     epsilon: float
     lexicon: str
+
+    @property
+    def steps(self) -> list[Scene]:
+        """The same at every step of the dial."""
+        return [replace(self, epsilon=epsilon) for epsilon in defined_steps(self.mechanism)]
 
     @property
     def words(self) -> Lexicon:

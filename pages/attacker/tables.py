@@ -15,7 +15,7 @@ from dpcore.plots.attack import exposed as attack_exposed
 from dpcore.plots.attack import icons as attack_icons
 from dpcore.plots.attack import odds
 from dpcore.plots.attack.exposed import BEST, WORST
-from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS, OTHER, REST
+from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS
 from dpcore.plots.attack.words import chance_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from pages.attacker.scene import Scene
     from pages.attacker.weighing import Look
 
-_LETTERS = 6  # words that get a letter in the icon array
+LETTERS = 6
+"""Words that get a letter among the hundred squares."""
 _DRAWN = 1000  # words between the ends of the ranking
 
 
@@ -91,7 +92,7 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
     """The same in everyday words."""
     rows = [
         {
-            "mark": MARKS[place] if place < _LETTERS else "",
+            "mark": MARKS[place] if place < LETTERS else "",
             "word": words.words[candidate.word],
             "now": chance_text(candidate.posterior, certain=candidate.prior >= 1),
             "before": chance_text(candidate.prior, certain=True),
@@ -101,24 +102,6 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
         for place, candidate in enumerate(look.top)
     ]
     return pd.DataFrame(rows)
-
-
-def belief_icons(words: Lexicon, look: Look) -> pd.DataFrame:
-    """The likeliest words and all others, out of a hundred, before and after; for the icons."""
-    named = look.top[:_LETTERS]
-    rows: list[tuple[str, str, str, int]] = []
-    for when, share in (
-        (BEFORE, [candidate.prior for candidate in named]),
-        (AFTER, [candidate.posterior for candidate in named]),
-    ):
-        # Rounding may leave the sum a little above 1; nobody is less than impossible.
-        counts = of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist()
-        rows += [
-            (when, MARKS[place], words.words[candidate.word], counts[place])
-            for place, candidate in enumerate(named)
-        ]
-        rows.append((when, REST, OTHER, counts[-1]))
-    return pd.DataFrame(rows, columns=list(attack_icons.COLUMNS))
 
 
 def odds_table(scene: Scene, look: Look) -> pd.DataFrame:

@@ -35,8 +35,9 @@ TOP = 10
 OUTPUTS = 200
 """Outputs that are drawn to see how often the attacker is right over all of them."""
 
-_LOOKS, _SEEN, _LISTS, _OVERALL, _FAR = (
-    f"weighed_{name}" for name in ("looks", "outputs", "lists", "overall", "distances")
+_KEPT = 400  # looks of a session: a dial has some seventy steps
+_LOOKS, _SEEN, _LISTS, _OVERALL, _FAR, _WORST = (
+    f"weighed_{name}" for name in ("looks", "outputs", "lists", "overall", "distances", "worst")
 )
 
 
@@ -50,7 +51,6 @@ class Look:
         perplexity: number of equally likely words with the same entropy.
         bound: the largest posterior of the likeliest word that the promise allows.
         odds: of the pair, given this output; None if both are the same word.
-        worst: the pair with the output that uses most of the promise.
         promise: at this ε.
         error: bound on the error of the logarithm of a probability.
         method: how the likelihoods were found.
@@ -62,7 +62,6 @@ class Look:
     perplexity: float
     bound: float
     odds: Odds | None
-    worst: Odds
     promise: Guarantee
     error: float
     method: str
@@ -73,18 +72,54 @@ def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Lo
     """The attacker's view; None while the mechanism is being prepared, which is drawn.
 
     Raises:
-        DpcoreError: the prior or the output is refused.
+        DpcoreError: the prior is refused.
+        RareOutputError: nothing can be computed of this output.
     """
     known: dict[Any, Look] = st.session_state.setdefault(_LOOKS, {})
     key = (scene.mechanism, scene.epsilon, output, belief, pair)
     if key in known:
         return known[key]
     prior = belief.prior(scene.words)
+    seen = _seen(scene, output, belief, pair)
+    if seen is None:
+        return None
+    return memo(known, key, lambda: _look(scene, seen, prior, pair), _KEPT)
+
+
+def worst_pair(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Odds | None:
+    """The word that this output tells from itself by most of the promise; None as for `look`.
+
+    Raises:
+        DpcoreError: the prior or the output is refused.
+    """
+    seen = _seen(scene, output, belief, pair)
+    if seen is None:
+        return None
+
+    def compute() -> Odds:
+        promise = scene.mechanism.guarantee(scene.epsilon)
+        far = _far(scene, promise, output)
+        return worst_odds(scene.words, seen.at(scene.epsilon), promise, output, far)
+
+    return session_memo(_WORST, (scene.mechanism, scene.epsilon, output, belief, pair), compute)
+
+
+def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Seen | None:
+    prior = belief.prior(scene.words)
     channel = channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
     if channel is None:
         return None
-    seen = session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)
-    return memo(known, key, lambda: _look(scene, seen, prior, pair), 200)
+    return session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)
+
+
+def _far(scene: Scene, promise: Guarantee, word: int) -> FloatArray:
+    """Distances of all words from one, in the metric of the promise."""
+    return session_memo(
+        _FAR,
+        (scene.mechanism, word),
+        lambda: promised_distances(scene.words, promise, word),
+        16,
+    )
 
 
 def known_success(scene: Scene, belief: Belief) -> Overall | None:
@@ -119,19 +154,12 @@ def _look(scene: Scene, seen: Seen, prior: Prior, pair: tuple[int, int]) -> Look
     promise = scene.mechanism.guarantee(epsilon)
     after = posterior(likelihood, prior)
     first, second = pair
-    seen_word = likelihood.output
-
-    def far(word: int) -> FloatArray:
-        key = (scene.mechanism, word)
-        return session_memo(_FAR, key, lambda: promised_distances(words, promise, word), 6)
-
     return Look(
         top=tuple(after.top(TOP)),
         pair=(after.candidate(first), after.candidate(second)),
         perplexity=after.perplexity,
-        bound=posterior_bound(words, promise, prior, after.best, far(after.best)),
+        bound=posterior_bound(words, promise, prior, after.best, _far(scene, promise, after.best)),
         odds=None if first == second else odds(words, likelihood, promise, first, second),
-        worst=worst_odds(words, likelihood, promise, seen_word, far(seen_word)),
         promise=promise,
         error=after.error,
         method=likelihood.method,

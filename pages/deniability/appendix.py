@@ -72,7 +72,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
     """One formula: slider, figure and sentences; returns the rows at the chosen ε."""
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     epsilon = st.select_slider(
         "ln ε of the marker" if group.logarithm else "ε of the marker",
         grid,

@@ -91,7 +91,7 @@ def _moving(
     group = group_of(mechanism.meaning)
     epsilon = epsilon_of(group)
     read, nw = read_table(curves, reference, epsilon)
-    st.markdown(f"**{mechanism.short}** at {group.reading(epsilon)}: the mean Nw is **{nw:.4g}**.")
+    st.markdown(f"**{mechanism.short}** at {group.reading(epsilon)}: the mean Nw is **{nw:.3g}**.")
     for quantity, place in places.items():
         place.show(
             equal_caption(read, nw, quantity),

@@ -61,11 +61,11 @@ def papers_view() -> None:
     if undefined:
         note(undefined)
     if compared:
-        st.subheader("What the paper says, and what is measured", anchor=False)
+        st.header("What the paper says, and what is measured", anchor=False)
         for row in compared:
             show_compared(row)
         csv_button("Comparison as CSV", f"{name}_comparison", lambda: table, key="csv_comparison")
-    st.subheader("How it was made", anchor=False)
+    st.header("How it was made", anchor=False)
     show_line(record.entry.command)
     st.text("\n".join(provenance(record.entry)))
     csv_button("All numbers as CSV", name, lambda: record.table, key="csv_recorded")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+    from dpcore.plots.captions import Caption
     from pages.shared.learning.evidence import Evidence
 
 
@@ -52,7 +53,7 @@ def frontier_view(evidence: Evidence) -> None:
     points, figure, caption = evidence.once(
         ("frontier", private, useful), lambda: _drawn(evidence, private, useful)
     )
-    if figure is None:
+    if figure is None or caption is None:
         note("Nothing is known of any mechanism on these axes.")
         return
     show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
@@ -67,12 +68,12 @@ def frontier_view(evidence: Evidence) -> None:
 
 def _drawn(
     evidence: Evidence, private: str, useful: str
-) -> tuple[pd.DataFrame, go.Figure | None, str]:
+) -> tuple[pd.DataFrame, go.Figure | None, Caption | None]:
     """The marks, their figure and its caption."""
     where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
     table = at_equal(evidence.table, (private, where), evidence.of(useful))
     if not len(table):
-        return table, None, ""
+        return table, None, None
     points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
     axes = X_TITLES[private], TITLES[useful]
     lines, logarithm = evidence.lines(useful), private == LOSS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.plots.attack.odds import odds_figure, odds_sentence
+from dpcore.plots.attack.odds import odds_caption, odds_figure
 from dpcore.plots.law import law_caption, law_figure
 from dpcore.plots.strip import strip_caption, strip_figure
 from pages.rewrite.dials import moved
@@ -133,5 +133,4 @@ def _odds(scene: Scene) -> None:
     for mechanism, each in timed("Computing the odds", missing):
         bench.law(mechanism, each, scene.epsilons[mechanism.key])
     table = odds_table(bench, defined, scene.place, other, scene.epsilons, scene.seed, scene.number)
-    caption = "\n".join(odds_sentence(row) for _, row in table.iterrows())
-    show_figure(odds_figure(table), caption, table, "odds")
+    show_figure(odds_figure(table), odds_caption(table), table, "odds")

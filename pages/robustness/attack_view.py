@@ -228,8 +228,8 @@ def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str,
         else f"It is still read as {label} after {_words(len(result.steps))}"
     )
     st.text(
-        f"Read as {label} with probability {before:.3f}. {end}: probability "
-        f"{table['mean'].iloc[-1]:.3f}. {attacked.queries:,} texts were tried in "
+        f"Read as {label} with probability {before:.3g}. {end}: probability "
+        f"{table['mean'].iloc[-1]:.3g}. {attacked.queries:,} texts were tried in "
         f"{len(attacked.generations) - 1} generations; words: {result.method}, in {result.places} "
         "places."
     )

@@ -130,7 +130,7 @@ def _curves(record: Recorded) -> None:
         "The ε is that of one word, as each noise claims it; over a sentence they add up. "
         "Gaussian noise and TrLaplace promise it only up "
         "to a δ: **curves with δ in their name have the true δ of TrLaplace at that ε**, so that "
-        "equal privacy is compared. The page Audit says which claims are true. Only marks were "
+        "equal privacy is compared. The page Papers says which claims are true. Only marks were "
         "measured; the lines join them."
     )
 

@@ -107,7 +107,7 @@ def _rewrites() -> None:
             with column, st.container(border=True, gap="xsmall"):
                 st.markdown(f"**{resolve(name).title}**")
                 st.text(_shown(row.output, row.in_corpus))
-                st.text(f"claimed ε = {epsilon:g}, true ε = {row.true_epsilon:.4g}")
+                st.text(f"claimed ε = {epsilon:g}, true ε = {row.true_epsilon:.3g}")
     note(
         "The network is small (32 coordinates): what is lost without noise is the network's doing, "
         "the rest is the noise's. One draw of each noise serves every ε."
@@ -148,7 +148,7 @@ def _attack() -> None:
         f"The true utterance has rank {belief.rank:g} of {len(private.texts)}.\nClaimed ε = "
         f"{belief.claimed_epsilon:g} allows an attacker to be right with probability "
         f"{belief.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
-        f"likely; the true ε = {belief.epsilon:.4g} allows {belief.true_bound:.3g}."
+        f"likely; the true ε = {belief.epsilon:.3g} allows {belief.true_bound:.3g}."
     )
     top = [int(i) for i in belief.order[:_SHOWN]]
     show_table(

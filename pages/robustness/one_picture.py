@@ -13,6 +13,7 @@ from dpcore.errors import DpcoreError
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, score_bounds
 from dpcore.learn.pixeldp.digits import Place, digits, look_at
 from dpcore.noise.streams import generator
+from dpcore.plots.captions import Caption
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
@@ -74,8 +75,10 @@ def show_picture(noise: Noise, picture: int, label: str) -> None:
     )
     show_figure(
         picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top),
-        f"Picture {picture}, a {label}: {titles[0]} and {titles[1]}. One draw moves each number "
-        f"by {moved:.2g} on average; black is {top:.3g}.",
+        Caption(
+            f"Picture {picture}, a {label}: one draw moves each number by {moved:.2g} on average.",
+            f"Left {titles[0]}, right {titles[1]}; black is {top:.3g}.",
+        ),
         table,
         "digits_picture",
         files=False,
@@ -146,17 +149,14 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
     abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()
-    caption = (
-        f"Largest certificate: L = {best['mean']:.3g} at scale {best['x']:g}. "
+    finding = (
+        f"The largest certificate, L = {best['mean']:.3g}, is at scale {best['x']:g}."
         if best["mean"] > 0
-        else "Nothing is certified at any scale. "
+        else "Nothing is certified at any scale."
     )
-    if abstaining:
-        listed = ", ".join(f"{scale:g}" for scale in abstaining)
-        caption += f"It abstains at scale {listed}."
-    else:
-        caption += "It abstains at no scale."
-    st.subheader("As the noise grows", anchor=False)
+    listed = ", ".join(f"{scale:g}" for scale in abstaining) or "no scale"
+    caption = Caption(finding, f"It abstains at: {listed}.")
+    st.header("As the noise grows", anchor=False)
     show_figure(
         lines_figure(
             table, "scale of the noise", "certified size L of this picture", logarithm=True,

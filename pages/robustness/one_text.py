@@ -213,14 +213,15 @@ def _worst_case(
             verdict = f"wrong without any change: it is read as {classes[read_as]}"
     origin = "read as" if document.label is None else "label"
     st.text(
-        f"{origin} {classes[label]}: probability {before:.3f} as written, {after:.3f} in the worst "
-        f"case (against {classes[rival]}).\nSmallest margin {worst.margins[0]:+.4f}; the "
-        f"classifier's own scores of this text differ by {attained:+.4f}.\n"
+        f"{origin} {classes[label]}: probability {before:.3g} as written, {after:.3g} in the worst "
+        f"case (against {classes[rival]}).\nSmallest margin {worst.margins[0]:+.3g}; the "
+        f"classifier's own scores of this text differ by {attained:+.3g}.\n"
         f"{verdict[0].upper()}{verdict[1:]}."
     )
     changes = changed_words(words, document.bags.words, worst.texts.words)
     if len(changes):
-        show_table(changes, "The words that the worst case changes")
+        how = CERTIFIED if certified else NORMAL
+        show_table(changes, f"The words that the worst case changes, classifier: {how}")
 
 
 def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:

@@ -202,8 +202,8 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
     st.text(
         f"It abstains on {abstained} of {count} pictures, which counts as wrong. "
         f"Largest certified L: {reach} by PixelDP's condition, {certificates.tight.max():.3g} "
-        f"tight. The layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise "
-        f"has scale {layer.scale:.4g}. The certificate of one picture is wrong with probability "
+        f"tight. The layer stretches an attack by at most {layer.sensitivity:.3g}, so the noise "
+        f"has scale {layer.scale:.3g}. The certificate of one picture is wrong with probability "
         f"at most {how.error:g}, so that of the {count} at most "
         f"{how.error * count:.3g} are expected to be."
     )

@@ -78,5 +78,5 @@ def recorded_view(
 
 def _made(record: Recorded, oneself: str) -> None:
     made_view(record)
-    st.subheader("Do it yourself", anchor=False)
+    st.header("Do it yourself", anchor=False)
     note(oneself)

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from dpcore.plots.captions import Caption
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from pages.robustness.attack_work import trial
 from pages.robustness.victims import NETWORKS
@@ -148,9 +149,12 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     after = table[table["curve"] == "after the attack"].set_index("x")["mean"]
     show_figure(
         lines_figure(table, group_of(last.mechanism.meaning).title, "accuracy", logarithm=True),
-        f"Accuracy after the attack is lowest, {after.min():.1%}, at ε = {after.idxmin():.4g} and "
-        f"highest, {after.max():.1%}, at ε = {after.idxmax():.4g}; {done.accuracy.documents} "
-        "texts, bands are 95 % intervals.",
+        Caption(
+            f"Accuracy after the attack is lowest, {after.min():.1%}, "
+            f"at ε = {after.idxmin():.3g} and highest, {after.max():.1%}, at "
+            f"ε = {after.idxmax():.3g}.",
+            f"{done.accuracy.documents} texts; bands are 95 % intervals.",
+        ),
         table,
         "sample_epsilon",
     )

@@ -48,7 +48,7 @@ def slides_view() -> None:
         "for each other and where k is **not** ahead at x′, a linear program looks for the one "
         "that satisfies the condition at x by most:"
     )
-    _outcome(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
+    _outcome(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.3g}", wrong.margin)
     table = pd.DataFrame(
         {
             "class": ["k", "i", "another"],
@@ -63,25 +63,25 @@ def slides_view() -> None:
     )
     csv_button("Counterexample as CSV", "slides", lambda: table, key="csv_slides")
     st.text(
-        f"Exact δ at ε = {epsilon:g}: {wrong.deltas[0]:.4g} from x to x′ and "
-        f"{wrong.deltas[1]:.4g} back, so the pair keeps the promise δ = {delta:g}. At x the slides "
-        f"say {wrong.first[0]:.4f} > {math.exp(2 * epsilon) * wrong.first[1]:.4f} + "
-        f"{(1 + epsilon) * delta:.4f}; at x′ class k has {wrong.second[0]:.4f} and class i "
-        f"{wrong.second[1]:.4f}."
+        f"Exact δ at ε = {epsilon:g}: {wrong.deltas[0]:.3g} from x to x′ and "
+        f"{wrong.deltas[1]:.3g} back, so the pair keeps the promise δ = {delta:g}. At x the slides "
+        f"say {wrong.first[0]:.3g} > {math.exp(2 * epsilon) * wrong.first[1]:.3g} + "
+        f"{(1 + epsilon) * delta:.3g}; at x′ class k has {wrong.second[0]:.3g} and class i "
+        f"{wrong.second[1]:.3g}."
     )
     _outcome(
-        f"PixelDP's condition, (1 + e^ε)·δ = {(1 + math.exp(epsilon)) * delta:.4g}", right.margin
+        f"PixelDP's condition, (1 + e^ε)·δ = {(1 + math.exp(epsilon)) * delta:.3g}", right.margin
     )
     note(
         "Why: $E_k(x) ≤ e^ε·E_k(x') + δ ≤ e^ε·E_i(x') + δ ≤ e^ε·(e^ε·E_i(x) + δ) + δ$: the inner δ "
-        "is multiplied by $e^ε$, not by $ε$. The page Audit has the same claim with its command."
+        "is multiplied by $e^ε$, not by $ε$. The page Papers has the same claim with its command."
     )
 
 
 def _outcome(title: str, margin: float) -> None:
     if margin > _POSITIVE:
         st.warning(
-            f"{title}: refuted. It holds by {margin:.4g} where class k is not ahead.",
+            f"{title}: refuted. It holds by {margin:.3g} where class k is not ahead.",
             icon=":material/close:",
         )
     else:

@@ -108,7 +108,7 @@ def _curves(record: Recorded) -> None:
 def _numbers(record: Recorded) -> None:
     """One table a mechanism: every training and every measure at every ε."""
     for mechanism in _mechanisms(record):
-        st.subheader(resolve(mechanism).title, anchor=False)
+        st.header(resolve(mechanism).title, anchor=False)
         parts = []
         for measured, title in _MEASURED.items():
             table = training_curves(record, mechanism, measured)
@@ -117,7 +117,7 @@ def _numbers(record: Recorded) -> None:
         wide = table.pivot_table(
             index=["accuracy", "curve"], columns="x", values="mean", sort=False
         ).reset_index()
-        wide.columns = [str(name) if isinstance(name, str) else f"{name:.4g}" for name in wide]
+        wide.columns = [str(name) if isinstance(name, str) else f"{name:.3g}" for name in wide]
         show_table(
             wide.rename(columns={"curve": "training"}),
             f"Accuracy of each training at every ε of {mechanism}",

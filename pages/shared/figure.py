@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from streamlit.delta_generator import DeltaGenerator
 
+    from dpcore.plots.captions import Caption
+
+HOW = "How is this computed?"
+
 
 def show_figure(
     figure: go.Figure,
-    caption: str,
+    caption: Caption,
     table: pd.DataFrame,
     name: str,
     on_click: Callable[[], None] | None = None,
@@ -33,16 +37,32 @@ def show_figure(
 
     Args:
         figure: from `dpcore.plots`.
-        caption: what to see in it, computed from the same numbers; it is the text alternative too.
+        caption: what to see in it, computed from the same numbers; the text alternative too.
         table: the numbers.
         name: of the files and of the elements' keys.
         on_click: called when a point was clicked; `st.session_state["figure_<name>"]` tells which.
-        files: whether numbers and files belong to it here; else the page's drawer has them.
+        files: whether numbers, files and how it was computed belong to it here; else the page has
+            drawers for them.
     """
-    _chart(figure, name, caption, on_click)
-    st.text(caption)
+    _chart(figure, name, caption.alternative, on_click)
     if files:
-        show_numbers(table, name, caption)
+        _say(caption, name)
+        show_numbers(table, name, caption.finding)
+    else:
+        _finding(caption, name)
+
+
+def _finding(caption: Caption, name: str) -> None:
+    with st.container(key=f"finding_{name}"):
+        # st.text: names in it may be of a lexicon that a person added.
+        st.text(caption.finding)
+
+
+def _say(caption: Caption, name: str) -> None:
+    _finding(caption, name)
+    if caption.how != caption.finding:
+        with st.expander(HOW, key=f"how_{name}"):
+            st.text(caption.how)
 
 
 @dataclass(frozen=True)
@@ -51,8 +71,9 @@ class Still:
 
     _mark: DeltaGenerator
     _caption: DeltaGenerator
+    _name: str
 
-    def show(self, caption: str, mark: str) -> None:
+    def show(self, caption: Caption, mark: str) -> None:
         """Draw what moves, in the fragment of what moves, each time that it runs.
 
         Args:
@@ -60,7 +81,8 @@ class Still:
             mark: HTML from `dpcore.plots.mark` that is laid over the figure.
         """
         self._mark.html(mark)
-        self._caption.text(caption)
+        with self._caption:
+            _say(caption, self._name)
 
 
 def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:
@@ -80,7 +102,7 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
         mark = st.container()
     caption = st.container()
     st.fragment(show_numbers)(table, name, alt)
-    return Still(mark, caption)
+    return Still(mark, caption, name)
 
 
 def show_numbers(

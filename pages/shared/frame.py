@@ -29,10 +29,16 @@ _WORDMARK = (
 )
 
 # What moves should be in sight when the page opens: less air above and smaller titles. The ends of
-# a slider, which show under the pointer, are too faint on the dark ground.
+# a slider, which show under the pointer, are too faint on the dark ground, and so are words on a
+# chosen button or a badge for who sees little (7 to 1). A link's words are not cut off.
 _STYLE = """
 [data-testid=stMainBlockContainer] { padding-top: 4rem; }
 [data-testid=stMainBlockContainer] h1 { font-size: 2.1rem; padding: 0 0 0.25rem; }
+[data-testid=stMainBlockContainer] h2 { font-size: 1.5rem; padding: 0.5rem 0 0.25rem; }
+:is([data-testid^=stBaseButton-][data-testid$=Active], .stMarkdownBadge) {
+  color: inherit !important;
+}
+[data-testid=stPageLink] a :is(span, p) { white-space: normal; overflow: visible; }
 [data-testid=stSliderTickBar] { color: inherit !important; transition: none !important; }
 """
 

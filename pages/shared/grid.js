@@ -169,7 +169,7 @@ function draw(state) {
   for (const group of data.groups) {
     const section = element("section");
     section.setAttribute("aria-label", group.title);
-    const heading = element("h3");
+    const heading = element("h2");
     heading.append(element("span", "", group.title), element("span", "epsilon", group.epsilon));
     section.append(heading, ...group.rows.map((row) => mechanismRow(row, state)));
     tree.push(section);

@@ -74,7 +74,7 @@ def papers_view(experiment: Recorded) -> None:
 
 def made_view(experiment: Recorded) -> None:
     """Draw the command that makes it again, and how it was made."""
-    st.subheader("Command", anchor=False)
+    st.header("Command", anchor=False)
     show_line(experiment.entry.command)
     version = experiment.entry.version
     if version != dpcore.__version__:
@@ -82,7 +82,7 @@ def made_view(experiment: Recorded) -> None:
             f"Recorded with version {version}; this is {dpcore.__version__}, whose "
             "draws under the same seeds may differ: its numbers then agree within their noise."
         )
-    st.subheader("How it was made", anchor=False)
+    st.header("How it was made", anchor=False)
     st.text("\n".join(how_made(experiment.entry)))
 
 

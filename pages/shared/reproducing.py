@@ -25,7 +25,7 @@ def show_line(line: str) -> None:
 
 def show_link() -> None:
     """Draw the link of the present view, under a title of its own."""
-    st.subheader("Link", anchor=False)
+    st.header("Link", anchor=False)
     show_line(link.permalink())
 
 

@@ -21,7 +21,7 @@ follow_old_link()
 st.title("Could anybody tell what you wrote?", anchor=False)
 st.markdown("Turn the dial: words are exchanged at random until nobody can be sure.")
 place, dial_place = st.container(), st.container()
-with st.container(horizontal=True):
+with st.container(horizontal=True, vertical_alignment="center"):
     with st.popover("Your own sentence", icon=":material/edit:"):
         text = text_box()
         label = choose_method()
@@ -44,14 +44,14 @@ with place:
     except DpcoreError as error:
         refuse("This could not be rewritten.", error)
 
-st.subheader("Which promises are true?", anchor=False)
+st.header("Which promises are true?", anchor=False)
 try:
     small_verdicts(recorded_verdicts())
 except DpcoreError as error:
     refuse("The recorded verdicts are missing; the page Papers computes them one by one.", error)
 
-st.subheader("Learn it in a quarter of an hour", anchor=False)
+st.header("Learn it in a quarter of an hour", anchor=False)
 lesson_steps()
-st.subheader("What each page answers", anchor=False)
+st.header("What each page answers", anchor=False)
 other_pages()
 footer(words, seed, "one draw of noise for each word; what a stranger guesses is recorded")

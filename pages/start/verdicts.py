@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.audit.verdict import Outcome
-from dpcore.papers.overview import headline, shown
+from dpcore.papers.overview import SAYS, measured
 from pages.papers.claims import CLAIM
 from pages.papers.tables import signed
 from pages.shared.messages import note
@@ -47,5 +47,4 @@ def _rows(verdicts: Sequence[Verdict]) -> None:
         middle.page_link(
             "pages/papers/page.py", label=verdict.title, query_params={CLAIM: verdict.key}
         )
-        name, value = headline(verdict)
-        right.text(f"Claimed: {verdict.claim}\nComputed: {name}: {shown(value)}")
+        right.text(f"It says: {SAYS[verdict.key]}\nComputed here: {measured(verdict)}")

@@ -73,7 +73,7 @@ def comparison_view(scene: Scene) -> None:
             "Nw, Sw, distance of the output and success of an attacker for both words under "
             "each mechanism at the chosen ε",
             column_config={
-                "mark": st.column_config.ImageColumn("", width=28, help=_MARK),
+                "mark": st.column_config.ImageColumn("sign", width=44, help=_MARK),
                 **{
                     name: st.column_config.TextColumn(label, width=width, help=explained)
                     for name, (label, width, explained) in _COLUMNS.items()

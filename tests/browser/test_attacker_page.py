@@ -22,7 +22,7 @@ def own_faults(watch: Watch) -> list[str]:
 
 def open_output(page: Page, url: str) -> None:
     open_page(page, url)
-    expect(page.get_by_text("Seen “")).to_be_visible(timeout=PREPARED)
+    expect(page.locator(".believed .title")).to_be_visible(timeout=PREPARED)
     wait_idle(page)
 
 
@@ -38,14 +38,16 @@ def test_a_deep_link_shows_the_odds_and_a_step_by_keyboard_moves_them(
     open_output(page, f"{app_url}/attacker?seen=doctor&eps_metric=3")
     expect(page).to_have_title("Attacker – Word Privacy Lab")
     expect(page.get_by_text("“doctor” came out of tem at ε = 3.")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    card = page.get_by_text("Seen “doctor”:")
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    card = page.locator(".believed .numbers")
     before = card.inner_text()
     page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("“doctor” came out of tem at ε = 2.5.")).to_be_visible()
     wait_idle(page)
     assert card.inner_text() != before
+    named = page.locator(".believed svg")
+    assert "Of 100 cases, before:" in str(named.get_attribute("aria-label"))
     find = page.get_by_role("combobox", name="This word came out")
     find.fill("Hospital")
     find.press("Enter")
@@ -54,6 +56,29 @@ def test_a_deep_link_shows_the_odds_and_a_step_by_keyboard_moves_them(
     assert parse_qs(urlsplit(page.url).query)["seen"] == ["hospital"]
     assert own_faults(watch) == []
     assert not watch.foreign_requests
+    assert not watch.page_errors
+
+
+def test_the_squares_follow_the_thumb_without_the_server(app_url: str, new_page: NewPage) -> None:
+    """Every step is there: the card is as the server says it, while the server is away."""
+    page, watch = new_page()
+    open_output(page, f"{app_url}/attacker?eps_metric=3")
+    slider = page.get_by_role("slider", name="Metric privacy: ε per distance")
+    shown = page.locator(".believed")
+    slider.focus()
+    page.context.set_offline(True)
+    seen = set()
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(60)  # less than the rest after which the server hears of it
+        seen.add(shown.locator(".title").inner_text())
+        squares = shown.locator("svg rect")
+        assert squares.count() == 200
+    assert len(seen) == 12  # each names its ε
+    page.context.set_offline(False)
+    moved = shown.inner_text()
+    wait_idle(page)
+    assert shown.inner_text() == moved
     assert not watch.page_errors
 
 

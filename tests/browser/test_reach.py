@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.legible import illegible, illegible_texts
 from tests.browser.pages import (
     Watch,
     accessibility_faults,
@@ -159,6 +160,7 @@ def look(page: Page, scheme: str) -> str:
     page.evaluate(OPEN_ALL)
     rest(page)
     assert_accessible(page)
+    assert illegible_texts(page) == []
     faint = page.evaluate(FAINT)
     other: Literal["light", "dark"] = "light" if scheme == "dark" else "dark"
     page.emulate_media(color_scheme=other, reduced_motion="reduce")
@@ -188,6 +190,34 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
         scheme = look(page, scheme)
     assert not watch.page_errors
     assert not watch.foreign_requests
+
+
+ADDRESSES = (
+    "", "rewrite", "tradeoff", "words", "attacker", "release", "papers", "robustness", "lesson",
+    "deniability",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_large_letters_at_twice_the_size_need_no_scrolling_sideways(
+    app_url: str, new_page: NewPage, address: str
+) -> None:
+    """A window of 1,440 by 900 pixels at a zoom of 200 %."""
+    page, watch = new_page(viewport={"width": 720, "height": 450}, reduced_motion="reduce")
+    open_page(page, f"{app_url}/{address}?large=true")
+    rest(page)
+    assert page.evaluate(FAULTS) == []
+    assert page.evaluate(MOVING) == []
+    assert accessibility_faults(page) == []
+    assert not watch.page_errors
+
+
+def test_numbers_that_nobody_reads_are_found() -> None:
+    assert illegible("ε = 0.0123, 34.5 % of 25,000 words; 1 in 4,000; version 0.2") == []
+    assert illegible("P = 0.1234") == ["0.1234"]
+    assert illegible("2.5e-04 or 1e+03") == ["2.5e-04", "1e+03"]
+    assert illegible("odds of 3.1·10²²") == ["1·10²²"]
+    assert illegible("smallest distance Δ₀ = 1.5625; fingerprint 5de5") == []
 
 
 def test_the_faults_are_found(page: Page) -> None:

@@ -37,7 +37,7 @@ def test_only_a_refuted_claim_is_exceeded(key: str) -> None:
     refuted = verdict(key, words, settings).outcome is Outcome.REFUTED
     above = (table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15).any()
     assert above == refuted
-    message = plots.profile_caption(table)
+    message = plots.profile_caption(table).how
     assert ("true curve is above what the claim allows" in message) == refuted
     figure = plots.profile_figure(table)
     assert figure.data[0].name == "the claim allows at most"

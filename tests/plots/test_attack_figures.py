@@ -44,15 +44,15 @@ ICONS = pd.DataFrame(
     ("probability", "text"),
     [
         (0.0, "0 in 100"),
-        (1e-30, "1 in 1.0·10³⁰"),
+        (1e-30, "less than 1 in a million"),
         (4e-5, "1 in 25,000"),
         (1 / 3333.4, "1 in 3,330"),
         (0.0099, "1 in 101"),
         (0.01, "1 in 100"),
         (0.3137, "31 in 100"),
         (0.99, "99 in 100"),
-        (0.996, "249 in 250"),
-        (1 - 1e-5, "99,999 in 100,000"),
+        (0.996, "all but 1 in 250"),
+        (1 - 1e-5, "all but 1 in 100,000"),
         (1 - 1e-9, "almost certain"),
         (1.0, "almost certain"),
     ],
@@ -83,7 +83,10 @@ def test_a_posterior_that_rounds_to_one_is_certain_only_if_the_prior_was() -> No
 def test_a_chance_is_never_far_from_what_it_says() -> None:
     for i in range(1, 2000):
         p = 1 / (1 + math.exp((i - 1000) / 100))
-        some, of = (float(part.replace(",", "")) for part in chance_text(p).split(" in "))
+        text = chance_text(p)
+        some, of = (float(part.replace(",", "")) for part in text.split()[-3::2])
+        if text.startswith("all but"):
+            some = of - some
         assert 0 < some < of
         slack = 0.00501 if 0.01 <= p <= 0.99 else 0.0051 * min(p, 1 - p)
         assert some / of == pytest.approx(p, rel=1e-12, abs=slack)
@@ -95,7 +98,7 @@ def test_a_chance_is_never_far_from_what_it_says() -> None:
         (0.0, "as likely as before"),
         (math.log(6.1234), "6.12 times more likely"),
         (-math.log(8610), "8,610 times less likely"),
-        (math.log(1.23e8), "1.2·10⁸ times more likely"),
+        (math.log(1.23e8), "over a million times more likely"),
         (-math.inf, "ruled out"),
     ],
 )
@@ -104,7 +107,7 @@ def test_a_change_is_a_factor(logarithm: float, text: str) -> None:
 
 
 def test_an_infinite_factor_has_words() -> None:
-    assert count_text(math.inf) == "any factor"
+    assert count_text(math.inf) == "over a million"
 
 
 def test_the_panels_hold_a_hundred_squares_with_letters() -> None:
@@ -137,7 +140,7 @@ def test_words_cannot_become_markup() -> None:
 
 
 def test_the_caption_counts_cases() -> None:
-    assert icon_caption(ICONS, "“garage”") == (
+    assert icon_caption(ICONS, "“garage”").how == (
         "Of 100 cases in which “garage” is seen: “garage” (A) in 34, “<b>car” (B) in 2, any other "
         "word in 64. Before: “<b>car” (B) in 1, any other word in 99."
     )
@@ -149,7 +152,7 @@ def test_the_caption_counts_cases() -> None:
         ],
         columns=ICONS.columns,
     )
-    assert icon_caption(alike, "this") == (
+    assert icon_caption(alike, "this").how == (
         "Of 100 cases in which this is seen: each of the 3 words in 33 or 34. Before: each of the "
         "3 words in 33 or 34."
     )
@@ -163,7 +166,7 @@ BELIEFS = pd.DataFrame(
 def test_the_odds_card_speaks_everyday_words() -> None:
     assert guess_sentence(BELIEFS, "garage", 0.9998) == (
         "Seen “garage”: 34 in 100 that it was “garage”. Before it was seen: 1 in 25,000. At "
-        "most, by the promise: 4,999 in 5,000."
+        "most, by the promise: all but 1 in 5,000."
     )
     assert others_sentence(BELIEFS, 1391.7) == (
         "The next likeliest word is “truck”, 1 in 4,080. All in all as uncertain as among "
@@ -195,7 +198,7 @@ def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
     sentence = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
     assert sentence == (
         "Of all words this output tells “garage” from “14” best for what is promised: by a factor "
-        "of 17,000; promised: no real limit (1.5·10⁸), 52% of the exponent used."
+        "of 17,000; promised: no real limit, 52% of the exponent used."
     )
     assert limit_text(math.log(20)) == "at most 20"
     assert limit_text(math.inf) == "no limit"

@@ -173,18 +173,18 @@ def test_a_background_that_is_too_large_is_cut() -> None:
 
 def test_the_caption_gives_what_is_kept_and_what_lies_beside() -> None:
     masses = pd.DataFrame([("dense", 0.778), ("<b>", 0.7551)], columns=["word", "on_map"])
-    caption = map_caption("densmap", 122, 25_000, 0.6491, 10, 0.934, masses, "Madlib at ε = 15")
+    caption = map_caption("densmap", 122, 25_000, 0.6491, 10, 0.934, masses, "Madlib at ε = 15").how
     assert caption == (
         "densMAP of 122 of 25,000 words: of the 10 nearest words of a word, this map keeps 65% "
         "among the 10 nearest. Crowded places stay crowded with a rank correlation of 0.93 (1: "
         "all, 0: nothing of it). Madlib at ε = 15: 77.8% of the outputs of “dense”, 75.5% of the "
         "outputs of “<b>” fall on words of this map."
     )
-    caption = map_caption("pca", 9, 9, 0.004, 8, math.nan)
+    caption = map_caption("pca", 9, 9, 0.004, 8, math.nan).how
     assert caption.endswith("this map keeps 0.4% among the 8 nearest.")
-    caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS)
+    caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS).how
     assert caption.endswith("The 4 output words that are drawn hold 52.0% and 100.0%.")
-    caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS.head(0))
+    caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS.head(0)).how
     assert caption.endswith("the mass is spread over too many words.")
 
 
@@ -248,13 +248,13 @@ def test_noise_beyond_the_axis_ends_in_an_arrow() -> None:
 
 def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn() -> None:
     strip = distance_strip(DISTANCES, TITLES)
-    assert distance_caption(strip, NOISE) == (
+    assert distance_caption(strip, NOISE).how == (
         "“dense”: the nearest word is “<b>up” at 2.00, the farthest of 2 at 4.00. “sparse”: the "
         "nearest word is “R&D” at 5.00, the farthest of 2 at 6.00. madlib at ε = 15: the noise is "
         "20 long in the median (90 % of the draws: 18 to 22), 4.44 times the median of these "
         "distances."
     )
-    assert "There is no noise on these vectors" in distance_caption(distance_strip(DISTANCES))
+    assert "There is no noise on these vectors" in distance_caption(distance_strip(DISTANCES)).how
 
 
 def test_what_is_put_into_a_map_unchecked_is_what_plotly_would_accept() -> None:

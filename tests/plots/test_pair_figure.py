@@ -58,7 +58,7 @@ def test_the_rings_stand_where_the_axes_are(table: pd.DataFrame) -> None:
 
 
 def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame) -> None:
-    caption = pair_caption(table, {"madlib.v1": 2.0, "tem.v1": 4.0})
+    caption = pair_caption(table, {"madlib.v1": 2.0, "tem.v1": 4.0}).how
     assert caption.startswith(
         "The same ε treats “near” and “<far>” most differently under madlib (Nw differs by up to "
         "0.5) and least under tem (by up to 0.02)."
@@ -71,7 +71,7 @@ def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame)
 
 def test_one_mechanism_is_not_compared_with_itself(table: pd.DataFrame) -> None:
     only = table[table["mechanism"] == "tem.v1"].reset_index(drop=True)
-    caption = pair_caption(only, {})
+    caption = pair_caption(only, {}).how
     assert "under tem (Nw differs by up to 0.02)." in caption
     assert "least" not in caption
     assert np.isfinite(pair_figure(only).data[1].x).all()

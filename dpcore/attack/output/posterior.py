@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _SHOWN = 1e-3
 
 
+class RareOutputError(ParameterError):
+    """An output that no possible word gives with a chance that can be computed.
+
+    Nothing follows from it: each possible word may have been it.
+    """
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One word in the eyes of the attacker.
@@ -135,7 +142,8 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
         prior: beliefs before.
 
     Raises:
-        ParameterError: the prior holds other words possible, or the output is impossible.
+        ParameterError: the prior holds other words possible.
+        RareOutputError: the output is impossible, or too rare to compute.
     """
     words = likelihood.words
     if words.size < prior.probability.size and not np.isin(prior.support, words).all():
@@ -146,7 +154,7 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
     logs = prior.logs[words] + likelihood.logs
     top = float(logs.max())
     if not top > -math.inf:
-        raise ParameterError(
+        raise RareOutputError(
             "no word that the prior holds possible can become this output (its probability is 0, "
             "or too small to compute): choose another output, a smaller epsilon or another prior"
         )

@@ -87,7 +87,7 @@ def gumbel_sentences(rows: Sequence[Row], epsilon: float, n: int) -> list[str]:
             "it contradicts the formula" if row["truth"] < row["formula"] else "no contradiction"
         )
         sentences.append(
-            f"At ln ε = {math.log(epsilon):.4g}, “{row['word']}” (δ = {row['nearest']:.3g}): at "
+            f"At ln ε = {math.log(epsilon):.3g}, “{row['word']}” (δ = {row['nearest']:.3g}): at "
             f"least {row['formula']:.3g} by the formula; in truth {row['truth']:.3g} ({verdict}); "
             f"proved: {row['low']:.3g} to {row['high']:.3g}."
         )
@@ -95,7 +95,7 @@ def gumbel_sentences(rows: Sequence[Row], epsilon: float, n: int) -> list[str]:
     lowest = min(rows, key=lambda row: float(row["truth"]))
     seen = (
         f"“{lowest['word']}” stays with {lowest['truth']:.3g} at ln ε = "
-        f"{math.log(lowest['epsilon']):.4g}"
+        f"{math.log(lowest['epsilon']):.3g}"
     )
     kept = f"is no floor: {seen}" if lowest["truth"] < floor else f"is not undercut here: {seen}"
     sentences.append(

@@ -8,8 +8,9 @@ from itertools import accumulate
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.attack.words import count_text, share_text
-from dpcore.plots.layout import axis, plain, powers_of_ten
+from dpcore.plots.attack.words import limit_text, share_text
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import axis, factor_text, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
 from dpcore.plots.traces import drawn
 
@@ -40,7 +41,7 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
         x=[loss / math.log(10) for loss in (*losses, total)],
         y=rows,
         customdata=[
-            f"{plain(name)}: at most {count_text(loss)} times"
+            f"{plain(name)}: at most {factor_text(loss)} times"
             for name, loss in (*steps, (whole, total))
         ],
         hovertemplate="%{customdata}<extra></extra>",
@@ -62,18 +63,23 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def budget_caption(table: pd.DataFrame, success: float) -> str:
+def budget_caption(table: pd.DataFrame, success: float) -> Caption:
     """What the promises add up to; a guess is right with `success` at most, as promised."""
     total = float(table["loss"].sum())
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])
     seen = "1 output" if outputs == 1 else f"{outputs:,} outputs"
     right = share_text(success, "cases", certain=math.isinf(total))
-    return (
-        "This sentence, or the same one with every word replaced by its nearest neighbour? The "
-        f"outputs may favour one by odds of up to {count_text(total)}: a guess may be right in "
-        f"{right}. Most of that is spent on “{worst['word']}” ({seen}; up to "
-        f"{count_text(float(worst['loss']))} against “{worst['nearest']}”)."
+    how = (
+        "This sentence, or the same one with every word replaced by its nearest neighbour? Odds "
+        f"that the outputs may give, as promised: {limit_text(total)}; a guess may be right in "
+        f"{right}. Most of that is spent on “{worst['word']}” ({seen}; "
+        f"{limit_text(float(worst['loss']))} against “{worst['nearest']}”)."
+    )
+    return Caption(
+        "A guess at this sentence, against one of nearest neighbours, may be right in "
+        f"{right}; “{_short(str(worst['word']))}” spends most.",
+        how,
     )
 
 

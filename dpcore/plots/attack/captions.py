@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.plots.attack.words import chance_text, count_text, limit_text, share_text, times_text
+from dpcore.plots.layout import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +61,8 @@ def success_sentence(
     """
     how = f"summed over all {outputs:,} outputs"
     if not exact:
-        how = f"{outputs:,} outputs drawn, 95 % interval {100 * low:.3g} to {100 * high:.3g} in 100"
+        ends = f"{number(100 * low)} to {number(100 * high)} in 100"
+        how = f"{outputs:,} outputs drawn, 95 % interval {ends}"
     return (
         f"The best guess is right in {share_text(value, 'cases', certain=blind >= 1)} ({how}). "
         "Whoever sees nothing and names the likeliest word is right in "

@@ -8,7 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import share_text
-from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
 from dpcore.plots.traces import drawn
 
@@ -55,7 +56,7 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> str:
+def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> Caption:
     """Who is least protected, and whether loneliness explains it.
 
     Args:
@@ -70,9 +71,15 @@ def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> str:
             f"the rank correlation of staying with the distance to the nearest word is "
             f"{correlation:.2f}"
         )
-    return (
+    how = (
         f"Of {words:,} words “{worst['word']}” is protected least: it stays in "
-        f"{share_text(float(worst['stays']), 'cases')} (nearest word {float(worst['nearest']):.3g} "
-        f"away); best protected is “{best['word']}”, {share_text(float(best['stays']))} "
-        f"({float(best['nearest']):.3g} away). Over all words {why}."
+        f"{share_text(float(worst['stays']), 'cases')} (nearest word "
+        f"{number(float(worst['nearest']))} away); best protected is “{best['word']}”, "
+        f"{share_text(float(best['stays']))} ({number(float(best['nearest']))} away). Over all "
+        f"words {why}."
+    )
+    return Caption(
+        f"“{worst['word']}” is protected least and stays in {share_text(float(worst['stays']))} "
+        f"draws; “{best['word']}” is protected best: {share_text(float(best['stays']))}.",
+        how,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, note, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, tint
 from dpcore.plots.traces import drawn
@@ -108,12 +109,17 @@ def _by_rows(values: Sequence[object]) -> list[Sequence[object]]:
     return [values[start : start + _SIDE] for start in range(0, len(values), _SIDE)]
 
 
+def colours(words: int) -> list[str]:
+    """The ground of each word's squares: dark letters are legible on it."""
+    return [tint(_TINTS[i % len(_TINTS)], _SHARE) for i in range(words)]
+
+
 def _scale(words: int) -> list[list[object]]:
     """A colour for the rest and one for each word, in steps."""
-    colours = [_EMPTY, *(tint(_TINTS[i % len(_TINTS)], _SHARE) for i in range(words))]
+    grounds = [_EMPTY, *colours(words)]
     steps: list[list[object]] = []
-    for i, colour in enumerate(colours):
-        steps += [[i / len(colours), colour], [(i + 1) / len(colours), colour]]
+    for i, colour in enumerate(grounds):
+        steps += [[i / len(grounds), colour], [(i + 1) / len(grounds), colour]]
     return steps
 
 
@@ -122,13 +128,21 @@ def _domain(place: int, panels: int) -> tuple[float, float]:
     return place * wide + between, (place + 1) * wide - between
 
 
-def icon_caption(table: pd.DataFrame, seen: str) -> str:
+def icon_caption(table: pd.DataFrame, seen: str) -> Caption:
     """What the hundred squares of both panels say, as counts of cases in which `seen` is seen."""
     panels = _panels(table)
-    return (
+    before, after = panels[BEFORE], panels[AFTER]
+    named = [(i, row) for i, row in enumerate(after) if row.mark != REST]
+    place, best = max(named, key=lambda pair: pair[1].cases)
+    finding = (
+        f"Of 100 cases in which {seen} is seen, the word was “{best.word}” in {best.cases}; "
+        f"before, in {before[place].cases}."
+    )
+    how = (
         f"Of 100 cases in which {seen} is seen: {_cases(panels[AFTER])}. Before: "
         f"{_cases(panels[BEFORE])}."
     )
+    return Caption(finding, how)
 
 
 def _cases(rows: list[_Row]) -> str:

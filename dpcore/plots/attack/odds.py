@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import count_text, limit_text
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import (
     axis,
     factor_text,
@@ -113,12 +115,13 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         x=ratios.fillna(0.0).tolist(),
         y=names,
         text=[_bar_text(row) for row in rows],
+        customdata=[_bar_text(row, factor_text) for row in rows],
         textposition="auto",
         marker={
             "color": [style.colour for style in styles],
             "pattern": {"shape": ["" if exact else "/" for exact in table["exact"]]},
         },
-        hovertemplate="%{y}<br>%{text}<extra>odds</extra>",
+        hovertemplate="%{y}<br>%{customdata}<extra>odds</extra>",
     )
     brackets = go.Scatter(
         mode="markers",
@@ -161,20 +164,28 @@ def _mirrored(reach: float) -> tuple[list[float], list[str]]:
     return [place for place, _ in left[::-1]] + places, [text for _, text in left[::-1]] + labels
 
 
-def odds_text(ratio: float, low: float, high: float, unit: str = "") -> str:
+def odds_text(
+    ratio: float,
+    low: float,
+    high: float,
+    unit: str = "",
+    written: Callable[[float], str] = count_text,
+) -> str:
     """A factor, with the interval of an estimate; `COLUMNS` says what the numbers are.
+
+    `written` writes it from its logarithm: for people, or in full for who points at it.
 
     Empty where nothing is known of it.
     """
     if low == high:
-        return factor_text(ratio) + unit
+        return written(ratio) + unit
     if math.isnan(ratio):
         if math.isfinite(low):
-            return f"at least {factor_text(low)}{unit}"
+            return f"at least {written(low)}{unit}"
         if math.isfinite(high):
-            return f"at most {factor_text(high)}{unit}"
+            return f"at most {written(high)}{unit}"
         return ""
-    return f"about {factor_text(ratio)}{unit} ({factor_text(low)} to {factor_text(high)})"
+    return f"about {written(ratio)}{unit} ({written(low)} to {written(high)})"
 
 
 def _undecided(row: pd.Series) -> str:
@@ -182,19 +193,21 @@ def _undecided(row: pd.Series) -> str:
     most = max(float(row["most_word"]), float(row["most_other"]))
     if math.isnan(most):
         return "undecided: both chances are below what can be computed"
-    return f"undecided: each at most 1 in {_at_least(1.0 / most)}"
+    return f"undecided: each {_at_most(most)}"
 
 
-def _at_least(count: float) -> str:
-    """A count to two digits, rounded down, since it bounds a chance from above."""
+def _at_most(chance: float) -> str:
+    """A bound on a chance as 1 in a count of two digits, rounded down."""
+    count = 1.0 / chance
     unit = 10.0 ** (math.floor(math.log10(count)) - 1)
-    return count_text(math.log(math.floor(count / unit + 1e-9) * unit))
+    whole = math.floor(count / unit + 1e-9) * unit
+    return f"at most 1 in {whole:,.0f}" if whole <= 1e6 else "less than 1 in a million"
 
 
-def _bar_text(row: pd.Series) -> str:
+def _bar_text(row: pd.Series, written: Callable[[float], str] = count_text) -> str:
     """The text of a bar: the factor and the word that it speaks for, as the caption says them."""
     odds = favoured(row)
-    text = odds_text(odds.ratio, odds.low, odds.high, " times")
+    text = odds_text(odds.ratio, odds.low, odds.high, " times", written)
     if not text:
         return _undecided(row)
     cut = " (beyond this axis)" if abs(_length(row)) > _WIDEST * math.log(10) else ""
@@ -211,6 +224,27 @@ def _length(row: pd.Series) -> float:
 def _bound_text(log_bound: float) -> str:
     beyond = log_bound > _WIDEST * math.log(10)
     return f"{factor_text(log_bound)} times{' (beyond this axis)' if beyond else ''}"
+
+
+def pair_sentence(word: str, other: str, log_ratio: float, claimed: float) -> str:
+    """What an output says of two words, in a line; `claimed` is the ln of what is promised."""
+    if math.isnan(log_ratio):
+        return f"“{word}” or “{other}”? Undecided: both are below what can be computed."
+    if log_ratio < 0:
+        word, other, log_ratio = other, word, -log_ratio
+    return (
+        f"“{word}” is now {count_text(log_ratio)} times more likely against “{other}”; promised: "
+        f"{limit_text(claimed)}."
+    )
+
+
+def odds_caption(table: pd.DataFrame) -> Caption:
+    """The mechanism whose output tells the two words apart best, and all of them in turn."""
+    lengths = [abs(_length(row)) for _, row in table.iterrows()]
+    best = table.iloc[lengths.index(max(lengths))]
+    return Caption(
+        odds_sentence(best), "\n".join(odds_sentence(row) for _, row in table.iterrows())
+    )
 
 
 def odds_sentence(row: pd.Series) -> str:

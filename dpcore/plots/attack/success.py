@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import share_text
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, Style
 from dpcore.plots.traces import curve, drawn, outline, rule, upright
@@ -67,21 +68,26 @@ def success_figure(
     )
 
 
-def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> str:
+def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> Caption:
     """What each attacker achieves at a measured ε, or else where they differ most."""
     names = list(dict.fromkeys(table["attacker"].tolist()))
     if epsilon is None or not (table["epsilon"] == epsilon).any():
         epsilon = _widest(table, names)
     here = table[table["epsilon"] == epsilon]
     shares = [f"{row.attacker}: {_share(row)}" for row in here.itertuples()]
-    return f"Right guesses at ε = {number(epsilon)}: {'; '.join(shares)}."
+    ranked = here.sort_values("right", ascending=False, kind="stable")
+    best, worst = ranked.iloc[0], ranked.iloc[-1]
+    finding = f"At ε = {number(epsilon)}, “{best['attacker']}” guesses {share_text(best['right'])}"
+    if len(ranked) > 1:
+        finding += f", “{worst['attacker']}” {share_text(worst['right'])}"
+    return Caption(f"{finding}.", f"Right guesses at ε = {number(epsilon)}: {'; '.join(shares)}.")
 
 
 def _share(row: object) -> str:
     right, low, high = (float(getattr(row, name)) for name in ("right", "low", "high"))
     if low == high:
         return share_text(right)
-    return f"{100 * right:.3g} in 100 ({100 * low:.3g} to {100 * high:.3g})"
+    return f"{number(100 * right)} in 100 ({number(100 * low)} to {number(100 * high)})"
 
 
 def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:

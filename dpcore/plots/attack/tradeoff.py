@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import GREY, style_of
 from dpcore.plots.traces import curve, drawn, line, whiskers
 
@@ -153,7 +153,7 @@ def distance_caption(bound: pd.DataFrame) -> str:
     line = f"{start}distance over the mean distance of two words. No mechanism is above it."
     if half.empty or half.min() == bound["epsilon"].min():
         return line
-    return f"{line} Below ε = {half.min():.3g} nobody can leave half of it."
+    return f"{line} Below ε = {number(half.min())} nobody can leave half of it."
 
 
 def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
@@ -167,7 +167,8 @@ def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
     if not wastes:
         return line
     parts = ", ".join(
-        f"{name} {low:.3g}" + (f" to {high:.3g}" if f"{high:.3g}" != f"{low:.3g}" else "")
+        f"{name} {number(low)}"
+        + (f" to {number(high)}" if f"{number(high)}" != f"{number(low)}" else "")
         for name, (low, high) in wastes.items()
     )
     return (

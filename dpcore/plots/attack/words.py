@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-from dpcore.plots.layout import factor_text
-
 _NEARLY_ALL = 0.99  # a share of words from which on a promise keeps nobody from guessing
 _MOST = 1e6  # a count above it says nothing to anybody
+MANY = "over a million"
 _ALMOST = "almost certain"
 
 
 def chance_text(probability: float, *, certain: bool = False) -> str:
-    """A probability as a count: "31 in 100", "1 in 25,000", "249 in 250"; or "almost certain".
+    """A probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250".
 
     Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
 
@@ -27,13 +26,15 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
         return "0 in 100"
     if probability >= 1 and certain:
         return "100 in 100"
+    if probability * _MOST < 1:
+        return "less than 1 in a million"
     if probability < 0.01:
         return f"1 in {count_text(-math.log(probability))}"
     rest = 1 - probability
     if rest * _MOST < 1:
         return _ALMOST
     of = float(f"{1 / rest:.3g}")
-    return f"{of - 1:,.0f} in {of:,.0f}"
+    return f"all but 1 in {of:,.0f}"
 
 
 def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:
@@ -90,24 +91,24 @@ def times_text(log_factor: float) -> str:
 
 
 def count_text(logarithm: float) -> str:
-    """e^logarithm to three digits: "6.12", "8,610", "1.2·10⁸".
+    """e^logarithm to three digits: "6.12", "8,610", "over a million".
 
     Args:
         logarithm: natural; may be infinite.
     """
     if not abs(logarithm) <= math.log(_MOST):
-        return factor_text(logarithm)
+        return MANY if logarithm > 0 else "less than 1 in a million"
     value = float(f"{math.exp(logarithm):.3g}")
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def limit_text(logarithm: float) -> str:
-    """The factor e^logarithm that a promise allows: "at most 7.4"; "no real limit (1.5·10⁸)".
+    """The factor e^logarithm that a promise allows: "at most 7.4"; "no real limit" above a million.
 
     Args:
         logarithm: natural; may be infinite.
     """
     if logarithm == math.inf:
         return "no limit"
-    much = factor_text(logarithm)
-    return f"at most {much}" if logarithm <= math.log(_MOST) else f"no real limit ({much})"
+    much = count_text(logarithm)
+    return f"at most {much}" if logarithm <= math.log(_MOST) else "no real limit"

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
 from dpcore.plots.traces import band, curve, drawn, line
 
@@ -49,7 +50,7 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def exceeding_caption(table: pd.DataFrame) -> str:
+def exceeding_caption(table: pd.DataFrame) -> Caption:
     """What the figure shows, in numbers of the same table."""
     clipped = table[table["clipping"] == "L2"]
     parts = []
@@ -69,8 +70,18 @@ def exceeding_caption(table: pd.DataFrame) -> str:
     )
     if len(control):
         text += f" Clipped by the L1 norm: at most {worst:.1%}."
-    return text + (
-        " Bands are 95 % intervals, each for itself: the points of a line share their vectors."
+    last = clipped[clipped["dimension"] == clipped["dimension"].max()]
+    most = last.iloc[int(last["share"].argmax())]
+    finding = (
+        f"In {int(most['dimension'])} dimensions the noise leaves {most['share']:.0%} of the pairs "
+        f"uncovered ({most['distribution']})"
+    )
+    if len(control):
+        finding += f"; after clipping by the L1 norm at most {worst:.0%}"
+    return Caption(
+        f"{finding}.",
+        text
+        + " Bands are 95 % intervals, each for itself: the points of a line share their vectors.",
     )
 
 
@@ -114,12 +125,17 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def geometry_caption(table: pd.DataFrame) -> str:
+def geometry_caption(table: pd.DataFrame) -> Caption:
     """What the figure shows, in numbers of the same table."""
     pair = table[table["shape"] == "worst pair"].sort_values("order")
     across, up = (abs(float(pair[c].iloc[0] - pair[c].iloc[1])) for c in ("x", "y"))
-    return (
-        f"Two vectors clipped to Euclidean norm C: the worst pair is {across:.3f}·C apart in each "
-        f"coordinate, {across + up:.3f}·C in the L1 norm; the published noise covers 2·C. In n "
-        "dimensions it is 2√n·C."
+    how = (
+        f"Two vectors clipped to Euclidean norm C: the worst pair is {number(across)}·C apart in "
+        f"each coordinate, {number(across + up)}·C in the L1 norm; the published noise covers "
+        "2·C. In n dimensions it is 2√n·C."
+    )
+    return Caption(
+        f"The worst pair is {number(across + up)}·C apart in the L1 norm; the published noise "
+        "covers 2·C.",
+        how,
     )

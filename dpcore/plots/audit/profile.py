@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import LEGEND_CLOSE, axis, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
 from dpcore.plots.traces import drawn, line
@@ -54,7 +55,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def profile_caption(table: pd.DataFrame) -> str:
+def profile_caption(table: pd.DataFrame) -> Caption:
     """What the figure shows, in numbers of the same table."""
     epsilon, delta = (float(table[f"claimed_{name}"].iloc[0]) for name in ("epsilon", "delta"))
     row, start = table[table["epsilon"] == epsilon].iloc[0], table.iloc[0]
@@ -74,10 +75,17 @@ def profile_caption(table: pd.DataFrame) -> str:
     )
     excess = _excess(table)
     if excess is None:
-        return text + " At none of the ε drawn is the true curve above what the claim allows."
-    return text + (
-        " Of the ε drawn, the true curve is above what the claim allows from "
+        finding = f"The claim {claim} holds here: the true δ is nowhere above what it allows."
+        how = text + " At none of the ε drawn is the true curve above what the claim allows."
+        return Caption(finding, how)
+    finding = (
+        f"The claim {claim} does not hold: the true δ is above what it allows from "
         f"ε = {number(excess[0])} to {number(excess[1])}."
+    )
+    return Caption(
+        finding,
+        text + " Of the ε drawn, the true curve is above what the claim allows from "
+        f"ε = {number(excess[0])} to {number(excess[1])}.",
     )
 
 

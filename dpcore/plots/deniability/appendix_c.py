@@ -7,6 +7,7 @@ import math
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import (
     LEGEND,
     axis,
@@ -91,17 +92,25 @@ def appendix_figure(
     )
 
 
-def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> str:
+def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption:
     """Formula against truth at the chosen ε and at its worst; `label` is that ε in words."""
     sentences = [f"Chance that a word stays, formula (dash) against truth (solid), at {label}."]
+    worst_gap, finding = -1.0, ""
     for word, rows in table.groupby("word", sort=False):
         row = rows[rows["epsilon"] == epsilon].iloc[0]
         worst = rows.iloc[(rows["formula"] - rows["truth"]).abs().argmax()]
         truth = probability_text(float(row["truth"]), float(row["nw_low"]), float(row["nw_high"]))
         truth += " (exact)" if row["method"] == "exact" else ", interval of 95 %"
         sentences.append(
-            f"“{word}” (δ = {row['nearest']:.3g}): formula {row['formula']:.3g}, truth "
-            f"{truth}, proved at least {row['low']:.2g}; largest gap "
-            f"{abs(worst['formula'] - worst['truth']):.3g}, at ε = {number(worst['epsilon'])}."
+            f"“{word}” (δ = {number(row['nearest'])}): formula {number(row['formula'])}, truth "
+            f"{truth}, proved at least {number(row['low'])}; largest gap "
+            f"{number(abs(worst['formula'] - worst['truth']))}, at ε = {number(worst['epsilon'])}."
         )
-    return " ".join(sentences)
+        gap = abs(float(worst["formula"] - worst["truth"]))
+        if gap > worst_gap:
+            worst_gap = gap
+            finding = (
+                f"The formula is off by up to {number(gap)}: at ε = {number(worst['epsilon'])} it "
+                f"gives “{word}” {number(worst['formula'])}, the truth is {number(worst['truth'])}."
+            )
+    return Caption(finding, " ".join(sentences))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import (
     axis,
     epsilon_hover,
@@ -223,8 +224,8 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
     for key, rows in table.groupby("mechanism", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
         text = (
-            f"{short_name(str(key))}: mean {first['mean']:.3g} at ε = {number(first['epsilon'])}, "
-            f"{last['mean']:.3g} at {number(last['epsilon'])}"
+            f"{short_name(str(key))}: mean {number(first['mean'])} at "
+            f"ε = {number(first['epsilon'])}, {number(last['mean'])} at {number(last['epsilon'])}"
         )
         beyond = rows[(rows["mean"] >= half) == (quantity == "nw")]
         if len(beyond) and len(beyond) < len(rows):
@@ -234,30 +235,47 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
     return f"{_WHAT[quantity]}{in_runs(quantity, runs)}, as curves over ε. " + " ".join(sentences)
 
 
-def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> str:
+def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> Caption:
     """What the curves say at the chosen ε, from their own numbers; `label` is that ε in words."""
     runs = float(table["runs"].max())
     what = _WHAT[quantity] + in_runs(quantity, runs)
-    sentences = []
+    sentences: list[str] = []
+    means: dict[str, float] = {}
     for key, row in rows_at(table, epsilon, _READ).items():
         name = short_name(key)
         if row is None:
             sentences.append(f"{name} is not defined there.")
             continue
         ends = row["mean_low"], row["mean_high"]
+        means[name] = float(row["mean"])
         if row["method"] == "exact":
-            mean = f"{row['mean']:.3g} (exact)"
+            mean = f"{number(row['mean'])} (exact)"
         elif quantity == "nw":
             mean = f"{probability_text(row['mean'], *ends)}, interval of 95 %"
         else:
-            mean = f"{row['mean']:.3g} (± {(ends[1] - ends[0]) / 2:.2g}, two standard errors)"
+            mean = (
+                f"{number(row['mean'])} (± {number((ends[1] - ends[0]) / 2)}, two standard errors)"
+            )
         sentences.append(
-            f"{name}: mean {mean}, 5–95 % of the words {row['q05']:.3g} to "
-            f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
+            f"{name}: mean {mean}, 5–95 % of the words {number(row['q05'])} to "
+            f"{number(row['q95'])}, worst {number(row['worst'])} “{row['worst_word']}”."
         )
-    return f"{what}, at {label}. " + " ".join(sentences)
+    how = f"{what}, at {label}. " + " ".join(sentences)
+    return Caption(_finding(means, quantity, label), how)
+
+
+def _finding(means: dict[str, float], quantity: str, label: str) -> str:
+    """Which mechanism hides the words best at one ε, and which worst."""
+    if not means:
+        return f"None of these mechanisms is defined at {label}."
+    low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    if quantity == "nw":
+        first = f"At {label}, a word stays with a mean chance of {number(means[low])} under {low}"
+        return f"{first}." if low == high else f"{first}, of {number(means[high])} under {high}."
+    first = f"At {label}, {high} makes {number(means[high])} different words of one on average"
+    return f"{first}." if low == high else f"{first}, {low} {number(means[low])}."
 
 
 def in_runs(quantity: str, runs: float) -> str:
     """What follows the name of a quantity: of the three only Sw depends on the number of runs."""
-    return f" in {number(runs)} runs" if quantity == "sw" else ""
+    return f" in {runs:,.0f} runs" if quantity == "sw" else ""

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.deniability.curves import in_runs
 from dpcore.plots.layout import LEGEND, axis, number, whole_ticks
 from dpcore.plots.mark import Frame, mark
@@ -50,7 +51,7 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
         x, y = (rows[name].to_numpy(dtype=np.float32) for name in ("nw", quantity))
         y = np.where(np.isfinite(y), y, np.nan)  # a curve is broken where nothing can be drawn
         style, name = style_of(str(key)), short_name(str(key))
-        epsilons = [f"{value:.4g}" for value in rows["epsilon"]]
+        epsilons = [f"{number(value)}" for value in rows["epsilon"]]
         traces.append(curve(x, y, style, hover, shown=14, customdata=epsilons, name=name))
     title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
@@ -90,16 +91,17 @@ def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
     for key, rows in table.groupby("mechanism", sort=False):
         low, high = rows.iloc[rows["nw"].argmin()], rows.iloc[rows["nw"].argmax()]
         sentences.append(
-            f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {low['nw']:.3g}, "
-            f"{_count(high[quantity])} at Nw = {high['nw']:.3g}."
+            f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {number(low['nw'])}, "
+            f"{_count(high[quantity])} at Nw = {number(high['nw'])}."
         )
     title = _TITLES[quantity] + in_runs(quantity, runs)
     return f"The {title}, as curves over the mean Nw. " + " ".join(sentences)
 
 
-def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> str:
+def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
     """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks."""
-    sentences = []
+    sentences: list[str] = []
+    there: dict[str, float] = {}
     for key, rows in read.groupby("mechanism", sort=False):
         name = short_name(str(key))
         if rows["epsilon"].isna().all():
@@ -109,10 +111,19 @@ def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> str:
             f"{_count(row[quantity])} at ε = {number(row['epsilon'])}"
             for row in rows.to_dict("records")
         ]
+        there[name] = float(rows[quantity].max())
         more = " (its Nw is not monotone)" if len(each) > 1 else ""
         sentences.append(f"{name}: {'; '.join(each)}{more}.")
     what = _TITLES[quantity].split(":")[0]
-    return f"The {what} where the mean Nw is {nw:.3g}. " + " ".join(sentences)
+    how = f"The {what} where the mean Nw is {number(nw)}. " + " ".join(sentences)
+    if not there:
+        return Caption(f"No mechanism here has a mean Nw of {number(nw)}.", how)
+    most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    finding = f"Where words stay with a chance of {number(nw)}, the {what} is {_count(there[most])}"
+    finding += f" under {most}"
+    if most != least:
+        finding += f", {_count(there[least])} under {least}"
+    return Caption(f"{finding}.", how)
 
 
 def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:
@@ -125,4 +136,4 @@ def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:
 
 
 def _count(value: float) -> str:
-    return "beyond counting" if math.isinf(value) else f"{value:.3g}"
+    return "beyond counting" if math.isinf(value) else f"{number(value)}"

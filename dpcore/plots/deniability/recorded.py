@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.deniability.curves import TITLES, in_runs
 from dpcore.plots.layout import (
     axis,
@@ -119,7 +120,7 @@ def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
 def trade_figure(table: pd.DataFrame) -> go.Figure:
     """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε."""
     traces, names = [], []
-    hover = "Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}"
+    hover = "Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.3g}"
     high = float(table["sw"].max())
     for name, rows in table.groupby("curve", sort=False):
         style = curve_style(str(name), str(rows["mechanism"].iloc[0]))
@@ -131,7 +132,7 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
         names.append(note(text, x, y, yshift=18, xanchor="left"))
     pad = 0.04 * math.log10(high)
     span = [-pad, math.log10(high) + pad]
-    runs = number(float(table["runs"].max()))
+    runs = f"{table['runs'].max():,.0f}"
     return drawn(
         traces,
         height=_HEIGHT,
@@ -148,36 +149,52 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> str:
+def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Caption:
     """What the curves say, from the numbers that they are drawn from."""
 
     def mean_at(row: pd.Series) -> str:
         epsilon = row["epsilon"]
-        place = f"ln ε = {math.log(epsilon):.4g}" if logarithm else f"ε = {epsilon:.4g}"
-        return f"{row['mean']:.3g} at {place}"
+        place = f"ln ε = {number(math.log(epsilon))}" if logarithm else f"ε = {number(epsilon)}"
+        return f"{number(row['mean'])} at {place}"
 
     sentences = [f"Mean {quantity.capitalize()} ± standard deviation over words (band)."]
+    ends: dict[str, tuple[pd.Series, pd.Series]] = {}
     for name, rows in table.groupby("curve", sort=False):
         best = rows[rows["layer"] == "line"]
         first, last = best.iloc[0], best.iloc[-1]
-        words = number(float(best["words"].max()))
+        ends[str(name)] = first, last
+        words = f"{best['words'].max():,.0f}"
         sentences.append(
             f"{name}: {mean_at(first)} to {mean_at(last)} ({words} words, {first['method']})."
         )
         for layer, marks in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
             part = rows[rows["layer"] == layer]
             if len(part):
-                ends = f"{mean_at(part.iloc[0])} to {mean_at(part.iloc[-1])}"
-                sentences.append(f"{name}, {marks}: {ends}.")
-    return " ".join(sentences)
+                span = f"{mean_at(part.iloc[0])} to {mean_at(part.iloc[-1])}"
+                sentences.append(f"{name}, {marks}: {span}.")
+    most = max(ends, key=lambda name: abs(ends[name][1]["mean"] - ends[name][0]["mean"]))
+    finding = (
+        f"Mean {quantity.capitalize()} of {most} goes from {mean_at(ends[most][0])} to "
+        f"{mean_at(ends[most][1])}."
+    )
+    return Caption(finding, " ".join(sentences))
 
 
-def trade_caption(table: pd.DataFrame, level: float = 0.5) -> str:
+def trade_caption(table: pd.DataFrame, level: float = 0.5) -> Caption:
     """Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
     sentences = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
+    there: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[(rows["nw"] - level).abs().argmin()]
         sentences.append(
-            f"{name}: Sw {row['sw']:.3g} where Nw is {row['nw']:.3g} (ε = {row['epsilon']:.4g})."
+            f"{name}: Sw {number(row['sw'])} where Nw is {number(row['nw'])} "
+            f"(ε = {number(row['epsilon'])})."
         )
-    return " ".join(sentences)
+        there[str(name)] = float(row["sw"])
+    most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    finding = (
+        f"Where Nw is nearest to {level:g}, {most} makes {number(there[most])} different outputs"
+    )
+    if most != least:
+        finding += f", {least} {number(there[least])}"
+    return Caption(f"{finding}.", " ".join(sentences))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, note, number, plain
 from dpcore.plots.maps.maps import COLOURS
 from dpcore.plots.mark import Frame, laid, placed
@@ -179,7 +180,7 @@ def _bar(frame: Frame, y: float, colour: str, low: float, high: float) -> list[s
     return parts
 
 
-def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> str:
+def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption:
     """What the strip of true distances shows, from the numbers that it is drawn from.
 
     Args:
@@ -187,12 +188,22 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> str:
         noise: as `noise_mark`; None if no mechanism adds noise to vectors.
     """
     if noise is None:
-        return f"{strip.text} There is no noise on these vectors, whose length could be compared."
+        finding = "The ticks are true distances; no mechanism here adds noise to compare them with."
+        how = f"{strip.text} There is no noise on these vectors, whose length could be compared."
+        return Caption(finding, how)
     columns = (noise[name].tolist() for name in ("title", "low", "median", "high"))
     lengths = [
         f"{title}: the noise is {number(median)} long in the median (90 % of the "
         f"draws: {number(low)} to {number(high)}), "
-        f"{median / strip.median:.3g} times the median of these distances."
+        f"{number(median / strip.median)} times the median of these distances."
         for title, low, median, high in zip(*columns, strict=True)
     ]
-    return " ".join([strip.text, *lengths])
+    ratios = (noise["median"] / strip.median).tolist()
+    titles = noise["title"].tolist()
+    longest, shortest = (ratios.index(end(ratios)) for end in (max, min))
+    finding = (
+        f"The noise of {titles[longest]} is {number(ratios[longest])} times a typical distance"
+    )
+    if longest != shortest:
+        finding += f", that of {titles[shortest]} {number(ratios[shortest])} times"
+    return Caption(f"{finding}.", " ".join([strip.text, *lengths]))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import LEGEND, axis, base_layout, note, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION, faint
 
@@ -234,7 +235,7 @@ def map_caption(
     masses: pd.DataFrame | None = None,
     setting: str = "",
     drawn: pd.DataFrame | None = None,
-) -> str:
+) -> Caption:
     """What a map shows and what it hides, from the numbers that it is drawn from.
 
     Args:
@@ -273,4 +274,8 @@ def map_caption(
             if shown
             else "No output is likely enough to be drawn: the mass is spread over too many words."
         )
-    return " ".join(sentences)
+    finding = (
+        f"Of the {k} nearest words, this {name} map keeps {kept:{'.0%' if kept >= 0.02 else '.1%'}}"
+        ": gaps on it are not distances."
+    )
+    return Caption(finding, " ".join(sentences))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import axis, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
 from dpcore.plots.traces import drawn
 
@@ -93,7 +94,7 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
                 "color": GREY,
                 "thickness": 1.5,
             },
-            hovertemplate="class %{x}: %{y:.3f}<extra></extra>",
+            hovertemplate="class %{x}: %{y:.3g}<extra></extra>",
         ),
         height=_HEIGHT + 30,
         xaxis=axis("class", fixedrange=True, type="category", showgrid=False),
@@ -101,18 +102,27 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
     )
 
 
-def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
+def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
     """The two classes whose bounds decide; `error` bounds the chance that any bound is wrong."""
     first = table.iloc[table["low"].argmax()]
     others = table[table["class"] != first["class"]]
     second = others.iloc[others["high"].argmax()]
+    decided = first["low"] > second["high"]
     apart = (
         "The bounds are apart: a prediction is made."
-        if first["low"] > second["high"]
+        if decided
         else "The bounds overlap: it abstains."
     )
-    return (
-        f"Class {first['class']} is at least {first['low']:.3f}, and no other above "
-        f"{second['high']:.3f} (class {second['class']}); all bounds hold together but with "
+    finding = (
+        f"Class {first['class']} gets at least {number(first['low'])}, class {second['class']} at "
+        f"most {number(second['high'])}: "
+    )
+    finding += (
+        f"it is read as {first['class']}; in truth it is a {label}." if decided else "it abstains."
+    )
+    how = (
+        f"Class {first['class']} is at least {number(first['low'])}, and no other above "
+        f"{number(second['high'])} (class {second['class']}); all bounds hold together but with "
         f"probability at most {error:g}. {apart} The true class (hatched) is {label}."
     )
+    return Caption(finding, how)

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import NAMED, axis, plain
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import NAMED, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, curve_style
 from dpcore.plots.traces import curve, drawn, outline
 from dpcore.plots.utility.curves import log_ticks
@@ -98,23 +99,42 @@ def _curve(name: str, rows: pd.DataFrame, look: Style, before: int) -> list[Any]
     return [*traces, mean]
 
 
-def ends_caption(table: pd.DataFrame, what: str, unit: str) -> str:
+def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
     """Where every curve begins and ends; `what` is drawn, and `unit` names x, as in "ε"."""
     lines = [f"{what}."]
+    most: tuple[str, pd.Series, pd.Series] | None = None
     for name in dict.fromkeys(table["curve"].tolist()):
         rows = table[table["curve"] == name]
         first, last = rows.iloc[0], rows.iloc[-1]
-        ends = f"{name}: {first['mean']:.3g} at {unit} = {first['x']:.4g}"
+        ends = f"{name}: {number(first['mean'])} at {unit} = {number(first['x'])}"
         if len(rows) > 1:
-            ends += f", {last['mean']:.3g} at {unit} = {last['x']:.4g}"
+            ends += f", {number(last['mean'])} at {unit} = {number(last['x'])}"
         lines.append(ends)
-    return "\n".join(lines)
+        if most is None or abs(last["mean"] - first["mean"]) > abs(
+            most[2]["mean"] - most[1]["mean"]
+        ):
+            most = name, first, last
+    if most is None:
+        return Caption(lines[0], lines[0])
+    name, first, last = most
+    change = "changes" if len(lines) == 2 else "changes most"
+    finding = (
+        f"“{name}” {change}: {number(first['mean'])} at {unit} = {number(first['x'])}, "
+        f"{number(last['mean'])} at {unit} = {number(last['x'])}."
+    )
+    return Caption(finding, "\n".join(lines))
 
 
-def certified_caption(table: pd.DataFrame, texts: str, x: float) -> str:
+def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:
     """What each curve says at 0 and at `x`, where all have a point; `texts` is how many of what."""
-    lines = [f"Share of {texts} that stay right, at 0 and at {x:.3g}."]
+    lines = [f"Share of {texts} that stay right, at 0 and at {number(x)}."]
+    left: dict[str, float] = {}
     for name in dict.fromkeys(table["curve"].tolist()):
         rows = table[table["curve"] == name].set_index("x")["mean"]
+        left[str(name)] = float(rows.loc[x])
         lines.append(f"{name}: {rows.loc[0.0]:.1%}, {rows.loc[x]:.1%}")
-    return "\n".join(lines)
+    best, worst = max(left, key=left.__getitem__), min(left, key=left.__getitem__)
+    finding = f"At {number(x)} along the axis, “{best}” keeps {left[best]:.1%} right"
+    if left[best] > left[worst]:
+        finding += f", “{worst}” {left[worst]:.1%}"
+    return Caption(f"{finding}.", "\n".join(lines))

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import curve_style
 from dpcore.plots.traces import band, curve, drawn, line
@@ -159,16 +160,18 @@ def banded(
 
 def utility_caption(
     table: pd.DataFrame, quantity: str, lines: Sequence[Line] = (), trials_of: str = "trials"
-) -> str:
+) -> Caption:
     """What to see: the ends of every curve, the bands (over what is repeated), the baselines."""
     sentences = [f"{EXPLAINED[quantity]} A smaller ε means more noise."]
+    ends: dict[str, tuple[pd.Series, pd.Series]] = {}
     for name, rows in table.groupby("curve", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
+        ends[str(name)] = first, last
         sentences.append(
-            f"{name}: from {first['mean']:.3g} at ε = {number(first['epsilon'])} "
-            f"to {last['mean']:.3g} at ε = {number(last['epsilon'])}"
+            f"{name}: from {number(first['mean'])} at ε = {number(first['epsilon'])} "
+            f"to {number(last['mean'])} at ε = {number(last['epsilon'])}"
         )
-    sentences += [f"{line.name}: {line.value:.3g}" for line in lines]
+    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
     few, trials = int(table["trials"].min()), int(table["trials"].max())
     over = str(trials) if few == trials else f"{few} to {trials}"
     sentences.append(
@@ -176,4 +179,11 @@ def utility_caption(
         if trials > 1
         else "One trial, so no bands."
     )
-    return "\n".join(sentences)
+    most = max(ends, key=lambda name: abs(ends[name][1]["mean"] - ends[name][0]["mean"]))
+    first, last = ends[most]
+    finding = (
+        f"{most} changes {'most' if len(ends) > 1 else 'so'}: {number(first['mean'])} at "
+        f"ε = {number(first['epsilon'])}, {number(last['mean'])} at ε = {number(last['epsilon'])} "
+        f"({TITLES[quantity]})."
+    )
+    return Caption(finding, "\n".join(sentences))

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import curve_style
 from dpcore.plots.traces import curve, drawn, whiskers
@@ -60,13 +61,15 @@ def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
     over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
     bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)
-    epsilons = [f"{value:.4g}" for value in rows["epsilon"]]
+    epsilons = [f"{number(value)}" for value in rows["epsilon"]]
     return curve(
         rows["x"], rows["mean"], style, hover, customdata=epsilons, name=name, error_y=bars
     )
 
 
-def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()) -> str:
+def equal_caption(
+    table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()
+) -> Caption:
     """The value of every mechanism where its privacy is nearest to the middle of the axis."""
     low, high = float(table["x"].min()), float(table["x"].max())
     middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
@@ -74,16 +77,22 @@ def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[L
         f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
         f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
     ]
+    there: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
+        there[str(name)] = float(row["mean"])
         sentences.append(
-            f"{name}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})"
+            f"{name}: {number(row['mean'])} at {number(row['x'])} (ε = {number(row['epsilon'])})"
         )
-    sentences += [f"{line.name}: {line.value:.3g}" for line in lines]
+    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
     trials = int(table["trials"].max())
     sentences.append(
         f"Whiskers are 95 % intervals of the mean over {trials} trials."
         if trials > 1
         else "One trial, so no whiskers."
     )
-    return "\n".join(sentences)
+    most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    finding = f"About {number(middle)} along the axis, {most} has the most, {number(there[most])}"
+    if most != least:
+        finding += f", and {least} the least, {number(there[least])}"
+    return Caption(f"{finding} ({TITLES[quantity]}).", "\n".join(sentences))

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import NAMED, axis
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import curve_style
 from dpcore.plots.traces import drawn, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
@@ -48,7 +49,7 @@ def frontier_figure(
             go.Scatter(
                 x=ordered["private"].tolist(),
                 y=ordered["useful"].tolist(),
-                customdata=[f"{value:.4g}" for value in ordered["epsilon"]],
+                customdata=[f"{number(value)}" for value in ordered["epsilon"]],
                 name=str(curve),
                 mode="markers",
                 marker={
@@ -72,14 +73,21 @@ def frontier_figure(
     )
 
 
-def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> str:
+def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> Caption:
     """How many marks each mechanism has on the frontier, of what the two axes count."""
     best = table[~table["dominated"]]
+    groups = {str(curve): rows for curve, rows in table.groupby("curve", sort=False)}
     counts = [
         f"{curve} {int((~rows['dominated']).sum())} of {len(rows)}"
-        for curve, rows in table.groupby("curve", sort=False)
+        for curve, rows in groups.items()
     ]
-    return (
+    most = max(groups, key=lambda curve: int((~groups[curve]["dominated"]).sum()))
+    finding = (
+        f"{len(best)} of {len(table)} marks are beaten by no other, most of them of {most}: "
+        f"{int((~groups[most]['dominated']).sum())}."
+    )
+    how = (
         f"Up ({useful}) and to the left ({private}) is better. {len(best)} of {len(table)} marks "
         f"are beaten by no other; the rest are hollow. On the frontier: {', '.join(counts)}."
     )
+    return Caption(finding, how)

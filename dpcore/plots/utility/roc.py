@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import GREY, Style, curve_style
 from dpcore.plots.traces import curve, drawn, line
@@ -64,14 +65,24 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def roc_caption(table: pd.DataFrame, rate: float) -> str:
+def roc_caption(table: pd.DataFrame, rate: float) -> Caption:
     """How many members each curve finds at one false-positive rate of the table."""
     shares = []
+    caught: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["at"] - rate).abs().argmin())]
-        shares.append(f"{name}: {100 * row['mean']:.3g} %")
-    return (
+        shares.append(f"{name}: {number(100 * row['mean'])} %")
+        caught[str(name)] = 100 * float(row["mean"])
+    most, least = max(caught, key=caught.__getitem__), min(caught, key=caught.__getitem__)
+    finding = (
+        f"With {number(100 * rate)} % false accusations, {number(caught[most])} % of the used "
+        f"texts are found ({most})"
+    )
+    if most != least:
+        finding += f", {number(caught[least])} % ({least})"
+    how = (
         f"When {number(100 * rate)} in 100 texts that were not used are wrongly called used, this "
         f"share of those that were used is found (guessing: {number(100 * rate)} %): "
         f"{'; '.join(shares)}."
     )
+    return Caption(f"{finding}; guessing {number(100 * rate)} %.", how)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+    from dpcore.plots.captions import Caption
     from pages.shared.groups import Group
     from pages.shared.learning.evidence import Evidence
 
@@ -165,7 +166,7 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
         for column, name in zip(st.columns(len(pair)), pair, strict=True):
             table, figure, caption = evidence.once((by, name), _over(evidence, by, name))
             with column:
-                if figure is None:
+                if figure is None or caption is None:
                     note("Nothing is known of any mechanism on this axis.")
                 else:
                     show_figure(figure, caption, table, f"{evidence.name}_{name}_by_{by}")
@@ -188,14 +189,14 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
 
 def _over(
     evidence: Evidence, by: str, name: str
-) -> Callable[[], tuple[pd.DataFrame, go.Figure | None, str]]:
+) -> Callable[[], tuple[pd.DataFrame, go.Figure | None, Caption | None]]:
     """What computes a quantity over what the text gives away, and its figure and caption."""
 
-    def compute() -> tuple[pd.DataFrame, go.Figure | None, str]:
+    def compute() -> tuple[pd.DataFrame, go.Figure | None, Caption | None]:
         where = {"lexicon": evidence.lexicon} if by == LOSS else evidence.where(by)
         table = at_equal(evidence.table, (by, where), evidence.of(name))
         if not len(table):
-            return table, None, ""
+            return table, None, None
         lines = evidence.lines(name)
         figure = equal_figure(table, by, name, lines)
         return table, figure, equal_caption(table, by, name, lines)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.plots.captions import Caption
 from dpcore.plots.utility.roc import roc_caption, roc_figure
 from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import roc_curves
@@ -50,8 +51,10 @@ def membership_view(evidence: Evidence) -> None:
     picks = [("baseline", None), *((label, epsilon) for epsilon in epsilons)]
     table = roc_curves(evidence.table, picks, **evidence.where("roc"))
     outside = int(rows["count"].min())
-    captions = [roc_caption(table, rate) for rate in _RATES if rate * outside >= 1]
-    show_figure(roc_figure(table), "\n".join(captions), table, f"{evidence.name}_roc")
+    rates = dict.fromkeys(max(rate, 1 / outside) for rate in _RATES)
+    captions = [roc_caption(table, rate) for rate in rates]
+    caption = Caption(captions[0].finding, "\n".join(caption.how for caption in captions))
+    show_figure(roc_figure(table), caption, table, f"{evidence.name}_roc")
     note(
         "Both axes are logarithmic, because an accusation can afford few false positives. On the "
         "dotted line the attacker guesses. The band is the 95 % interval of the mean over trials, "
@@ -85,7 +88,7 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     bounds = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
     empty = [f"{epsilon:g}" for epsilon, bound in bounds.items() if bound > _VACUOUS]
     allowed = [
-        f"at ε = {epsilon:g} an AUC of at most {bound:.3f}"
+        f"at ε = {epsilon:g} an AUC of at most {bound:.3g}"
         for epsilon, bound in bounds.items()
         if bound <= _VACUOUS
     ]

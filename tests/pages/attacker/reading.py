@@ -1,9 +1,12 @@
 """What the tests of the Attacker page put in and read off."""
 
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.lexicon import Lexicon
 from tests.mechanisms import lexicons
+from tests.pages.app import component
 
 FEW = tuple(
     "garage monday doctor hospital city my in the said that sister needs a new heart medicine "
@@ -14,6 +17,13 @@ FEW = tuple(
 def small() -> Lexicon:
     """A lexicon of which all words are weighed at once: nothing has to be prepared."""
     return Lexicon("few", FEW, lexicons.cloud(len(FEW), 5).vectors)
+
+
+def believed(test: AppTest) -> dict[str, Any]:
+    """What the card and the squares show where the dial stands."""
+    data = component(test, "believed")
+    shown: dict[str, Any] = data["steps"][data["step"]]
+    return shown
 
 
 def metrics(test: AppTest) -> dict[str, str]:

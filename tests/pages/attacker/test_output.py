@@ -2,26 +2,32 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.attack.output.posterior import RareOutputError
+from dpcore.mechanisms.registry import create
+from dpcore.plots.attack.words import chance_text
+from pages.attacker import weighing
 from pages.attacker.believing import AROUND, LIST
+from pages.attacker.scene import defined_steps
 from pages.shared.groups import GROUPS
-from tests.pages.app import shown_text, table, turn, type_word
-from tests.pages.attacker.reading import FEW
+from tests.pages.app import component, shown_text, table, turn, type_word
+from tests.pages.attacker.reading import FEW, believed, small
 
 
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    shown = shown_text(test)
-    assert "“garage” came out of tem at ε = 2.5" in shown
-    assert "Seen “garage”:" in shown
-    assert "Before it was seen: 4 in 100" in shown
-    assert "At most, by the promise:" in shown
-    assert "Of 100 cases in which “garage” is seen:" in shown
+    card = believed(test)
+    assert card["title"] == "“garage” came out of tem at ε = 2.5."
+    assert card["before"] == "4 in 100"
+    assert card["change"].endswith(" times more likely")
+    assert card["lines"][0].startswith("At most, by the promise:")
+    assert [sum(panel) for panel in card["panels"]] == [100, 100]
     rows = table(test, "now", "before")
     assert rows["probability"].is_monotonic_decreasing
-    assert len(test.get("plotly_chart")) == 2
+    assert len(test.get("plotly_chart")) == 1
 
 
 def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]) -> None:
@@ -35,10 +41,45 @@ def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]
     assert strong[0] > 0.99
 
 
+def test_every_step_of_the_dial_is_sent_and_is_what_the_engine_says(
+    opened: Callable[..., AppTest],
+) -> None:
+    """Plain twin: Bayes' rule over the whole law of every word."""
+    data = component(opened(), "believed")
+    mechanism = create("tem", small())
+    words, seen = mechanism.lexicon, mechanism.lexicon.index("garage")
+    steps = defined_steps(mechanism)
+    assert len(data["steps"]) == len(steps)
+    for epsilon, shown in zip(steps, data["steps"], strict=True):
+        laws = [mechanism.law(word, [epsilon]).dense(len(words))[0] for word in range(len(words))]
+        column = np.array([law[seen] for law in laws])
+        chances = column / column.sum()
+        best = int(chances.argmax())
+        assert shown["best"] == words.words[best]
+        assert shown["now"] == chance_text(float(chances[best]))
+        named = [words.index(word) for word in shown["words"]]
+        for word, cases in zip(named, shown["panels"][1], strict=False):
+            assert abs(cases - 100 * chances[word]) < 1
+
+
+def test_an_output_that_is_too_rare_is_an_interval_and_no_refusal(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rare(*_: object) -> None:
+        raise RareOutputError("too rare")
+
+    monkeypatch.setattr(weighing, "posterior", rare)
+    test = opened()
+    assert believed(test)["now"] == "0 to 100 in 100"
+    assert "too rare here" in believed(test)["lines"][0]
+    assert not test.error
+    assert "choose another one, or a smaller ε" in shown_text(test)
+
+
 def test_another_output_is_chosen_by_typing(opened: Callable[..., AppTest]) -> None:
     test = opened()
     type_word(test, "find_seen", "DOCTOR")
-    assert "“doctor” came out of tem" in shown_text(test)
+    assert believed(test)["title"].startswith("“doctor” came out of tem")
     assert test.query_params["seen"] in ("doctor", ["doctor"])
 
 
@@ -53,7 +94,7 @@ def test_an_unknown_word_is_refused_and_changes_nothing(
         shown = shown_text(test)
         assert "This word could not be chosen" in shown
         assert f"{nonsense!r} is not among the {len(FEW)} words" in shown
-        assert "“garage” came out" in shown
+        assert believed(test)["title"].startswith("“garage” came out")
         assert [m.value for m in test.markdown] == marked
         assert "could not be chosen" not in shown_text(test.run())
 

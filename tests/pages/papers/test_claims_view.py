@@ -130,7 +130,7 @@ def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -
     test = opened(claim="adept-published")
     assert len(figures(test)) == 2
     assert "above what the claim allows from ε =" in shown_text(test)
-    assert "2.828·C in the L1 norm" in shown_text(test)
+    assert "2.83·C apart in the L1 norm" in shown_text(test)
     test.button(key="draw_pairs").click().run()
     assert len(figures(test)) == 3
     assert "Share of 500 pairs" in shown_text(test)

@@ -28,7 +28,7 @@ def test_one_line_a_distribution_and_one_for_the_control() -> None:
 
 
 def test_the_caption_reads_the_table() -> None:
-    text = exceeding_caption(TABLE)
+    text = exceeding_caption(TABLE).how
     assert "400 pairs" in text
     assert "uniform on [−C, C]: half of the pairs from n = 4" in text
     assert "normal, σ = 0.01 C: 0.0% at n = 32" in text
@@ -38,7 +38,7 @@ def test_the_caption_reads_the_table() -> None:
 def test_without_the_control_nothing_is_said_of_it() -> None:
     alone = TABLE[TABLE["clipping"] == "L2"]
     assert len([t for t in exceeding_figure(alone).data if t.name]) == 3
-    assert "L1 norm:" not in exceeding_caption(alone)
+    assert "L1 norm:" not in exceeding_caption(alone).how
 
 
 def test_the_geometry() -> None:
@@ -46,7 +46,7 @@ def test_the_geometry() -> None:
     figure = geometry_figure(shapes)
     assert len(figure.data) == 4
     assert figure.layout.yaxis.scaleanchor == "x"
-    assert "2.828·C in the L1 norm" in geometry_caption(shapes)
+    assert "2.83·C in the L1 norm" in geometry_caption(shapes).how
 
 
 def test_a_finger_that_scrolls_the_page_draws_no_box() -> None:

@@ -50,7 +50,7 @@ def test_the_axis_of_ln_epsilon_and_the_appendixs_floor() -> None:
 
 
 def test_the_caption_says_both_words_and_the_largest_gap() -> None:
-    caption = appendix_caption(TABLE, "ε = 1", 1.0)
+    caption = appendix_caption(TABLE, "ε = 1", 1.0).how
     assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (0.08 to 0.13), interval of 95 %" in caption
     assert "largest gap 0.6, at ε = 10." in caption
     assert "“far” (δ = 2.5): formula 0.7, truth 0.2 (exact)" in caption

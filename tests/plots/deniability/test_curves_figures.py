@@ -161,7 +161,7 @@ def test_labels_do_not_cover_each_other(wanted: list[float]) -> None:
 
 
 def test_the_caption_gives_the_numbers_of_the_chosen_epsilon() -> None:
-    caption = curves_caption(TABLE, "nw", "ε = 1", 1.0)
+    caption = curves_caption(TABLE, "nw", "ε = 1", 1.0).how
     assert caption.startswith("Nw, the chance that a word stays, at ε = 1. ")
     assert (
         "madlib: mean 0.1 (0.07 to 0.15), interval of 95 %, 5–95 % of the words 0.05 to 0.6"
@@ -169,7 +169,7 @@ def test_the_caption_gives_the_numbers_of_the_chosen_epsilon() -> None:
     )
     assert "tem: mean 0.2 (exact)" in caption
     assert "worst 0.9 “<b>far”" in caption
-    assert "tem is not defined there." in curves_caption(TABLE.iloc[:3], "sw", "ε = 10", 10.0)
+    assert "tem is not defined there." in curves_caption(TABLE.iloc[:3], "sw", "ε = 10", 10.0).how
 
 
 def test_the_text_alternative_does_not_depend_on_the_chosen_epsilon() -> None:

@@ -67,12 +67,12 @@ def test_the_mark_has_a_ring_for_each_place_that_can_be_drawn() -> None:
 
 
 def test_the_caption_tells_who_has_this_nw_and_who_has_it_twice_or_never() -> None:
-    caption = equal_caption(READ, 0.5, "sw")
+    caption = equal_caption(READ, 0.5, "sw").how
     assert caption.startswith("The mean Sw where the mean Nw is 0.5. ")
     assert "madlib: 60 at ε = 4." in caption
     assert "tem: 90 at ε = 2; 10 at ε = 4 (its Nw is not monotone)." in caption
     assert "truncated-gumbel has it at no measured ε." in caption
-    assert "tem: beyond counting at ε = 2" in equal_caption(READ, 0.5, "effective")
+    assert "tem: beyond counting at ε = 2" in equal_caption(READ, 0.5, "effective").how
 
 
 def test_the_text_alternative_tells_the_ends() -> None:

@@ -66,11 +66,11 @@ def test_the_axis_of_ln_epsilon_is_linear_in_it(table: pd.DataFrame) -> None:
 
 
 def test_the_caption_says_the_numbers_that_are_drawn(table: pd.DataFrame) -> None:
-    caption = recorded_caption(table, "nw", logarithm=False)
+    caption = recorded_caption(table, "nw", logarithm=False).how
     assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in caption
     assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in caption
     assert "tem: 0.2 at ε = 1" in caption
-    assert "ln ε = 2.303" in recorded_caption(table, "nw", logarithm=True)
+    assert "ln ε = 2.3" in recorded_caption(table, "nw", logarithm=True).how
 
 
 def test_sw_against_nw() -> None:
@@ -84,4 +84,4 @@ def test_sw_against_nw() -> None:
     assert line.x == (0.1, 0.45, 1.0)
     assert line.y == (900.0, 300.0, 1.0)
     assert figure.layout.yaxis.type == "log"
-    assert "madlib: Sw 300 where Nw is 0.45 (ε = 9)." in trade_caption(table)
+    assert "madlib: Sw 300 where Nw is 0.45 (ε = 9)." in trade_caption(table).how

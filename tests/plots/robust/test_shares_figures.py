@@ -62,12 +62,12 @@ def test_no_two_looks_are_the_same() -> None:
 
 
 def test_captions_say_the_ends_and_a_point() -> None:
-    assert ends_caption(CURVES, "Accuracy", "ε").splitlines() == [
+    assert ends_caption(CURVES, "Accuracy", "ε").how.splitlines() == [
         "Accuracy.",
         "proved: 0.9 at ε = 0, 0.4 at ε = 0.5",
         "<b>other</b>: 0.9 at ε = 0, 0.6 at ε = 0.5",
     ]
-    caption = certified_caption(CURVES, "10 pictures", 0.5)
+    caption = certified_caption(CURVES, "10 pictures", 0.5).how
     assert "Share of 10 pictures that stay right, at 0 and at 0.5." in caption
     assert "proved: 90.0%, 40.0%" in caption
 
@@ -94,12 +94,12 @@ def test_bounds_of_votes_are_drawn_and_said() -> None:
     assert list(bars.marker.pattern.shape) == ["/", "", ""]
     np.testing.assert_allclose(bars.error_y.array, [0.1] * 3)
     np.testing.assert_allclose(bars.error_y.arrayminus, [0.1] * 3)
-    caption = votes_caption(VOTES, "3", 0.001)
-    assert "Class 5 is at least 0.600, and no other above 0.300 (class 3)" in caption
+    caption = votes_caption(VOTES, "3", 0.001).how
+    assert "Class 5 is at least 0.6, and no other above 0.3 (class 3)" in caption
     assert "A prediction is made." in caption.replace("a prediction", "A prediction")
     assert "The true class (hatched) is 3." in caption
     close = VOTES.assign(high=[0.65, 0.8, 0.2])
-    assert "it abstains" in votes_caption(close, "3", 0.001)
+    assert "it abstains" in votes_caption(close, "3", 0.001).how
 
 
 def test_no_two_curves_look_the_same() -> None:

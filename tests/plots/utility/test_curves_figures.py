@@ -39,11 +39,11 @@ def test_a_curve_has_its_band_and_style_and_a_baseline_goes_across() -> None:
 
 
 def test_the_caption_says_the_numbers() -> None:
-    caption = utility_caption(CURVES, "accuracy", LINES)
+    caption = utility_caption(CURVES, "accuracy", LINES).how
     assert "madlib: from 0.5 at ε = 1 to 0.7 at ε = 10" in caption
     assert "without privacy: 0.82" in caption
     assert "95 % intervals of the mean over 1 to 5 trials" in caption
-    assert "One trial" in utility_caption(CURVES[2:], "accuracy")
+    assert "One trial" in utility_caption(CURVES[2:], "accuracy").how
 
 
 FRONTIER = pd.DataFrame(
@@ -66,7 +66,7 @@ def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest()
     assert named["tem"].marker.opacity is None  # nothing is too faint to see
     assert named["tem"].customdata[1] == "5"
     assert "without privacy" in named
-    caption = frontier_caption(FRONTIER, "Nw", "accuracy")
+    caption = frontier_caption(FRONTIER, "Nw", "accuracy").how
     assert "2 of 3 marks" in caption
     assert "madlib 0 of 1, tem 2 of 2" in caption
 
@@ -96,7 +96,7 @@ def test_roc_is_logarithmic_and_zero_is_drawn_at_the_floor() -> None:
 
 
 def test_the_roc_caption_reads_one_rate() -> None:
-    caption = roc_caption(ROC, 0.01)
+    caption = roc_caption(ROC, 0.01).how
     assert "1 in 100 texts" in caption
     assert "without privacy: 5 %" in caption
 

@@ -40,9 +40,9 @@ def test_only_the_loss_is_logarithmic() -> None:
 
 
 def test_the_caption_reads_the_middle_of_the_axis() -> None:
-    caption = equal_caption(TABLE, "loss", "accuracy", LINES)
+    caption = equal_caption(TABLE, "loss", "accuracy", LINES).how
     assert "madlib: 0.5 at 10 (ε = 1)" in caption  # √(10 · 90) = 30 is nearer to 10 than to 90
     assert "tem: 0.7 at 20 (ε = 2)" in caption
     assert "without privacy: 0.82" in caption
     assert "over 3 trials" in caption
-    assert "One trial" in equal_caption(TABLE[2:], "nw", "accuracy")
+    assert "One trial" in equal_caption(TABLE[2:], "nw", "accuracy").how

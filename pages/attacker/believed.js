@@ -1,0 +1,157 @@
+// One output seen: odds before and after in words, and a hundred squares of each. Its numbers of
+// every step of the dial are here; the dial only says which. svg_files.js stands before this.
+
+const SIDE = 10;
+const CELL = 20;
+const PANEL = SIDE * CELL;
+const GAP = 24;
+const TOP = 20;
+const LINE = 19;
+const WIDTH = 2 * PANEL + GAP;
+
+const node = (tag, className, text) => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+const shape = (tag, attributes, text) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+// A square of squares, filled row by row with as many letters as there are cases.
+function panel(data, counts, left, title) {
+  const group = shape("g", { transform: `translate(${left} ${TOP})` });
+  group.append(shape("text", { x: PANEL / 2, y: -6, "text-anchor": "middle" }, title));
+  const levels = counts.flatMap((count, i) => Array(count).fill(i < counts.length - 1 ? i : -1));
+  levels.forEach((level, i) => {
+    const x = (i % SIDE) * CELL;
+    const y = Math.floor(i / SIDE) * CELL;
+    const square = { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2 };
+    if (level < 0) {
+      group.append(shape("rect", { ...square, class: "empty" }));
+      return;
+    }
+    group.append(shape("rect", { ...square, style: `fill:${data.colours[level]}` }));
+    const middle = { x: x + CELL / 2, y: y + CELL / 2 + 4, class: "letter" };
+    group.append(shape("text", { ...middle, style: `fill:${data.ink}` }, data.marks[level]));
+  });
+  return group;
+}
+
+const short = (word) => (word.length > 18 ? `${word.slice(0, 17)}…` : word);
+
+// What the letters in the squares mean, in two columns below them.
+function key(data, step) {
+  const group = shape("g", { transform: `translate(0 ${TOP + PANEL})` });
+  const seen = step.words.map((word, i) => [word, i])
+    .filter(([, i]) => step.panels.some((counts) => counts[i] > 0));
+  seen.forEach(([word, i], place) => {
+    const x = (place % 2) * (PANEL + GAP);
+    const y = LINE * (Math.floor(place / 2) + 1);
+    const cases = step.panels[1][i];
+    group.append(shape("text", { x, y }, `${data.marks[i]}  ${short(word)}: ${cases} in 100`));
+  });
+  if (!seen.length) group.append(shape("text", { x: 0, y: LINE }, data.none));
+  return group;
+}
+
+function spoken(data, step) {
+  const cases = (counts) => step.words
+    .map((word, i) => [word, counts[i]]).filter(([, count]) => count > 0)
+    .map(([word, count]) => `${word} ${count}`)
+    .concat(`${data.rest} ${counts[counts.length - 1]}`).join(", ");
+  const [before, after] = step.panels;
+  return `Of 100 cases, before: ${cases(before)}. After: ${cases(after)}.`;
+}
+
+function show(state) {
+  state.waiting = 0;
+  const { data } = state;
+  const step = data.steps[state.step];
+  state.body.hidden = !step;
+  state.later.hidden = Boolean(step);
+  state.later.textContent = data.waiting;
+  if (!step) return;
+  state.title.textContent = step.title;
+  const now = step.best ? `now: it was “${step.best}”` : "now: any possible word";
+  const numbers = [[step.now, now], [step.before, "before it was seen"], [step.change, "the change"]];
+  state.numbers.replaceChildren(...numbers.map(([number, about]) => {
+    const item = node("li");
+    item.append(node("b", "", number), node("span", "", about));
+    return item;
+  }));
+  state.lines.replaceChildren(...step.lines.map((text) => node("p", "", text)));
+  const height = TOP + PANEL + 3 * LINE + 8;
+  state.svg.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
+  state.svg.setAttribute("aria-label", spoken(data, step));
+  state.svg.replaceChildren(
+    panel(data, step.panels[0], 0, "before"),
+    panel(data, step.panels[1], PANEL + GAP, `“${short(data.output)}” was seen`),
+    key(data, step),
+  );
+}
+
+function go(state, step) {
+  state.step = Math.max(0, Math.min(step, state.data.steps.length - 1));
+  if (!state.waiting) state.waiting = requestAnimationFrame(() => show(state));
+}
+
+function begin(parentElement) {
+  const root = node("div", "believed");
+  const state = {
+    root,
+    body: node("div", "card"),
+    title: node("p", "title"),
+    numbers: node("ul", "numbers"),
+    lines: node("div", "lines"),
+    svg: shape("svg", { role: "img", viewBox: `0 0 ${WIDTH} ${PANEL}` }),
+    later: node("p", "later"),
+    step: 0,
+    waiting: 0,
+  };
+  state.body.append(state.title, state.numbers, state.svg, state.lines);
+  root.append(state.body, state.later);
+  parentElement.append(root);
+  state.hear = ({ detail }) => {
+    if (state.data && detail.group === state.data.group) go(state, detail.step);
+  };
+  state.save = ({ detail }) => {
+    if (state.data && detail.name === state.data.name) saveSvg(state.svg, detail.name, detail.format);
+  };
+  window.addEventListener("dpcore:dial", state.hear);
+  window.addEventListener("dpcore:save", state.save);
+  return state;
+}
+
+const states = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement } = component;
+  let state = states.get(parentElement);
+  if (!state) {
+    state = begin(parentElement);
+    states.set(parentElement, state);
+  }
+  const { step, ...content } = data;
+  const shown = JSON.stringify(content);
+  if (shown !== state.shown) {
+    // A thumb that moves on while the server answers keeps its place.
+    const other = state.data?.group !== data.group || state.sent !== step;
+    state.shown = shown;
+    state.data = data;
+    go(state, other ? step : state.step);
+  }
+  state.sent = step;
+  return () => {
+    window.removeEventListener("dpcore:dial", state.hear);
+    window.removeEventListener("dpcore:save", state.save);
+    cancelAnimationFrame(state.waiting);
+    state.root.remove();
+    states.delete(parentElement);
+  };
+}
