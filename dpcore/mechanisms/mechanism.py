@@ -271,7 +271,8 @@ class Mechanism(Settings, ABC):
         law = self.law(word, [epsilon], ranking=ranking)
         if self.log_error is not None:
             logs = self.log_law(word, epsilon, ranking=ranking)
-            return logs, self.log_error * np.maximum(np.abs(logs), 1.0), law.method
+            size = np.where(np.isneginf(logs), 0.0, np.maximum(np.abs(logs), 1.0))
+            return logs, self.log_error * size, law.method
         # An error a of p is one of −ln(1 − a/p) of ln p, on the larger side; beyond p/2 it says no
         # more than that nothing is known of so small a probability.
         probability = law.dense(len(self.lexicon))[0]

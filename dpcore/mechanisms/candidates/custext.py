@@ -28,9 +28,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.candidates.clusters import Clusters, clusters
 from dpcore.mechanisms.distance_blocks import nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
 
@@ -166,4 +168,20 @@ class CusText(ExactMechanism):
         sums = np.log(np.add.reduceat(np.exp(weights), starts))
         logs = np.empty(distance.size)
         logs[table.members] = weights + np.repeat(of_sets - sums, sizes)
+        return logs
+
+    @property
+    def column_form(self) -> ColumnForm | None:
+        """The laws of the words that share the output's set; no other word has it."""
+        if self.form != "conservative":
+            return None
+        return ColumnForm(self._column, 1e-12)
+
+    def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
+        """ln P(output | w) of every word w, shape (n,)."""
+        members = self.clusters.set_of(output)
+        rows = self.lexicon.vectors[members]
+        logs = np.full(len(self.lexicon), -math.inf)
+        for word, away in zip(members.tolist(), distances(rows, rows), strict=True):
+            logs[word] = chosen(scores(away), epsilon)[int(np.flatnonzero(members == output)[0])]
         return logs

@@ -28,6 +28,7 @@ import numpy as np
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.mechanisms.candidates.tours import places
 from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 TOUR_DISTANCE = "tour"
 """Name of the metric: places on the lists."""
+_ERROR = 1e-13  # relative, of the logarithm of a mixture
 _LEAST = 1e-300  # of a distance of two words, where it underflows
 
 
@@ -90,12 +92,24 @@ class Diffractor(ExactMechanism):
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """The mixture of the lists' closed forms, shape (n,), also where it underflows."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
-        place, n = self.places, len(self.lexicon)
-        logs = -value * np.abs(place - place[:, [index]])
-        alpha = math.exp(-value)
-        ends = (place == 0) | (place == n - 1)
-        inside = math.log(-math.expm1(-value))
-        logs += np.where(ends, 0.0, inside) - math.log1p(alpha)
+        return self._mixture(index, self.places, value)
+
+    @property
+    def column_form(self) -> ColumnForm:
+        """As the law, but that it is the output's place that may be an end of a list."""
+
+        def column(output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
+            return self._mixture(output, self.places[:, [output]], epsilon)
+
+        return ColumnForm(column, _ERROR)
+
+    def _mixture(self, word: int, outputs: IntArray, epsilon: float) -> FloatArray:
+        """ln P from the places between a word and all, and those of the outputs, shape (n,)."""
+        place = self.places
+        logs = -epsilon * np.abs(place - place[:, [word]])
+        ends = (outputs == 0) | (outputs == place.shape[1] - 1)
+        inside = math.log(-math.expm1(-epsilon))
+        logs += np.where(ends, 0.0, inside) - math.log1p(math.exp(-epsilon))
         top = logs.max(axis=0)
         return np.asarray(top + np.log(np.exp(logs - top).sum(axis=0)) - math.log(self.lists))
 

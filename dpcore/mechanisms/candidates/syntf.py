@@ -16,19 +16,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.mechanisms.candidates.columns import ERROR
 from dpcore.mechanisms.distance_blocks import nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
 
 if TYPE_CHECKING:
     from dpcore.arrays import Float32Array, FloatArray
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.ranking import Ranking
+
+_BLOCK = 512  # words whose similarities are held at a time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,7 +103,32 @@ class SynTF(ExactMechanism):
             logs[outside] = -math.inf
         return np.asarray(logs - math.log(np.exp(logs).sum()))
 
+    @property
+    def column_form(self) -> ColumnForm | None:
+        """The closed form, if all words are candidates: the similarity is symmetric."""
+        return None if self._restricted else ColumnForm(self._column, ERROR)
+
+    def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
+        """ln P(output | w) of every word w, shape (n,)."""
+        logs = 0.5 * epsilon * (self.similarity(output) - 1.0)
+        return np.asarray(logs - _normalisers(self.lexicon, epsilon))
+
 
 def _lengths(rows: Float32Array) -> FloatArray:
     """Euclidean lengths, float64."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+
+
+@lru_cache(maxsize=2)
+def _normalisers(lexicon: Lexicon, epsilon: float) -> FloatArray:
+    """ln Z of every word, shape (n,): one pass over all pairs."""
+    lengths = _lengths(lexicon.vectors)
+    unit = lexicon.vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
+    n, result = len(lexicon), np.empty(len(lexicon))
+    for start in range(0, n, _BLOCK):
+        cosine = unit[start : start + _BLOCK] @ unit.T
+        rows = np.arange(cosine.shape[0])
+        cosine[rows, start + rows] = 1.0
+        sums = np.exp(0.5 * epsilon * (np.clip(cosine, 0.0, 1.0) - 1.0)).sum(axis=1)
+        result[start : start + _BLOCK] = np.log(sums)
+    return result

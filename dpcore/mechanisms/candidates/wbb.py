@@ -25,19 +25,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.lexicon.metric import Metric
+from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 from dpcore.mechanisms.distance_blocks import nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.ranking import Ranking
+
+_ERROR = 1e-6  # of a logarithm, from the distances of the stored table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,25 +118,43 @@ class WordsBlendingBoxes(ExactMechanism):
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         distance = self.distances(index, ranking)
         inside = self.candidates(distance)
-        away = distance[inside]
-        exponents = 0.5 * value * away.std() * (away - away.mean())
+        lowest, weights = self._weighed(distance[inside][None], value)
+        logs = np.full(distance.size, lowest)
+        logs[inside] = weights[0]
+        return logs
+
+    def _weighed(self, away: FloatArray, epsilon: float) -> tuple[float, FloatArray]:
+        """ln P of a word outside of the box, and of the candidates at these distances, (k, m)."""
+        middle, spread = away.mean(axis=1, keepdims=True), away.std(axis=1, keepdims=True)
+        exponents = 0.5 * epsilon * spread * (away - middle)
         if self.form == "floor":
             exponents = np.clip(exponents, -1.0, 1.0)
         weights = -np.logaddexp(0.0, -exponents)
-        top = weights.max()
-        weights -= top + math.log(np.exp(weights - top).sum())
+        top = weights.max(axis=1, keepdims=True)
+        weights -= top + np.log(np.exp(weights - top).sum(axis=1, keepdims=True))
         if self.form == "published":
-            logs = np.full(distance.size, -math.inf)
-            logs[inside] = weights
-            return logs
-        floor = self.floor(value)
-        # ln λ + ln(1/n), and 1 − λ without cancellation.
-        share = self.size / (distance.size * math.e) * -math.expm1(-value)
-        total = math.exp(-value) + share
-        lowest = -value - math.log(total) - math.log(distance.size)
-        logs = np.full(distance.size, lowest)
-        box = math.log(share / total) + weights
-        logs[inside] = np.logaddexp(lowest, box) if floor > 0 else box
+            return -math.inf, weights
+        # ln(λ/n), and 1 − λ without cancellation.
+        n = len(self.lexicon)
+        share = self.size / (n * math.e) * -math.expm1(-epsilon)
+        total = math.exp(-epsilon) + share
+        lowest = -epsilon - math.log(total) - math.log(n)
+        return lowest, np.logaddexp(lowest, math.log(share / total) + weights)
+
+    @property
+    def column_form(self) -> ColumnForm | None:
+        """Which words have the output in their box, if the table of neighbours is wide enough."""
+        if self._safe + self.size > NEIGHBOUR_TABLE_WIDTH:
+            return None
+        return ColumnForm(self._column, _ERROR)
+
+    def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
+        """ln P(output | w) of every word w, shape (n,)."""
+        boxes, away = _boxes(self.lexicon, self._safe, self.size)
+        holders, places = np.nonzero(boxes == output)
+        lowest, weights = self._weighed(away[holders], epsilon)
+        logs = np.full(len(self.lexicon), lowest)
+        logs[holders] = weights[np.arange(holders.size), places]
         return logs
 
     @property
@@ -141,3 +166,11 @@ class WordsBlendingBoxes(ExactMechanism):
             f"Each word has {self.size} possible outputs of {len(self.lexicon):,}, and itself is "
             "never one of them: an output rules most words out for certain"
         )
+
+
+@lru_cache(maxsize=2)
+def _boxes(lexicon: Lexicon, safe: int, size: int) -> tuple[IntArray, FloatArray]:
+    """The candidates of all words and their distances, shape (n, size) each."""
+    table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(safe + size)
+    boxes = table.indices[:, safe:].astype(np.int64)
+    return boxes, table.distances[:, safe:].astype(np.float64)

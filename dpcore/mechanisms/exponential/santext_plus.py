@@ -22,18 +22,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
+from dpcore.mechanisms.candidates.columns import ERROR, log_normalisers
 from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.ranking import Ranking
 
 
@@ -129,3 +133,28 @@ class SanTextPlus(ExactMechanism):
                 logs[first:] += np.log(self.p)
                 logs[index] = np.log1p(-self.p)
         return logs
+
+    @property
+    def column_form(self) -> ColumnForm:
+        """The closed form with normalisers over the sensitive words."""
+        return ColumnForm(self._column, ERROR, Metric.EUCLIDEAN)
+
+    def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
+        """ln P(output | w) of every word w, shape (n,)."""
+        first, n = self.first_sensitive, len(self.lexicon)
+        logs = np.full(n, -math.inf)
+        with np.errstate(divide="ignore"):
+            if output < first:
+                logs[output] = np.log1p(-self.p)
+                return logs
+            distance = self.distances(output) if away is None else away
+            logs = -0.5 * epsilon * distance - _normalisers(self.lexicon, first, epsilon)
+            logs[:first] += np.log(self.p)
+        return np.asarray(logs)
+
+
+@lru_cache(maxsize=2)
+def _normalisers(lexicon: Lexicon, first: int, epsilon: float) -> FloatArray:
+    """ln Z over the words from `first` on, of every word, shape (n,)."""
+    outputs = np.arange(first, len(lexicon))
+    return log_normalisers(lexicon, outputs, lambda apart: -0.5 * epsilon * apart)
