@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.mechanisms.bulk.documents import OneByOne
 from dpcore.mechanisms.distance_blocks import by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.path import EpsilonPaths
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.bulk.documents import Bulk
 
 _A, _B = 0.01658160142016071, 9.311083811697406
 _C, _D = 19.064721649556482, 38.1294334077209
@@ -164,14 +166,25 @@ class RanText(ExactMechanism):
         return 1e-12 if self.form == "fixed" else 1e-3
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε between any two words: refuted, or proved for a fixed distance."""
+        """ε between any two words: refuted where the distance does not reach all, else up to a δ.
+
+        Proved for a fixed distance.
+        """
         value = self.check_epsilon(epsilon)
-        status = Status.REFUTED
+        short = self.falls_short(value)
+        status = Status.REFUTED if short > _LEAST else Status.CONDITIONAL
         reason = (
             "Words beyond the random distance are no candidates at all, in place of candidates "
             "with the least score: what is near to one word and far from another comes out for "
-            "the second with next to no probability. The form “fixed” holds."
+            f"the second too rarely. The distance falls short of the largest between two words "
+            f"with probability {short:.3g}. The form “fixed” holds."
         )
+        if status is Status.CONDITIONAL:
+            reason = (
+                "The random distance must reach all words, which are candidates then: at this ε it "
+                "falls short of the largest distance of two words with a probability below 1e-12. "
+                "From ε = 2 on it nearly always does, and the promise is refuted."
+            )
         if self.form == "fixed":
             status = Status.PROVED
             reason = (
@@ -185,6 +198,15 @@ class RanText(ExactMechanism):
             source=self.source,
             rounding=weights_rounding(value * 2.0**-48) if self.form == "fixed" else None,
         )
+
+    def falls_short(self, epsilon: float) -> float:
+        """P(R ≤ Δ), Δ a bound on all distances; elsewhere all words are candidates, and ε holds.
+
+        So ε holds at every ε up to a δ of this probability.
+        """
+        law = radius_law(self.lexicon)
+        reach = 2.0 * self.lexicon.largest_norm / noise_scale(epsilon)
+        return float(law.masses[: int(np.searchsorted(law.edges[:-1], reach))].sum())
 
     @property
     def caution(self) -> str:
@@ -250,6 +272,10 @@ class RanText(ExactMechanism):
         self.check_index(index)
         entries, value = self.check_words(words), self.check_epsilon(epsilon)
         return self._drawn(rng, entries, np.array([value]), None)[:, 0]
+
+    def bulk(self, epsilon: float) -> Bulk:
+        """One document after the other: each draw has a distance of its own."""
+        return super().bulk(epsilon) if self.form == "fixed" else OneByOne(self, epsilon)
 
     def paths(
         self,

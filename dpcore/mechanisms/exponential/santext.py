@@ -26,7 +26,6 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import Ranking, rank
-from dpcore.mechanisms.bulk.documents import OneByOne
 from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
 from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
@@ -183,7 +182,7 @@ class SanText(ExactMechanism):
 
     def bulk(self, epsilon: float) -> Bulk:
         """Inversion in two steps, of which the first is kept for every word."""
-        return OneByOne(self, epsilon) if self.metric == COSINE else TemBulk(self, epsilon)
+        return super().bulk(epsilon) if self.metric == COSINE else TemBulk(self, epsilon)
 
     def paths(
         self,

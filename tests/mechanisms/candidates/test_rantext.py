@@ -90,6 +90,19 @@ def test_words_beyond_the_radius_tell_words_apart() -> None:
     assert hockey_stick(first, second, 2.5) > 0.5
 
 
+def test_a_distance_that_reaches_all_words_breaks_nothing() -> None:
+    """A narrow vocabulary of many dimensions: below ε = 2 all words are candidates."""
+    rows = 10.0 + 0.5 * np.random.default_rng(3).standard_normal((60, 400))
+    lexicon = lexicons.lexicon(rows - rows.mean(axis=0))
+    mechanism = RanText(lexicon=lexicon)
+    statuses = [mechanism.guarantee(epsilon).status for epsilon in (0.5, 1.0, 2.1, 9.0)]
+    assert statuses[0] is Status.CONDITIONAL
+    assert statuses[2:] == [Status.REFUTED, Status.REFUTED]
+    assert audit_mechanism(mechanism, 0.5, words=np.arange(60)).losses.holds
+    shares = [mechanism.falls_short(epsilon) for epsilon in (0.5, 1.0, 1.9, 2.1)]
+    assert shares == sorted(shares)
+
+
 @pytest.mark.parametrize("epsilon", [0.4, 3.0, 20.0])
 @pytest.mark.parametrize("name", ["cloud", "lattice", "collinear", "two words"])
 def test_a_fixed_radius_keeps_epsilon(name: str, epsilon: float) -> None:
