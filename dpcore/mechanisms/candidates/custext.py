@@ -22,6 +22,7 @@ private corpus. Words outside of the mapping, kept stop words and numbers are no
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,16 +31,18 @@ import numpy as np
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.candidates.clusters import Clusters, clusters
-from dpcore.mechanisms.distance_blocks import nearest_of
+from dpcore.mechanisms.distance_blocks import by_word, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.hooks import ColumnForm
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
+from dpcore.noise.discrete import Weights
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.noise.discrete import Rows
 
 
 def scores(distance: FloatArray) -> FloatArray:
@@ -169,6 +172,22 @@ class CusText(ExactMechanism):
         logs = np.empty(distance.size)
         logs[table.members] = weights + np.repeat(of_sets - sums, sizes)
         return logs
+
+    def rows(self, epsilon: float) -> Rows:
+        """As for any law; of a set of the partition only its own distances are computed."""
+        if self.form != "conservative":
+            return super().rows(epsilon)
+        vectors, value = self.lexicon.vectors, self.check_epsilon(epsilon)
+
+        def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for word, members in zip(*by_word(entries), strict=True):
+                inside = self.clusters.set_of(word)
+                away = distances(vectors[inside], vectors[[word]])[0]
+                logs = chosen(scores(away), value)
+                logs -= logs.max()
+                yield members, Weights(np.exp(logs), logs.item, inside)
+
+        return weights
 
     @property
     def column_form(self) -> ColumnForm | None:
