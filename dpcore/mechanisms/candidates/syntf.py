@@ -81,16 +81,8 @@ class SynTF(ExactMechanism):
         )
 
     def similarity(self, word: int) -> FloatArray:
-        """ρ of a word to all, shape (n,)."""
-        rows = self.lexicon.vectors
-        own = rows[word].astype(np.float64)
-        lengths = _lengths(rows) * np.linalg.norm(own)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            cosine = (rows @ own) / lengths
-        # A zero vector has no angle: it is like nothing but itself.
-        similarity = np.clip(np.nan_to_num(cosine, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
-        similarity[word] = 1.0
-        return np.asarray(similarity)
+        """ρ of a word to all, shape (n,), read-only."""
+        return _similarity(self.lexicon, word)
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """ln P(y | word), shape (n,)."""
@@ -114,12 +106,27 @@ class SynTF(ExactMechanism):
         return np.asarray(logs - _normalisers(self.lexicon, epsilon))
 
 
+@lru_cache(maxsize=64)
+def _similarity(lexicon: Lexicon, word: int) -> FloatArray:
+    """The cosine with a word, 0 where it is negative, shape (n,), read-only."""
+    rows = lexicon.vectors
+    own = rows[word].astype(np.float64)
+    lengths = _lengths(rows) * np.linalg.norm(own)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        cosine = (rows @ own) / lengths
+    # A zero vector has no angle: it is like nothing but itself.
+    similarity = np.clip(np.nan_to_num(cosine, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
+    similarity[word] = 1.0
+    similarity.setflags(write=False)
+    return np.asarray(similarity)
+
+
 def _lengths(rows: Float32Array) -> FloatArray:
     """Euclidean lengths, float64."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
 def _normalisers(lexicon: Lexicon, epsilon: float) -> FloatArray:
     """ln Z of every word, shape (n,): one pass over all pairs."""
     lengths = _lengths(lexicon.vectors)

@@ -153,7 +153,7 @@ class SanTextPlus(ExactMechanism):
         return np.asarray(logs)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
 def _normalisers(lexicon: Lexicon, first: int, epsilon: float) -> FloatArray:
     """ln Z over the words from `first` on, of every word, shape (n,)."""
     outputs = np.arange(first, len(lexicon))
