@@ -17,6 +17,7 @@ import numpy as np
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.mechanisms.bulk.kept_rows import KeptRows
 from dpcore.mechanisms.distance_blocks import by_word
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import Mechanism
@@ -26,6 +27,7 @@ from dpcore.noise.gumbel import standard_gumbel
 
 if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.noise.discrete import Rows
 
 _ERROR = 1e-12  # of ln P: distances to 1e-13, sums of n terms, a few roundings
@@ -113,6 +115,10 @@ class ExactMechanism(Mechanism):
         self.check_index(index)
         value = self.check_epsilon(epsilon)
         return draws(Digits(rng), self.check_words(words), self.rows(value))
+
+    def bulk(self, epsilon: float) -> Bulk:
+        """Document by document, with the laws of words that were met before."""
+        return KeptRows(self, epsilon)
 
     def grid(self) -> FloatArray:
         """The ε at which `paths` looks if it is not told, evenly spaced in ln ε."""

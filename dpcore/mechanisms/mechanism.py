@@ -23,7 +23,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy
-from dpcore.lexicon.metric import Metric, distance_error
+from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.mechanisms.bulk.documents import OneByOne
 from dpcore.mechanisms.bulk.sweep import by_law, by_paths
 from dpcore.mechanisms.hooks import LossBounds
@@ -271,7 +271,8 @@ class Mechanism(Settings, ABC):
         law = self.law(word, [epsilon], ranking=ranking)
         if self.log_error is not None:
             logs = self.log_law(word, epsilon, ranking=ranking)
-            return logs, self.log_error * np.maximum(np.abs(logs), 1.0), law.method
+            size = np.where(np.isneginf(logs), 0.0, np.maximum(np.abs(logs), 1.0))
+            return logs, self.log_error * size, law.method
         # An error a of p is one of −ln(1 − a/p) of ln p, on the larger side; beyond p/2 it says no
         # more than that nothing is known of so small a probability.
         probability = law.dense(len(self.lexicon))[0]
@@ -322,6 +323,18 @@ class Mechanism(Settings, ABC):
             lexicon = self.lexicon.with_metric(Metric.EUCLIDEAN)
             farthest = lexicon.extent.diameter * (1.0 + distance_error(lexicon.dimension))
         return LossBounds(guarantee.euclidean_loss(farthest))
+
+    def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray | None:
+        """The distances that the promise at ε speaks of, between words, shape (k, k).
+
+        None where it holds between any two words. A mechanism with a metric of its own, which is
+        none of `dpcore.lexicon.metric`, computes it here.
+        """
+        promise = self.guarantee(epsilon)
+        if not isinstance(promise, MetricPrivacy):
+            return None
+        points = self.lexicon.vectors[words]
+        return distances(points, points, Metric.parse(promise.metric))
 
     @property
     def loss_search(self) -> LossSearch | None:

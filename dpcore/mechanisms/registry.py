@@ -9,6 +9,11 @@ from dpcore.errors import ParameterError, UnknownMechanismError
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection
 from dpcore.mechanisms.additive.vickrey import Vickrey
+from dpcore.mechanisms.candidates.custext import CusText
+from dpcore.mechanisms.candidates.diffractor import Diffractor
+from dpcore.mechanisms.candidates.rantext import RanText
+from dpcore.mechanisms.candidates.syntf import SynTF
+from dpcore.mechanisms.candidates.wbb import WordsBlendingBoxes
 from dpcore.mechanisms.clipped.adept import Adept, AdeptManhattan
 from dpcore.mechanisms.clipped.clipped import (
     ClippedGaussian,
@@ -18,6 +23,8 @@ from dpcore.mechanisms.clipped.clipped import (
 )
 from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
 from dpcore.mechanisms.exponential.optimal import Optimal
+from dpcore.mechanisms.exponential.santext import SanText
+from dpcore.mechanisms.exponential.santext_plus import SanTextPlus
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
@@ -51,6 +58,13 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         AdeptManhattan,
         KAryResponse,
         NeighbourResponse,
+        SanText,
+        SanTextPlus,
+        CusText,
+        Diffractor,
+        RanText,
+        WordsBlendingBoxes,
+        SynTF,
     )
 }
 """Registry key ("tem.v1") to class, in the order in which they are shown."""

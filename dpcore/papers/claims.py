@@ -11,6 +11,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.papers.carvalho2021 import claims as tem
 from dpcore.papers.feyisetan2020 import claims as noise
+from dpcore.papers.field import candidates, santext, texts
 from dpcore.papers.habernal2021 import claims as adept
 from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.lecuyer2019 import claims as pixeldp
@@ -37,6 +38,17 @@ CLAIMS: dict[str, Claim] = {
     "adept-published": _at_once(adept.adept_published),
     "pixeldp-slides": _at_once(pixeldp.pixeldp_slides),
     "gaussian-classical": _at_once(clipped.gaussian_classical),
+    "santext-cosine": santext.santext_cosine,
+    "custext-aggressive": candidates.custext_aggressive,
+    "rantext": candidates.rantext,
+    "wbb": candidates.wbb,
+    "syntf-synonyms": candidates.syntf_synonyms,
+    "dp-st-cluster": texts.dp_st_cluster,
+    "dp-bart-one-noise": _at_once(texts.dp_bart_one_noise),
+    "greedy-paraphrase": texts.greedy_paraphrase,
+    "budget-from-text": texts.budget_from_text,
+    "santext-plus": santext.santext_plus,
+    "custext": candidates.custext,
     "carvalho-theorem-2": tem.carvalho_theorem_2,
     "carvalho-theorem-3": tem.carvalho_theorem_3,
     "madlib": _at_once(noise.madlib),
@@ -47,6 +59,9 @@ CLAIMS: dict[str, Claim] = {
     "l2-laplace": _at_once(clipped.l2_laplace),
     "gaussian": _at_once(clipped.gaussian),
     "pixeldp": _at_once(pixeldp.pixeldp_right),
+    "santext": santext.santext,
+    "diffractor": candidates.diffractor,
+    "syntf": candidates.syntf,
     "optimal": frontier.optimal,
     "neighbour-response": _at_once(frontier.neighbour_response),
     "epsilon-two": frontier.epsilon_two,
@@ -56,6 +71,10 @@ CLAIMS: dict[str, Claim] = {
     "adept-a": _at_once(adept.adept_l1_clip),
     "adept-b": _at_once(adept.adept_scaled),
     "adept-c": _at_once(adept.adept_round),
+    "santext-angle": santext.santext_angle,
+    "custext-drawn": candidates.custext_drawn,
+    "rantext-fixed": candidates.rantext_fixed,
+    "wbb-floor": candidates.wbb_floor,
 }
 """Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
 

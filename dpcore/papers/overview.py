@@ -36,6 +36,15 @@ PAPERS: dict[str, Source] = {
     ),
     "lecuyer2019": Source("Lecuyer et al. 2019, PixelDP", ("lecuyer2019pixeldp",)),
     "feyisetan2020": Source("Feyisetan et al. 2020, and its family", ("feyisetan2020madlib",)),
+    "yue2021": Source("Yue et al. 2021, SanText", ("yue2021santext",)),
+    "chen2023": Source("Chen et al. 2023, CusText", ("chen2023custext",)),
+    "tong2023": Source("Tong et al. 2023, RANTEXT", ("tong2023inferdpt",)),
+    "defaveri2024": Source("De Faveri et al. 2024, words blending boxes", ("defaveri2024wbb",)),
+    "meisenbacher2024": Source(
+        "Meisenbacher et al. 2024, 1-Diffractor", ("meisenbacher2024diffractor",)
+    ),
+    "weggenmann2018": Source("Weggenmann, Kerschbaum 2018, SynTF", ("weggenmann2018syntf",)),
+    "texts": Source("Steps of methods for whole texts"),
     "ours": Source("Ours"),
 }
 """Sources of claims and experiments, in the order in which they are shown."""

@@ -93,8 +93,6 @@ _STYLES = {
     "neighbour-response, k = 10": Style("#9B5AB9", LONG_DASH, "square"),
     "neighbour-response, k = 30": Style("#A573B4", NICKED, "triangle-se"),
     "neighbour-response, k = 100": Style("#BE78DC", SPARSE, "cross"),
-    # Those that are planned.
-    "hyperbolic": Style("#7E75AB", DASH_THREE_DOTS, "diamond"),
     "santext": Style("#7E7500", LONG_DASH_DOT, "circle"),
     "santext-plus": Style("#909951", DOT, "star"),
     "custext": Style("#4863FC", DOT, "hexagram"),
@@ -102,6 +100,8 @@ _STYLES = {
     "rantext": Style("#12AB00", DASH, "triangle-up"),
     "diffractor": Style("#905163", LONG_DASH, "square"),
     "syntf": Style("#24752D", THREE_DOTS, "bowtie"),
+    # One that is planned.
+    "hyperbolic": Style("#7E75AB", DASH_THREE_DOTS, "diamond"),
 }
 _STYLES["neighbour-response"] = _STYLES["neighbour-response, k = 10"]  # its default
 _GREYS = ("#5F6A74", GREY, "#87929C")

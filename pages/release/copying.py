@@ -130,19 +130,27 @@ def private_copy(
         _show(work)
 
 
+_WEAKER = {
+    Status.REFUTED: ("is refuted", "why the promise is refuted"),
+    Status.CONDITIONAL: ("holds under a condition only", "the condition of the promise"),
+}
+"""A status to how the promise stands, and what must have been read before a release."""
+
+
 def _warned(mechanism: Mechanism, epsilon: float) -> bool:
-    """Whether nothing stands against a release; a refuted promise must be read first."""
+    """Whether nothing stands against a release; a weaker promise must be read first."""
     guarantee = mechanism.guarantee(epsilon)
-    if guarantee.status is not Status.REFUTED:
+    if guarantee.status not in _WEAKER:
         return True
+    stands, read = _WEAKER[guarantee.status]
     st.warning(
-        "**The promise of this mechanism is refuted.** A copy that it makes may tell more than ε "
+        f"**The promise of this mechanism {stands}.** A copy that it makes may tell more than ε "
         "allows. Why:",
         icon=":material/warning:",
     )
     st.text(guarantee.reason)
     return st.checkbox(
-        "I have read why the promise is refuted, and want this copy all the same",
+        f"I have read {read}, and want this copy all the same",
         key=f"{_READ}_{mechanism.short}",
         help="The label and the record of the copy say it too.",
     )

@@ -48,7 +48,8 @@ def permits(mechanism: Mechanism, epsilon: float) -> float | None:
         stated = mechanism.guarantee(epsilon)
     except DpcoreError:
         return None
-    if stated.status is Status.REFUTED or isinstance(stated, ApproximateLocalPrivacy):
+    unsure = stated.status in {Status.REFUTED, Status.CONDITIONAL}
+    if unsure or isinstance(stated, ApproximateLocalPrivacy):
         return None
     if isinstance(stated, MetricPrivacy) and stated.euclidean_factor > 1.0:
         return None  # ε multiplies another distance, of which nothing is known beforehand

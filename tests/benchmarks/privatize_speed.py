@@ -39,6 +39,13 @@ EPSILONS = {
     "truncated-gumbel": 60.0,
     "truncated-gumbel-repaired": 15.0,
     "trlaplace": 4.0,
+    "santext": 5.0,
+    "santext-plus": 5.0,
+    "custext": 10.0,
+    "diffractor": 1.0,
+    "rantext": 12.0,
+    "wbb": 5.0,
+    "syntf": 25.0,
 }
 
 

@@ -16,6 +16,7 @@ FIELDS = {
     "verdict", "worst", "method", "resolution", "sampler",
 }  # fmt: skip
 REFUTED = {"truncated-gumbel", "trlaplace", "adept"}
+ENDLESS = {"santext-plus", "custext", "wbb"}  # some output is impossible for one of two words
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,10 @@ def test_every_mechanism_can_be_audited(
     )  # fmt: skip
     assert set(answer) == FIELDS
     assert answer["claimed_epsilon"] >= epsilon * (1 - 1e-9)
-    if name in REFUTED - {"truncated-gumbel"}:
+    if name in ENDLESS:
+        assert (answer["outcome"], answer["epsilon_effective"]) == ("refuted", None)
+        assert answer["delta_true"] > 0.1
+    elif name in REFUTED - {"truncated-gumbel"}:
         assert answer["outcome"] == "refuted"
         assert answer["delta_true"] > answer["claimed_delta"]
         # ADePT is off by the root of the dimension; no ε is true of truncated noise.

@@ -59,9 +59,7 @@ FAMILIES = (
     ("santext", "santext-plus"),
     K_FAMILY,
 )
-PLANNED = {
-    "santext", "santext-plus", "custext", "wbb", "rantext", "diffractor", "syntf", "hyperbolic",
-}  # fmt: skip
+PLANNED = {"hyperbolic"}
 # At the size of a mark these are one shape.
 SHAPES = ({"circle", "pentagon", "hexagon"}, {"star", "hexagram"}, {"diamond", "diamond-tall"})
 # Of the characters that look like marks those that phones may draw as coloured pictures.

@@ -77,7 +77,9 @@ class PlainColumns(Channel):
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> Likelihood:
         logs = self.form.column(output, away, epsilon)
-        errors = self.form.error * np.maximum(np.abs(logs), 1.0)
+        # What is impossible is so without an error.
+        size = np.where(np.isneginf(logs), 0.0, np.maximum(np.abs(logs), 1.0))
+        errors = self.form.error * size
         method = self.mechanism.law_method
         return Likelihood(output, float(epsilon), self.words, logs, errors, method)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.arrays import FloatArray, IntArray
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Likelihood:
         epsilon: the privacy parameter.
         words: w, ascending, shape (m,).
         logs: ln P(y | w), shape (m,); −∞ where it is 0 or too small for the computation.
-        errors: bound on the absolute error of each entry of `logs`, shape (m,).
+        errors: bound on the absolute error of each entry of `logs`, shape (m,); of an entry of −∞
+            0 where the probability is known to be 0.
         method: how they were found, for a person.
     """
 
@@ -40,6 +41,11 @@ class Likelihood:
     def __post_init__(self) -> None:
         for array in (self.words, self.logs, self.errors):
             array.setflags(write=False)
+
+    @property
+    def impossible(self) -> BoolArray:
+        """Of which words y is known never to come out, shape (m,)."""
+        return np.asarray(np.isneginf(self.logs) & (self.errors == 0))
 
     def of(self, word: int) -> float:
         """ln P(y | w) of one word.

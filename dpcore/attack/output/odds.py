@@ -79,9 +79,14 @@ def worst_odds(
     truncated metric obeys the triangle inequality. `far` is as for `promised_losses`.
     """
     allowed = promised_losses(lexicon, guarantee, word, far)[likelihood.words]
-    ratio = np.abs(likelihood.of(word) - likelihood.logs)
-    # An entry that is not resolved proves nothing.
-    ratio = np.where(np.isfinite(ratio), np.maximum(ratio - likelihood.errors, 0.0), 0.0)
+    own = int(np.searchsorted(likelihood.words, word))
+    impossible = likelihood.impossible
+    with np.errstate(invalid="ignore"):  # of two that are not resolved
+        ratio = np.abs(likelihood.of(word) - likelihood.logs)
+        resolved = np.maximum(ratio - likelihood.errors, 0.0)
+    # An entry that is not resolved proves nothing; one that is known to be 0 proves most.
+    ratio = np.where(np.isfinite(ratio), resolved, 0.0)
+    ratio[impossible != impossible[own]] = math.inf
     # Where nothing is allowed, anything at all is too much.
     beyond = np.where(ratio > 0, math.inf, 0.0)
     share = np.divide(ratio, allowed, out=beyond, where=allowed > 0)
@@ -97,12 +102,14 @@ def _odds(
     places = np.searchsorted(likelihood.words, [first, second])
     vectors = lexicon.vectors
     far = paired_distances(vectors[[first]], vectors[[second]], Metric.EUCLIDEAN)
+    logs = [likelihood.of(word) for word in (first, second)]
+    both = logs[0] == logs[1]  # also of two that are impossible, whose difference is NaN
     return Odds(
         first=first,
         second=second,
         output=likelihood.output,
         distance=float(far[0]),
-        log_ratio=likelihood.of(first) - likelihood.of(second),
+        log_ratio=0.0 if both else logs[0] - logs[1],
         claimed=claimed,
         error=float(likelihood.errors[places].sum()),
     )

@@ -15,8 +15,7 @@ import numpy as np
 from dpcore.arrays import IntArray
 from dpcore.audit.exact.exact import ExactAudit, Triple, audit_laws, hockey_stick
 from dpcore.errors import ParameterError
-from dpcore.guarantee import MetricPrivacy
-from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
+from dpcore.lexicon.metric import distance_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.limits import (
@@ -55,12 +54,6 @@ class LawAudit:
     error: float
 
 
-def claim_metric(mechanism: Mechanism, epsilon: float) -> Metric | None:
-    """The metric of the claim, or None where ε bounds the loss between any two words."""
-    guarantee = mechanism.guarantee(epsilon)
-    return Metric.parse(guarantee.metric) if isinstance(guarantee, MetricPrivacy) else None
-
-
 def audit_mechanism(
     mechanism: Mechanism,
     epsilon: float,
@@ -89,11 +82,10 @@ def audit_mechanism(
     check_exact(mechanism)
     value = mechanism.check_epsilon(epsilon)
     n = len(mechanism.lexicon)
-    metric = claim_metric(mechanism, value)
     if pairs is not None:
         if words is not None:
             raise ParameterError("give a number of words or a number of pairs, not both")
-        losses = _audit_pairs(mechanism, value, metric, pairs, seed, progress)
+        losses = _audit_pairs(mechanism, value, pairs, seed, progress)
         chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
         return _described(mechanism, losses, 2 * pairs, False, chosen)
     if words is None and (search := mechanism.loss_search) is not None:
@@ -105,10 +97,7 @@ def audit_mechanism(
         rows[i], floor = mechanism.floored_log_law(word, value)
         floors += [] if floor is None else [floor]
         progress("laws", i + 1, indices.size)
-    apart = None
-    if metric is not None:
-        points = mechanism.lexicon.vectors[indices]
-        apart = distances(points, points, metric)
+    apart = mechanism.promised_distances(indices, value)
     # One floor for all rows, the highest: max(x, floor) brings no two logarithms further apart, but
     # two floors could.
     local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
@@ -178,7 +167,6 @@ def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tu
 def _audit_pairs(
     mechanism: Mechanism,
     epsilon: float,
-    metric: Metric | None,
     pairs: int,
     seed: int,
     progress: Progress,
@@ -190,12 +178,6 @@ def _audit_pairs(
     rng = generator(seed, "audit", "pairs")
     first = rng.integers(n, size=pairs)
     second = (first + rng.integers(1, n, size=pairs)) % n  # never the same word
-    vectors = mechanism.lexicon.vectors
-    apart = (
-        np.ones(pairs)
-        if metric is None
-        else paired_distances(vectors[first], vectors[second], metric)
-    )
     best: ExactAudit | None = None
     delta, delta_pair, unknown = 0.0, None, 0
     for i in range(pairs):
@@ -203,7 +185,8 @@ def _audit_pairs(
         laws = [mechanism.floored_log_law(int(word), epsilon) for word in both]
         rows = np.stack([logs for logs, _ in laws])
         floor = max((floor for _, floor in laws if floor is not None), default=None)
-        losses = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=floor)
+        apart = mechanism.promised_distances(both, epsilon)
+        losses = audit_laws(rows, apart, epsilon, floor=floor)
         unknown += losses.unknown
         if losses.delta > delta:
             delta, delta_pair = losses.delta, _renamed(losses, both).delta_pair

@@ -1,5 +1,6 @@
 """Posteriors, odds and success against Bayes' rule written out on a small vocabulary."""
 
+import dataclasses
 import math
 from typing import Any, cast
 
@@ -172,8 +173,11 @@ def test_odds_beyond_a_claim_are_called_so() -> None:
     seen = given([0.9, 0.1, 0.0])
     assert odds(lexicon, seen, claim, 0, 1).broken
     assert odds(lexicon, seen, claim, 2, 1).broken  # impossible against possible
-    worst = worst_odds(lexicon, seen, claim, 0)
+    unresolved = dataclasses.replace(seen, errors=np.array([0.0, 0.0, 1.0]))
+    worst = worst_odds(lexicon, unresolved, claim, 0)
     assert worst.second == 1  # an entry that is not resolved is no evidence
+    known = worst_odds(lexicon, seen, claim, 0)
+    assert (known.second, known.log_ratio) == (2, math.inf)  # one that is 0 is the best
     assert worst.used == pytest.approx(math.log(9))
 
 

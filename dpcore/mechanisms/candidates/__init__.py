@@ -1,0 +1,1 @@
+"""Mechanisms that choose within a set of candidates, or along a list."""

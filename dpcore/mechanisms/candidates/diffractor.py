@@ -1,0 +1,130 @@
+"""1-Diffractor (Meisenbacher, Chevli, Matthes 2024): a step of geometric length along a tour.
+
+Of L lists, each a greedy tour through the vocabulary, one is drawn at random; the word's place on
+it moves by a two-sided geometric number, and beyond an end it stops there. With i_l(x) the place of
+x on list l, n places, α = e^−ε, and e = i_l(y),
+
+    P(y | x) = (1/L)·Σ_l g_l,  g_l = (1 − α)/(1 + α)·α^|e − i_l(x)| inside,
+                               g_l = α^|e − i_l(x)|/(1 + α)        at an end (0 or n − 1).
+
+Judged by the method "geometric" of github.com/sjmeis/Diffractor, src/diffractor/core.py at commit
+03db149 (five lists, sensitivity 1), for words that stand on all lists; other words and stop words
+come out as they are there.
+
+ε·d holds for d(x, x′) = max_l |i_l(x) − i_l(x′)|: each list keeps it, stopping at an end sees the
+noisy place only, and a mixture keeps the worst bound of its parts. d is a metric of places, not of
+meaning: words that mean nearly the same may be thousands of places apart. The lists here are those
+of `tours`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.mechanisms.candidates.tours import places
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
+from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.settings import parameter
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
+    from dpcore.lexicon.ranking import Ranking
+
+TOUR_DISTANCE = "tour"
+"""Name of the metric: places on the lists."""
+_ERROR = 1e-13  # relative, of the logarithm of a mixture
+_LEAST = 1e-300  # of a distance of two words, where it underflows
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Diffractor(ExactMechanism):
+    """Two-sided geometric noise on the place of a word on one of several tours."""
+
+    key = "diffractor.v1"
+    short = "diffractor"
+    title = "1-Diffractor"
+    summary = (
+        "Puts all words on lists in which neighbours are near each other, and moves some places "
+        "along one of them"
+    )
+    source = "Meisenbacher, Chevli, Matthes 2024; code sjmeis/Diffractor at 03db149"
+    cited: ClassVar[tuple[str, ...]] = ("meisenbacher2024diffractor",)
+    meaning = EpsilonMeaning.METRIC
+
+    lists: int = parameter(5, help="how many tours there are", low=1, high=16)
+
+    @property
+    def places(self) -> IntArray:
+        """The place of each word on each tour, shape (lists, n)."""
+        return places(self.lexicon, self.lists)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """ε times the largest number of places between two words, proved."""
+        extent = self.lexicon.with_metric("euclidean").extent
+        most, value = float(len(self.lexicon) - 1), self.check_epsilon(epsilon)
+        return MetricPrivacy(
+            epsilon=value,
+            status=Status.PROVED,
+            reason=(
+                "On each list the noise keeps ε times the number of places, stopping at an end "
+                "sees the noisy place only, and a mixture of lists keeps the largest of their "
+                "bounds. The distance is that of places, not of meaning."
+            ),
+            source=self.source,
+            metric=TOUR_DISTANCE,
+            # No two words are more than n − 1 places apart, or nearer than the separation.
+            euclidean_factor=most / max(extent.separation, _LEAST),
+            rounding=weights_rounding(_exponent_error(value, most)),
+        )
+
+    def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
+        """max_l |i_l(x) − i_l(x′)|, shape (k, k)."""
+        self.check_epsilon(epsilon)
+        place = self.places[:, words].astype(np.float64)
+        return np.asarray(np.abs(place[:, :, None] - place[:, None, :]).max(axis=0))
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """The mixture of the lists' closed forms, shape (n,), also where it underflows."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        return self._mixture(index, self.places, value)
+
+    @property
+    def column_form(self) -> ColumnForm:
+        """As the law, but that it is the output's place that may be an end of a list."""
+
+        def column(output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
+            return self._mixture(output, self.places[:, [output]], epsilon)
+
+        return ColumnForm(column, _ERROR)
+
+    def _mixture(self, word: int, outputs: IntArray, epsilon: float) -> FloatArray:
+        """ln P from the places between a word and all, and those of the outputs, shape (n,)."""
+        place = self.places
+        logs = -epsilon * np.abs(place - place[:, [word]])
+        ends = (outputs == 0) | (outputs == place.shape[1] - 1)
+        inside = math.log(-math.expm1(-epsilon))
+        logs += np.where(ends, 0.0, inside) - math.log1p(math.exp(-epsilon))
+        top = logs.max(axis=0)
+        return np.asarray(top + np.log(np.exp(logs - top).sum(axis=0)) - math.log(self.lists))
+
+    @property
+    def caution(self) -> str:
+        """How far apart neighbours in meaning may be."""
+        near = self.lexicon.with_metric("euclidean").neighbours(2).indices[:, 1]
+        apart = np.abs(self.places - self.places[:, near]).max(axis=0)
+        return (
+            f"Words that mean nearly the same may be far apart: for a quarter of all words it is "
+            f"{int(np.quantile(apart, 0.75)):,} places or more to the nearest word on some list, "
+            f"and at most {int(apart.max()):,}: ε is promised for each place"
+        )
+
+
+def _exponent_error(epsilon: float, most: float) -> float:
+    """Of ε times a whole number and two more logarithms."""
+    return 2.0**-50 * (epsilon * most + 64.0)

@@ -1,0 +1,322 @@
+"""RANTEXT (Tong et al. 2023, in InferDPT): a word within a random distance.
+
+A noisy vector is drawn for the word: Laplace noise N of scale β_j = s(ε)·range_j on coordinate j,
+where range_j is the difference of the largest and the smallest value in the vocabulary, and
+
+    s(ε) = 1/ε for ε < 2,  1/(9.3111 + .016582·ln(19.0647·ε − 38.1294)) from there on.
+
+Only its length R = ‖N‖ is used: the candidates are the words nearer than R, and
+
+    P(y | x, R) ∝ exp((ε/2)·(1 − d(x, y)/R)),  d(x, y) < R.
+
+Judged by github.com/mengtong0110/InferDPT, func.py at commit 2931e0b, with the vectors of the
+lexicon in place of those of a language model's tokens (which this laboratory does not have).
+
+R does not depend on x, so P(y | x) = E_R[…] is one integral over the law of R, the same for all
+words. That law is concentrated; a word farther from x than nearly every R comes out with a
+probability next to 0, but may be an ordinary output of a word near to it. The score of a word
+outside of the ball is not the least one, 0, it is no candidate at all: so the exponential
+mechanism's ε is lost. The form "fixed" is the repair: R is a public number, the median, and a word
+beyond it has the score 0 and may come out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.mechanisms.bulk.documents import OneByOne
+from dpcore.mechanisms.distance_blocks import by_word
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.settings import parameter
+from dpcore.noise.gumbel import standard_gumbel
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.bulk.documents import Bulk
+
+_A, _B = 0.01658160142016071, 9.311083811697406
+_C, _D = 19.064721649556482, 38.1294334077209
+_CELLS = 2**17  # of the law of R²
+_TAIL = 30.0  # a coordinate is beyond this many scales with probability e^−30
+_NODES = 240  # of the integral over R
+_LEAST = 1e-12  # probability of R that is left out at either end
+_BLOCK = 64  # draws whose scores are held at a time
+
+
+def noise_scale(epsilon: float) -> float:
+    """s(ε): the scale of the noise over the range of a coordinate."""
+    if epsilon < 2.0:
+        return 1.0 / epsilon
+    return 1.0 / (_B + _A * math.log(_C * epsilon - _D))  # from 2 on the argument is above 0
+
+
+@dataclass(frozen=True, eq=False)
+class RadiusLaw:
+    """The law of R at s = 1, in bins.
+
+    Attributes:
+        edges: of the bins, ascending, shape (m + 1,).
+        middles: mean R of a bin, shape (m,).
+        masses: its probability, shape (m,); they sum to 1.
+        median: of R.
+    """
+
+    edges: FloatArray
+    middles: FloatArray
+    masses: FloatArray
+    median: float
+
+
+@lru_cache(maxsize=4)
+def radius_law(lexicon: Lexicon, nodes: int = _NODES) -> RadiusLaw:
+    """The law of ‖N‖ for Laplace noise of the scales range_j.
+
+    R² = Σ range_j²·E_j² with exponential E_j: the masses of each term on a grid, their products of
+    Fourier transforms. A mass is split between the two grid points around it so that its mean is
+    kept; what is left is a spread of less than half a cell for each coordinate.
+    """
+    ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
+    ranges = ranges[ranges > 0] / ranges.max()
+    top = 2.0 * float((ranges**2).sum()) + _TAIL**2
+    cell = top / _CELLS
+    points = np.arange(_CELLS + 1) * cell
+    product = np.ones(_CELLS + 1, dtype=np.complex128)
+    for scale in ranges.tolist():
+        product *= np.fft.rfft(_split(np.sqrt(points) / scale, scale**2, cell), 2 * _CELLS)
+    mass = np.maximum(np.fft.irfft(product)[:_CELLS], 0.0)
+    mass /= mass.sum()
+    below = np.cumsum(mass)
+    # Bins that are even in the logarithm of the odds: fine in both tails too.
+    odds = np.linspace(math.log(_LEAST), -math.log(_LEAST), nodes + 1)
+    cuts = np.unique(np.searchsorted(below, 1.0 / (1.0 + np.exp(-odds))))
+    cuts = np.unique(np.concatenate(([0], cuts[(cuts > 0) & (cuts < _CELLS)], [_CELLS])))
+    radii = np.sqrt(points[:_CELLS])
+    masses = np.add.reduceat(mass, cuts[:-1])
+    moments = np.add.reduceat(mass * radii, cuts[:-1])
+    full = masses > 0
+    unit = float(np.ptp(lexicon.vectors.astype(np.float64), axis=0).max())
+    middles = np.where(full, moments / np.where(full, masses, 1.0), radii[cuts[:-1]])
+    # Half a cell before the first grid point of a bin: where the masses begin.
+    edges = np.sqrt(np.maximum(cuts - 0.5, 0.0) * cell)
+    return RadiusLaw(
+        unit * edges,
+        unit * np.maximum(middles, math.sqrt(0.25 * cell)),
+        masses / masses.sum(),
+        unit * float(radii[int(np.searchsorted(below, 0.5))]),
+    )
+
+
+def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
+    """Masses of range²·E² at the grid points, each cell's mass between its two ends, mean kept.
+
+    Args:
+        standard: √(grid)/range, shape (m + 1,).
+        square: range².
+        cell: distance of two grid points.
+    """
+    tail = np.exp(-standard)
+    # E[X; a < X ≤ b] for X = range²·E²: −range²·(t² + 2t + 2)·e^−t between the ends.
+    moment = -square * (standard**2 + 2.0 * standard + 2.0) * tail
+    mass, first = -np.diff(tail), np.diff(moment)
+    starts = np.arange(mass.size) * cell
+    up = np.clip((first - starts * mass) / cell, 0.0, mass)
+    result = np.zeros(mass.size)
+    result += mass - up
+    result[1:] += up[:-1]
+    return result
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RanText(ExactMechanism):
+    """The exponential mechanism over the words within a random distance, or a fixed one."""
+
+    key = "rantext.v1"
+    short = "rantext"
+    title = "RANTEXT"
+    summary = "Draws a distance at random, and chooses among the words that are nearer than that"
+    source = "Tong et al. 2023 (InferDPT); code mengtong0110/InferDPT at 2931e0b"
+    cited: ClassVar[tuple[str, ...]] = ("tong2023inferdpt",)
+    meaning = EpsilonMeaning.LOCAL
+    law_method: ClassVar[str] = "quadrature"
+    log_error = None
+    log_estimate: ClassVar[float | None] = 2e-2
+
+    form: str = parameter(
+        "published",
+        help="published: words beyond a random distance never come out; fixed: the distance is "
+        "the median, and words beyond it score 0, so that ε holds",
+        choices=("published", "fixed"),
+    )
+
+    @property
+    def law_error(self) -> float:
+        """Largest difference from a law with four times as many nodes that was found."""
+        return 1e-12 if self.form == "fixed" else 1e-3
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """ε between any two words: refuted where the distance does not reach all, else up to a δ.
+
+        Proved for a fixed distance.
+        """
+        value = self.check_epsilon(epsilon)
+        short = self.falls_short(value)
+        status = Status.REFUTED if short > _LEAST else Status.CONDITIONAL
+        reason = (
+            "Words beyond the random distance are no candidates at all, in place of candidates "
+            "with the least score: what is near to one word and far from another comes out for "
+            f"the second too rarely. The distance falls short of the largest between two words "
+            f"with probability {short:.3g}. The form “fixed” holds."
+        )
+        if status is Status.CONDITIONAL:
+            reason = (
+                "The random distance must reach all words, which are candidates then: at this ε it "
+                "falls short of the largest distance of two words with a probability below 1e-12. "
+                "From ε = 2 on it nearly always does, and the promise is refuted."
+            )
+        if self.form == "fixed":
+            status = Status.PROVED
+            reason = (
+                "The score max(0, 1 − d/R) lies between 0 and 1 for a public R, and every word may "
+                "come out: weight and normaliser change by a factor of at most e^(ε/2) each."
+            )
+        return PureLocalPrivacy(
+            epsilon=value,
+            status=status,
+            reason=reason,
+            source=self.source,
+            rounding=weights_rounding(value * 2.0**-48) if self.form == "fixed" else None,
+        )
+
+    def falls_short(self, epsilon: float) -> float:
+        """P(R ≤ Δ), Δ a bound on all distances; elsewhere all words are candidates, and ε holds.
+
+        So ε holds at every ε up to a δ of this probability.
+        """
+        law = radius_law(self.lexicon)
+        reach = 2.0 * self.lexicon.largest_norm / noise_scale(epsilon)
+        return float(law.masses[: int(np.searchsorted(law.edges[:-1], reach))].sum())
+
+    @property
+    def caution(self) -> str:
+        """How concentrated the distance is."""
+        if self.form == "fixed":
+            return ""
+        law = radius_law(self.lexicon)
+        mean = float(law.masses @ law.middles)
+        deviation = math.sqrt(max(0.0, float(law.masses @ (law.middles - mean) ** 2)))
+        return (
+            f"The random distance hardly varies (by {deviation / mean:.0%} of its mean): a word "
+            "beyond it is ruled out nearly for certain"
+        )
+
+    # -- the law
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln P(y | word), shape (n,); −∞ where no R of the integral reaches."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._law(self.distances(index, ranking), value)))
+
+    def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
+        """Beyond the largest R of the integral a probability is below what was left out."""
+        logs = self.log_law(word, epsilon)
+        return logs, None if self.form == "fixed" else math.log(_LEAST)
+
+    def _law(self, distance: FloatArray, epsilon: float) -> FloatArray:
+        """P(y | x) from the distances of x, shape (n,)."""
+        law, scale = radius_law(self.lexicon), noise_scale(epsilon)
+        if self.form == "fixed":
+            weights = np.exp(-0.5 * epsilon * np.minimum(distance / (scale * law.median), 1.0))
+            return np.asarray(weights / weights.sum())
+        order = np.argsort(distance, kind="stable")
+        near = distance[order] / scale
+        result = np.zeros(distance.size)
+        # Of a bin that a distance cuts, only the part beyond it has the word as a candidate.
+        inside = np.searchsorted(near, law.edges)
+        for i, (mass, middle) in enumerate(zip(law.masses, law.middles, strict=True)):
+            if mass > 0:
+                some, cut = near[: max(1, inside[i + 1])], max(1, inside[i])
+                weights = np.exp(-0.5 * epsilon * (some / middle))
+                width = law.edges[i + 1] - law.edges[i]
+                weights[cut:] *= (law.edges[i + 1] - some[cut:]) / width
+                result[: some.size] += mass / weights.sum() * weights
+        undone = np.empty_like(result)
+        undone[order] = result
+        return undone
+
+    # -- draws
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """As published: a noise vector for each entry, and a choice among the words within it."""
+        if self.form == "fixed":
+            return super().sample(rng, words, epsilon, index=index)
+        self.check_index(index)
+        entries, value = self.check_words(words), self.check_epsilon(epsilon)
+        return self._drawn(rng, entries, np.array([value]), None)[:, 0]
+
+    def bulk(self, epsilon: float) -> Bulk:
+        """One document after the other: each draw has a distance of its own."""
+        return super().bulk(epsilon) if self.form == "fixed" else OneByOne(self, epsilon)
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry on a grid of ε: fixed noise, of which ε only changes the length."""
+        if self.form == "fixed":
+            return super().paths(rng, words, rankings=rankings, epsilons=epsilons)
+        entries = self.check_words(words)
+        points = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
+        return EpsilonPaths.of_grid(entries, points, self._drawn(rng, entries, points, rankings))
+
+    def _drawn(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        rankings: Sequence[Ranking] | None,
+    ) -> IntArray:
+        """Outputs of one noise vector and one set of Gumbel numbers an entry, shape (k, E)."""
+        ranges = np.ptp(self.lexicon.vectors.astype(np.float64), axis=0)
+        outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
+        scales = [noise_scale(epsilon) for epsilon in epsilons.tolist()]
+        known: dict[int, FloatArray] = {}
+        for start in range(0, entries.size, _BLOCK):
+            block = entries[start : start + _BLOCK]
+            lengths = np.linalg.norm(ranges * rng.laplace(size=(block.size, ranges.size)), axis=1)
+            noise = standard_gumbel(rng, (block.size, len(self.lexicon)))
+            for word, members in zip(*by_word(block), strict=True):
+                if word not in known:
+                    known = {} if len(known) >= _BLOCK else known
+                    ranking = None if rankings is None else rankings[start + int(members[0])]
+                    known[word] = self.distances(word, ranking)
+                distance = known[word]
+                for e, (epsilon, scale) in enumerate(zip(epsilons, scales, strict=True)):
+                    radius = scale * lengths[members][:, None]
+                    scores = noise[members] - 0.5 * epsilon * (distance / radius)
+                    scores[distance >= radius] = -math.inf
+                    outputs[start + members, e] = scores.argmax(axis=1)
+        return outputs

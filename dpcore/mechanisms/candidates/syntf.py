@@ -1,0 +1,141 @@
+"""SynTF (Weggenmann, Kerschbaum 2018), term by term: the exponential mechanism with a similarity.
+
+    P(y | x) ∝ exp(ε·ρ(x, y)/(2Δ)),  ρ in [0, 1], Δ = 1,
+
+where y runs over all terms. ρ is the cosine of the two vectors here, and 0 where that is negative;
+the paper adds up such terms to a synthetic vector of term frequencies, whose length is given. Two
+terms change a weight and a normaliser by e^(ε/2) each, so ε holds between any two terms.
+
+That needs all terms as candidates. Where each term has a set of synonyms of its own (as in
+github.com/sjmeis/MLDP, src/mldp_text/mechanisms.py at commit 65a9eb8, from WordNet), an output that
+is a synonym of one word and not of another has a loss of ∞. The form "synonyms" is that, with the k
+most similar words in place of a dictionary.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.mechanisms.candidates.columns import ERROR
+from dpcore.mechanisms.distance_blocks import nearest_of
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm
+from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.settings import parameter
+
+if TYPE_CHECKING:
+    from dpcore.arrays import Float32Array, FloatArray
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.ranking import Ranking
+
+_BLOCK = 512  # words whose similarities are held at a time
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SynTF(ExactMechanism):
+    """e^(ε·ρ/2) with the cosine as ρ, over all words or over the most similar ones."""
+
+    key = "syntf.v1"
+    short = "syntf"
+    title = "SynTF, per term"
+    summary = "Chooses a word with a probability that grows exponentially with its similarity"
+    source = "Weggenmann, Kerschbaum 2018; code sjmeis/MLDP at 65a9eb8"
+    cited: ClassVar[tuple[str, ...]] = ("weggenmann2018syntf",)
+    meaning = EpsilonMeaning.LOCAL
+
+    candidates: str = parameter(
+        "all",
+        help="all: any word may come out; synonyms: the k most similar to the word, which breaks ε",
+        choices=("all", "synonyms"),
+    )
+    k: int = parameter(10, help="how many words are taken for synonyms", low=2)
+
+    @property
+    def _restricted(self) -> bool:
+        return self.candidates == "synonyms" and self.k < len(self.lexicon)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """ε between any two words, proved if all words are candidates."""
+        reason = (
+            "A similarity lies between 0 and 1, so weight and normaliser change by a factor of at "
+            "most e^(ε/2) each, and every word may come out."
+        )
+        if self._restricted:
+            reason = (
+                f"Each word has {self.k} possible outputs of its own: one that is not possible "
+                "for the other word has a loss of ∞. With candidates=all the promise holds."
+            )
+        value = self.check_epsilon(epsilon)
+        return PureLocalPrivacy(
+            epsilon=value,
+            status=Status.REFUTED if self._restricted else Status.PROVED,
+            reason=reason,
+            source=self.source,
+            rounding=weights_rounding(value * 2.0**-50),
+        )
+
+    def similarity(self, word: int) -> FloatArray:
+        """ρ of a word to all, shape (n,), read-only."""
+        return _similarity(self.lexicon, word)
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln P(y | word), shape (n,)."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        similarity = self.similarity(index)
+        logs = 0.5 * value * (similarity - 1.0)  # a word is most like itself
+        if self._restricted:
+            outside = np.ones(similarity.size, dtype=bool)
+            outside[nearest_of(-similarity, self.k)] = False
+            logs[outside] = -math.inf
+        return np.asarray(logs - math.log(np.exp(logs).sum()))
+
+    @property
+    def column_form(self) -> ColumnForm | None:
+        """The closed form, if all words are candidates: the similarity is symmetric."""
+        return None if self._restricted else ColumnForm(self._column, ERROR)
+
+    def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
+        """ln P(output | w) of every word w, shape (n,)."""
+        logs = 0.5 * epsilon * (self.similarity(output) - 1.0)
+        return np.asarray(logs - _normalisers(self.lexicon, epsilon))
+
+
+@lru_cache(maxsize=64)
+def _similarity(lexicon: Lexicon, word: int) -> FloatArray:
+    """The cosine with a word, 0 where it is negative, shape (n,), read-only."""
+    rows = lexicon.vectors
+    own = rows[word].astype(np.float64)
+    lengths = _lengths(rows) * np.linalg.norm(own)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        cosine = (rows @ own) / lengths
+    # A zero vector has no angle: it is like nothing but itself.
+    similarity = np.clip(np.nan_to_num(cosine, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
+    similarity[word] = 1.0
+    similarity.setflags(write=False)
+    return np.asarray(similarity)
+
+
+def _lengths(rows: Float32Array) -> FloatArray:
+    """Euclidean lengths, float64."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+
+
+@lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
+def _normalisers(lexicon: Lexicon, epsilon: float) -> FloatArray:
+    """ln Z of every word, shape (n,): one pass over all pairs."""
+    lengths = _lengths(lexicon.vectors)
+    unit = lexicon.vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
+    n, result = len(lexicon), np.empty(len(lexicon))
+    for start in range(0, n, _BLOCK):
+        cosine = unit[start : start + _BLOCK] @ unit.T
+        rows = np.arange(cosine.shape[0])
+        cosine[rows, start + rows] = 1.0
+        sums = np.exp(0.5 * epsilon * (np.clip(cosine, 0.0, 1.0) - 1.0)).sum(axis=1)
+        result[start : start + _BLOCK] = np.log(sums)
+    return result

@@ -1,0 +1,274 @@
+"""SanText (Yue et al. 2021): the exponential mechanism over all words, with the distance as score.
+
+    P(y | x) = exp(−(ε/2)·d(x, y)) / Z_x
+
+over the whole vocabulary, the word itself among the outputs. It is TEM without its threshold.
+Judged by the definition in github.com/xiangyue9607/SanText, file SanText.py at commit 3f40a17,
+which takes the Euclidean distance.
+
+For a metric d the triangle inequality changes weight and normaliser by at most e^(ε·d/2) each, so
+ε·d holds. It does not for the cosine "distance" 1 − cos θ, which variants of it take: two words at
+a small angle θ are θ²/2 apart by it, while their distances to a word at a right angle in the same
+plane differ by sin θ, so that the loss per distance grows as 2/θ. The smallest repair is the angle
+θ itself, which is a metric.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
+from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.exponential.tem import euclidean_factor
+from dpcore.mechanisms.exponential.tem_law import capped, normalised
+from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
+from dpcore.mechanisms.exponential.tem_path import gumbel_paths
+from dpcore.mechanisms.hooks import ExponentialForm, LossBounds, LossSearch
+from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.sampled_law import tem_rounding
+from dpcore.mechanisms.settings import parameter
+from dpcore.noise.discrete import Weights
+from dpcore.noise.gumbel import standard_gumbel
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
+    from dpcore.guarantee import Rounding
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+    from dpcore.mechanisms.bulk.documents import Bulk
+    from dpcore.mechanisms.hooks import WorstLoss
+    from dpcore.noise.discrete import Rows
+
+COSINE = "cosine"
+_BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of noise: 16 MB
+_ROUNDING = 1e-12  # relative, of a product of a few numbers
+
+
+def cosine_of_angle(angle: FloatArray) -> FloatArray:
+    """1 − cos θ, without the cancellation near 0."""
+    return np.asarray(2.0 * np.sin(0.5 * angle) ** 2)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SanText(ExactMechanism):
+    """e^(−ε·d/2) over all words, with a metric, or with the cosine distance of some variants."""
+
+    key = "santext.v1"
+    short = "santext"
+    title = "SanText"
+    summary = (
+        "Chooses among all words with a probability that falls exponentially with the distance"
+    )
+    source = "Yue et al. 2021; code xiangyue9607/SanText at 3f40a17"
+    cited: ClassVar[tuple[str, ...]] = ("yue2021santext",)
+    meaning = EpsilonMeaning.METRIC
+
+    metric: str = parameter(
+        "euclidean",
+        help="the distance; cosine is no metric, and the promise in it is refuted: angular holds",
+        choices=("euclidean", "angular", COSINE),
+    )
+
+    def __post_init__(self) -> None:
+        """Check that words have angles, where angles are asked for."""
+        super().__post_init__()
+        if self.metric != Metric.EUCLIDEAN and not self.lexicon.vectors.any(axis=1).all():
+            raise ParameterError(
+                f"metric of santext cannot be {self.metric} for this lexicon: a word has the zero "
+                "vector, which has no angle; use euclidean"
+            )
+
+    @property
+    def _parsed(self) -> Metric:
+        """The metric that distances are computed in; the cosine follows from the angle."""
+        return Metric.ANGULAR if self.metric == COSINE else Metric.parse(self.metric)
+
+    def _scores(self, distance: FloatArray) -> FloatArray:
+        """d from what `distances` gives in `_parsed`."""
+        return cosine_of_angle(distance) if self.metric == COSINE else distance
+
+    @property
+    def _diameter(self) -> float:
+        """No d is larger."""
+        bounds = {"euclidean": 2.0 * self.lexicon.largest_norm, "angular": math.pi, COSINE: 2.0}
+        return bounds[self.metric]
+
+    # -- the promise
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """ε·d, proved for a metric, refuted for 1 − cos θ."""
+        value = self.check_epsilon(epsilon)
+        reason = (
+            "Between two words at distance d the distance to any output differs by at most d, so "
+            "weight and normaliser each change by a factor of at most e^(ε·d/2)."
+        )
+        factor = euclidean_factor(self.lexicon, self._parsed)
+        if self.metric == COSINE:
+            reason = (
+                "1 − cos θ breaks the triangle inequality: two words at a small angle θ are θ²/2 "
+                "apart, but their distances to a third may differ by sin θ, and the loss per "
+                "distance grows as 2/θ. With metric=angular the promise holds."
+            )
+            # ½c² ≤ c for chords c ≤ 2, and c ≤ θ.
+        return MetricPrivacy(
+            epsilon=value,
+            status=Status.REFUTED if self.metric == COSINE else Status.PROVED,
+            reason=reason,
+            source=self.source,
+            metric=self.metric,
+            euclidean_factor=factor,
+            rounding=self.rounding(value),
+        )
+
+    def rounding(self, epsilon: float) -> Rounding:
+        """How far the law that `sample` draws from may lie from the closed form."""
+        eta = 0.5 * self.check_epsilon(epsilon)
+        return tem_rounding(self._parsed, self.lexicon.dimension, eta, eta * self._diameter)
+
+    def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
+        """In the chosen metric, or 1 − cos θ."""
+        self.check_epsilon(epsilon)
+        points = self.lexicon.vectors[words]
+        return self._scores(distances(points, points, self._parsed))
+
+    # -- the law
+
+    def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
+        """The closed form at all ε at once, shape (E, n)."""
+        return normalised(capped(self._away(word, ranking), epsilons, math.inf))
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """−ε·d/2 − ln Z, shape (n,), also where the probability underflows."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        logs = -0.5 * value * self._away(index, ranking)
+        return np.asarray(logs - math.log(np.exp(logs).sum()))  # the word's own weight is 1
+
+    def _away(self, word: int, ranking: Ranking | None) -> FloatArray:
+        """d of a word to all, shape (n,)."""
+        row = self._scores(self.distances(word, ranking, self._parsed))
+        row[word] = 0.0  # an angle to itself may be off by its last bit
+        return row
+
+    # -- draws
+
+    def weigher(self, epsilon: float) -> Weigher:
+        """e^(−ε·d/2) as a function of the metric."""
+        eta = 0.5 * self.check_epsilon(epsilon)
+        return lambda distance, _outputs: np.exp(-eta * distance)
+
+    def rows(self, epsilon: float) -> Rows:
+        """The weights e^(−ε·d/2) of all outputs: the largest is 1 as it stands."""
+        vectors, eta = self.lexicon.vectors, 0.5 * self.check_epsilon(epsilon)
+        outputs = np.arange(len(vectors))
+
+        def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for members, distance in distances_by_word(vectors, entries, self._parsed):
+                row = self._scores(distance)
+                row[entries[members[0]]] = 0.0
+                logs = -eta * row
+                yield members, Weights(np.exp(logs), logs.item, outputs)
+
+        return weights
+
+    def bulk(self, epsilon: float) -> Bulk:
+        """Inversion in two steps, of which the first is kept for every word."""
+        return super().bulk(epsilon) if self.metric == COSINE else TemBulk(self, epsilon)
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry as an exact step function of ε > 0: TEM's, without a threshold."""
+        entries, n, vectors = self.check_words(words), len(self.lexicon), self.lexicon.vectors
+        known: dict[int, Ranking] = {}
+        if rankings is not None and self._parsed is Metric.EUCLIDEAN:
+            known = dict(zip(entries.tolist(), rankings, strict=True))
+        step, parts = max(1, _BLOCK_ENTRIES // n), []
+        for start in range(0, entries.size, step):
+            block = entries[start : start + step]
+            missing = sorted(set(block.tolist()) - known.keys())
+            new = rank(vectors, vectors[missing], self._parsed) if missing else ()
+            ranked = known | dict(zip(missing, new, strict=True))
+            limits, outputs = gumbel_paths(
+                np.stack([ranked[word].order for word in block.tolist()]),
+                np.stack([self._scores(ranked[word].distances) for word in block.tolist()]),
+                standard_gumbel(rng, (block.size, n)),
+                math.inf,
+            )
+            parts.append(EpsilonPaths(block, limits, outputs))
+        return EpsilonPaths.join(parts)
+
+    # -- hooks
+
+    @property
+    def column_form(self) -> ExponentialForm | None:
+        """The closed form; with the cosine the laws of all words are needed."""
+        if self.metric == COSINE:
+            return None
+        return ExponentialForm(self._parsed, math.inf, lambda epsilon: 0.5 * epsilon)
+
+    def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
+        """Normalisers cancel in a difference of losses: ε·d is left at most, for a metric."""
+        promised = super().loss_bounds(guarantee).promised
+        if self.metric == COSINE:
+            return LossBounds(promised)
+        return LossBounds(promised, promised * (1.0 + _ROUNDING))
+
+    @property
+    def loss_search(self) -> LossSearch | None:
+        """The largest loss of two words is at one of them (see `tem_loss`), for a metric."""
+        if self.metric == COSINE:
+            return None
+
+        def find(epsilon: float, progress: Progress) -> WorstLoss:
+            return effective_epsilon(self.lexicon, self.metric, 0.5 * epsilon, math.inf, progress)
+
+        return LossSearch("closed form", find)
+
+    def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
+        """Half of ε is spent on a normaliser that hardly changes: the true ε is less."""
+        if self.metric == COSINE:
+            return None
+        halves = [0.5 * epsilon for epsilon in epsilons]
+        none = [math.inf] * len(halves)
+        return [
+            loss.epsilon for loss in effective_epsilons(self.lexicon, self.metric, halves, none)
+        ]
+
+
+def cosine_stretch(lexicon: Lexicon, words: IntArray) -> tuple[float, int, int, int]:
+    """How often 1 − cos θ breaks the triangle inequality at worst, among these words.
+
+    Args:
+        lexicon: its vectors.
+        words: indices, shape (k,).
+
+    Returns:
+        max (d(x, y) − d(x′, y))/d(x, x′) over x ≠ x′ of `words` and all words y, which is 1 at most
+        for a metric, and x, x′, y.
+    """
+    vectors = lexicon.vectors
+    rows = cosine_of_angle(distances(vectors, vectors[words], Metric.ANGULAR))
+    best = (0.0, 0, 0, 0)
+    for i, x in enumerate(words.tolist()):
+        apart = rows[i, words].copy()
+        apart[i] = math.inf
+        excess = (rows[i] - rows) / apart[:, None]
+        j, y = divmod(int(excess.argmax()), len(vectors))
+        if excess[j, y] > best[0]:
+            best = (float(excess[j, y]), x, int(words[j]), y)
+    return best
