@@ -46,7 +46,7 @@ def show_figure(
     """
     _chart(figure, name, caption.alternative, on_click)
     if files:
-        _say(caption, name)
+        show_caption(caption, name)
         show_numbers(table, name, caption.finding)
     else:
         _finding(caption, name)
@@ -58,7 +58,13 @@ def _finding(caption: Caption, name: str) -> None:
         st.text(caption.finding)
 
 
-def _say(caption: Caption, name: str) -> None:
+def show_caption(caption: Caption, name: str) -> None:
+    """Write the finding below a drawing, and how it was computed folded away.
+
+    Args:
+        caption: of the drawing.
+        name: of the elements' keys.
+    """
     _finding(caption, name)
     if caption.how != caption.finding:
         with st.expander(HOW, key=f"how_{name}"):
@@ -82,7 +88,7 @@ class Still:
         """
         self._mark.html(mark)
         with self._caption:
-            _say(caption, self._name)
+            show_caption(caption, self._name)
 
 
 def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:

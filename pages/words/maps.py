@@ -16,7 +16,7 @@ from dpcore.measure.maps.model import Projection
 from dpcore.measure.maps.table import point_table
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.shared.fields import segments
-from pages.shared.figure import show_figure, show_numbers
+from pages.shared.figure import show_caption, show_figure, show_numbers
 from pages.shared.messages import inform, note, refuse
 from pages.shared.pair import choose
 from pages.shared.reproducing import show_line
@@ -119,15 +119,15 @@ def show_map(
     )
     table = bench.points(shown) if mass is None else mass
     if view.whole:
-        show_vocabulary(bench, shown, outputs, caption)
+        show_vocabulary(bench, shown, outputs, caption.alternative)
         if density_of(words) is None:
             note("All points have one colour until it is known how crowded each word is.")
             density_or_button(words)
-        st.text(caption)
+        show_caption(caption, FIGURE)
         note(_READING[shown.projection])
         count = bench.mapped_neighbours
         every = partial(point_table, words, shown, pair.words, count, len(words))
-        show_numbers(table, FIGURE, caption, csv=every)
+        show_numbers(table, FIGURE, caption.finding, csv=every)
         return
 
     def take() -> None:
