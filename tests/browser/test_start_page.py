@@ -98,6 +98,7 @@ def test_a_sentence_goes_along_and_stays_out_of_every_link(app_url: str, new_pag
     assert not watch.page_errors
 
 
+@pytest.mark.slow
 def test_two_claims_after_one_another_and_a_step_of_the_lesson(
     app_url: str, new_page: NewPage
 ) -> None:

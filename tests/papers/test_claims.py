@@ -388,6 +388,7 @@ def test_any_epsilon_of_the_page_has_a_verdict(epsilon: float) -> None:
             assert entry.outcome is not Outcome.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["truncated-gumbel-repaired", "tem-calibrated"])
 @pytest.mark.parametrize("epsilon", [1e-3, 5.0, 1000.0])
 @pytest.mark.parametrize("words", [2, 6])

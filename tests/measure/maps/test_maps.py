@@ -108,6 +108,7 @@ def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(
     assert (maps.vocabulary_map(middle, "pca").points == shown.points).all()
 
 
+@pytest.mark.slow
 def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     """The one fit of umap-learn in this suite: compiling it takes most of the time."""
     lexicon = lexicons.cloud(40, 6)

@@ -48,6 +48,7 @@ def test_the_steps_are_those_of_the_exercises() -> None:
         assert (ROOT / each.page).is_file()
 
 
+@pytest.mark.slow
 def test_the_whole_lesson_can_be_walked() -> None:
     test = opened()
     for place, each in enumerate(STEPS):

@@ -320,6 +320,7 @@ def test_what_is_recorded_stands_at_the_levels(study: Study) -> None:
     assert "truncated-gumbel" not in set().union(*(by_level[level] for level in LEVELS[:-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", RECORDED, ids=lambda study: study.name)
 def test_laws_of_one_form_teach_the_same(study: Study) -> None:
     """TEM at these ε is all but the law of the reference: a difference would be an error of ours.
