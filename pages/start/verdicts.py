@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Verdict
     from dpcore.papers.verdicts import RecordedVerdicts
 
+_AT_ONCE = 3  # refuted claims in sight: the first screen is for the sentence
+
 
 def small_verdicts(recorded: RecordedVerdicts) -> None:
     """Draw the refuted claims, and the others folded away."""
@@ -31,13 +33,16 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
         f"Papers promise; proofs have mistakes. {len(verdicts)} claims, published ones and those "
         f"of the repairs made here, were calculated again: {outcomes}. Choose one to see its proof."
     )
-    _rows(refuted)
-    with st.expander(f"The {len(others)} claims that were not refuted"):
-        _rows(others)
+    _rows(refuted[:_AT_ONCE])
     note(
         "Recorded on the bundled words at the usual settings; the page Papers shows the same "
         "figures and computes each again at settings of your own."
     )
+    if refuted[_AT_ONCE:]:
+        with st.expander(f"The other {len(refuted) - _AT_ONCE} claims that were refuted"):
+            _rows(refuted[_AT_ONCE:])
+    with st.expander(f"The {len(others)} claims that were not refuted"):
+        _rows(others)
 
 
 def _rows(verdicts: Sequence[Verdict]) -> None:
