@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.attack.latent.examples import examples, guess, success
 from dpcore.attack.latent.rank import success_bound
 from dpcore.mechanisms.registry import resolve
+from dpcore.plots.attack.words import chance_text
 from dpcore.plots.robust.shares import ends_caption, lines_figure
 from dpcore.study.robust_curves import (
     COLUMNS,
@@ -23,7 +24,7 @@ from pages.shared.figure import show_figure
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
-from pages.shared.table import PERCENT, numbers, show_table
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     from dpcore.attack.latent.examples import Examples
@@ -144,7 +145,8 @@ def _attack() -> None:
     named = private.texts[int(belief.order[0])]
     right = "right" if int(belief.order[0]) == int(number) else "wrong"
     st.text(
-        f"The attacker names “{named}” with probability {belief.probability.max():.3g}: {right}. "
+        f"The attacker names “{named}” (chance: {chance_text(float(belief.probability.max()))}): "
+        f"{right}. "
         f"The true utterance has rank {belief.rank:g} of {len(private.texts)}.\nClaimed ε = "
         f"{belief.claimed_epsilon:g} allows an attacker to be right with probability "
         f"{belief.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
@@ -155,12 +157,11 @@ def _attack() -> None:
         pd.DataFrame(
             {
                 "utterance": [private.texts[i] for i in top],
-                "believed": [float(belief.probability[i]) for i in top],
+                "believed": [chance_text(float(belief.probability[i])) for i in top],
                 "true": ["✔" if i == int(number) else "" for i in top],
             }
         ),
         "The likeliest utterances after the noisy vector",
-        column_config=numbers(["believed"], PERCENT),
     )
     _successes(private, noise, seed)
 

@@ -13,7 +13,8 @@ EPSILON, WORD = 1.0, "doctor"
 def on_rewrite() -> float:
     state = {"text": WORD, "via": "tem", "eps_metric": EPSILON, "metric": ["tem"]}
     test = open_page("rewrite", view="One word: strip and odds", log=[], local=[], **state)
-    (stays,) = re.findall(rf"“{WORD}” stays with probability (\S+?)[,;.]?\s", shown_text(test))
+    # In the finding under the figure, and again in how it is computed.
+    (stays,) = set(re.findall(rf"“{WORD}” stays with probability (\S+?)[,;.]?\s", shown_text(test)))
     return float(stays)
 
 

@@ -92,7 +92,9 @@ def test_the_attack_on_a_latent_vector_is_computed_now(opened: Opened) -> None:
     assert int(rank[2]) == len(examples().texts)
     believed = table(test, "utterance", "believed")
     assert believed["utterance"].iloc[0] == examples().texts[int(belief.order[0])]
-    assert believed["believed"].iloc[0] == pytest.approx(belief.probability.max())
+    # Rounded to 1, but not certain: the page must not say "100 in 100".
+    assert 1 - 1e-6 < belief.probability.max() < 1
+    assert believed["believed"].iloc[0] == "almost certain"
     (figure,) = figures(test)
     claimed, true = curve(figure, "the claimed ε allows"), curve(figure, "the true ε allows")
     assert all(true[epsilon] >= claimed[epsilon] for epsilon in claimed)
