@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, factor_text, number, plain, probability_text
+from dpcore.plots.layout import axis, factor_text, number, percent, plain, probability_text
 from dpcore.plots.style import style_of
 from dpcore.plots.traces import drawn
 
@@ -81,7 +81,7 @@ def law_caption(
         f"({number(float(best['probability']))}, {number(float(best['distance']))} away); "
         f"it stays with probability {stays}"
     )
-    rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
+    rest = f"the {len(table)} words shown hold {percent(shown)} of the probability"
     error = (
         ""
         if how == "exact"

@@ -191,3 +191,8 @@ def number(value: float) -> str:
         times = "" if shown == "1" else f"{shown}·"
         return f"{times}10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"
+
+
+def percent(share: float) -> str:
+    """A share for running text, to three digits: "16%", "99.2%"; "100%" only of all."""
+    return "over 99.9%" if 0.9995 <= share < 1 else f"{number(100 * share)}%"

@@ -35,11 +35,14 @@ if TYPE_CHECKING:
     from dpcore.papers.verdicts import RecordedVerdicts
 
 
+_COMPUTED = "How is this verdict computed?"  # each figure of it says so of itself
+
+
 def detail(
     key: str, words: Lexicon, recorded: RecordedVerdicts | None
 ) -> tuple[Verdict, AuditSettings] | None:
     """Draw one claim; return its verdict and at which settings, if it is known."""
-    first, computed = st.container(), st.expander("How is this computed?", key="computed")
+    first, computed = st.container(), st.expander(_COMPUTED, key="computed")
     with computed:
         try:
             settings, pressed = choose_settings(key)
@@ -56,8 +59,8 @@ def detail(
         if verdict is None:
             if not pressed:
                 inform(
-                    "Not computed yet on this lexicon at these settings: open “How is this "
-                    "computed?” and press its button."
+                    "Not computed yet on this lexicon at these settings: open "
+                    f"“{_COMPUTED}” and press its button."
                 )
             return None
         _verdict(verdict)

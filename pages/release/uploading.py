@@ -21,6 +21,7 @@ from dpcore.limits import (
     PAGE_RELEASE_ROWS,
     PAGE_RELEASE_WORDS,
 )
+from dpcore.plots.layout import percent
 from dpcore.study.live import shortened, table_texts, teaching_texts
 from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
@@ -132,7 +133,7 @@ def labelled(source: Source, most: int) -> LabelledTexts:
         f"{chosen.rows:,} rows; left out: {chosen.incomplete:,} without text or label, "
         f"{chosen.repeated:,} repeated. Used: {len(chosen.texts):,} texts of "
         f"{len(chosen.texts.classes)} classes, the first {LIVE_WORDS} words of each; always "
-        f"guessing the largest is right in {chosen.texts.majority:.1%}."
+        f"guessing the largest is right in {percent(chosen.texts.majority)}."
     )
     return chosen.texts
 

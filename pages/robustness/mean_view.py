@@ -24,6 +24,7 @@ from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.text import train_text, words_within
 from dpcore.lexicon.progress import silent
 from dpcore.noise.streams import generator
+from dpcore.plots.layout import percent
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
 from pages.robustness.words_work import CERTIFIED, NORMAL, read, worst
 from pages.shared.fields import steps
@@ -109,8 +110,8 @@ def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
         f"shift is {largest:.3g}; one word of the longest text ({lengths.max()} words) can move "
         f"the mean by {need:.3g}, with the diameter {diameter:.3g} of the vocabulary.\nThe exact "
         f"certificate for k = {rules.neighbours} nearest words in {rules.share:.0%} of the places "
-        f"(up to {budget.max()} words): {exact[0]:.1%} of the texts {NORMAL}, {exact[1]:.1%} with "
-        f"{CERTIFIED}."
+        f"(up to {budget.max()} words): {percent(exact[0])} of the texts {NORMAL}, "
+        f"{percent(exact[1])} with {CERTIFIED}."
     )
 
 

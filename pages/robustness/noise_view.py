@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.papers.lecuyer2019.summary import costs, summary
+from dpcore.plots.layout import percent
 from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
 from dpcore.study.reading import Figures
 from pages.robustness.recorded_frame import recorded_view
@@ -189,7 +190,7 @@ def _words(record: Recorded) -> None:
     note(
         f"Share of the texts in which a word may be replaced: by one at distance {near:.3g}, the "
         f"smallest between two words of the lexicon, or at {far:.3g}, the largest, which is any "
-        f"word. For any word the best is {any_word:.1%}."
+        f"word. For any word the best is {percent(any_word)}."
     )
 
 

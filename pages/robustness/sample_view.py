@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.plots.captions import Caption
+from dpcore.plots.layout import percent
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from pages.robustness.attack_work import trial
 from pages.robustness.victims import NETWORKS
@@ -99,15 +100,15 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
         "certificate by interval bounds" if last["classifier"] in NETWORKS else "exact certificate"
     )
     sure = (
-        f" The {kind} covers {last['certified']:.1%} of them: no attack with these words gets "
+        f" The {kind} covers {percent(last['certified'])} of them: no attack with these words gets "
         "below that."
         if pd.notna(last["certified"])
         else ""
     )
     st.text(
-        f"Last run: of {last['texts']} texts {last['before']:.1%} are read rightly before and "
-        f"{last['after']:.1%} after the attack (95 % interval over such texts {last['from']:.1%} "
-        f"to {last['to']:.1%})." + sure
+        f"Last run: of {last['texts']} texts {percent(last['before'])} are read rightly before and "
+        f"{percent(last['after'])} after the attack (95 % interval over such texts "
+        f"{percent(last['from'])} to {percent(last['to'])})." + sure
     )
     _against_epsilon(runs)
     shares = ("may change", "before", "after", "from", "to", "certified")
@@ -150,8 +151,8 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     show_figure(
         lines_figure(table, group_of(last.mechanism.meaning).title, "accuracy", logarithm=True),
         Caption(
-            f"Accuracy after the attack is lowest, {after.min():.1%}, "
-            f"at ε = {after.idxmin():.3g} and highest, {after.max():.1%}, at "
+            f"Accuracy after the attack is lowest, {percent(after.min())}, "
+            f"at ε = {after.idxmin():.3g} and highest, {percent(after.max())}, at "
             f"ε = {after.idxmax():.3g}.",
             f"{done.accuracy.documents} texts; bands are 95 % intervals.",
         ),

@@ -14,6 +14,7 @@ from dpcore.lexicon.cache import only_in_memory
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.model import Projection
 from dpcore.measure.maps.table import point_table
+from dpcore.plots.layout import percent
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.shared.fields import segments
 from pages.shared.figure import show_caption, show_figure, show_numbers
@@ -265,7 +266,7 @@ def misreading(bench: PairBench, view: View) -> None:
             {
                 "map": title,
                 "words": len(shown),
-                f"of the {shown.k} nearest words kept": f"{shown.mean_kept:.1%}",
+                f"of the {shown.k} nearest words kept": percent(shown.mean_kept),
                 "rank correlation of crowding": f"{shown.density:.2f}",
                 "second word's room over the first's, drawn": _ratio(
                     None if spread is None else spread.drawn

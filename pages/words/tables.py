@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore.guarantee import Status
 from dpcore.measure.density.density import STRATA, extremes, ordinary_words
 from dpcore.measure.density.radius import noise_radii
-from dpcore.plots.layout import probability_text
+from dpcore.plots.layout import percent, probability_text
 from dpcore.plots.maps.distances import NOISE_COLUMNS
 from dpcore.plots.style import name_tag, style_of
 from pages.shared.bench import admissible
@@ -46,7 +46,7 @@ def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: flo
         add("stratum", *(str(STRATA[strata[w]]) for w in words))
         add(
             "words with a nearer neighbour",
-            *(f"{(density.nearest < density.nearest[w]).sum() / n:.1%}" for w in words),
+            *(percent((density.nearest < density.nearest[w]).sum() / n) for w in words),
         )
         add(
             f"hubness: words that have it among their nearest {density.k}",

@@ -109,10 +109,14 @@ def _of_streamlit(rule: str, node: dict[str, str]) -> bool:
     """Whether a fault is Streamlit's own, where nothing of ours can mend it.
 
     empty-table-header: a table whose rows can be chosen begins with a column of boxes, to whose
-    header Streamlit gives no name.
+    header Streamlit gives no name. presentation-role-conflict: the place where a file is dropped
+    has a name although it is there for the mouse alone; the button in it is what is read out.
     """
-    boxes = 'aria-colindex="1" tabindex="-1"></th>'
-    return rule == "empty-table-header" and node["html"].endswith(boxes)
+    own = {
+        "empty-table-header": 'aria-colindex="1" tabindex="-1"></th>',
+        "presentation-role-conflict": 'data-testid="stFileUploaderDropzone"',
+    }
+    return own.get(rule, "\0") in node["html"]
 
 
 def assert_accessible(page: Page) -> None:

@@ -35,7 +35,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     )
     expect(page).to_have_title("Deniability – Word Privacy Lab")
     expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
-    expect(page.get_by_text("at ε = 5. tem: mean").first).to_be_visible()
+    expect(page.get_by_text("At ε = 5, a word stays with a mean chance of")).to_be_visible()
     assert page.locator(".js-plotly-plot").count() == 2
     assert own_faults(watch) == []
     assert not watch.foreign_requests
@@ -111,7 +111,7 @@ def test_a_turn_of_the_dial_by_keyboard_moves_the_mark_and_the_link_and_no_curve
     page.wait_for_url("**eps_metric=**")
     wait_idle(page)
     (value,) = parse_qs(urlsplit(page.url).query)["eps_metric"]
-    expect(page.get_by_text(f"at ε = {value}. tem: mean").first).to_be_visible()
+    expect(page.get_by_text(f"At ε = {value}, a word stays with a mean chance")).to_be_visible()
     after = page.locator(MARK).first.bounding_box()
     assert after["x"] < before["x"]
     assert (after["y"], after["height"]) == (before["y"], before["height"])

@@ -34,6 +34,11 @@ PLAIN = {"text", "code", "text_area", "text_input", "dataframe", "bidi_component
 FIELDS = {"text_area", "text_input"}
 
 VIEWS: dict[str, list[dict[str, str]]] = {
+    "tradeoff": [
+        {},
+        {"part": "Choose ε", "goal": "nw", "of_words": "word"},
+        {"part": "Choose ε", "goal": "nw", "of_words": "text"},
+    ],
     "deniability": [
         {"of": choosing.LIST},
         {"of": choosing.TEXT},

@@ -36,7 +36,7 @@ def test_a_row_chooses_a_claim_and_the_button_computes_it(app_url: str, new_page
     wait_idle(page)
     assert chosen(page) == "adept-published"
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    page.get_by_text("How is this computed?").click()
+    page.get_by_text("How is this verdict computed?").click()
     page.get_by_label("n", exact=True).fill("1")
     page.get_by_role("button", name="Compute with these settings").click()
     expect(page.get_by_role("heading", name="ADePT, as published: ✔ proved")).to_be_visible()

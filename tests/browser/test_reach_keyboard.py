@@ -97,6 +97,7 @@ def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> Non
     expect(page.locator(".source .plain")).to_have_text("The old doctor bought a violin in winter.")
     go_to(page, "node.matches('[role=slider], input[type=range]')")
     page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**eps_metric=**")  # the server hears of it when the hand is off
     wait_idle(page)
     assert float(parse_qs(urlsplit(page.url).query)["eps_metric"][0]) < 12
     go_to(page, "node.matches('.word')")

@@ -106,6 +106,8 @@ def test_two_claims_after_one_another_and_a_step_of_the_lesson(
     open_page(page, app_url)
     sentence(page)
     for claim, key in (("ADePT, as published", "adept-published"), ("TrLaplace, Theorem 3", "")):
+        if not page.get_by_role("link", name=claim).is_visible():
+            page.get_by_text("claims that were refuted").click()
         page.get_by_role("link", name=claim).click()
         expect(page.get_by_role("heading", name=f"{claim}: ✘ refuted")).to_be_visible(
             timeout=WAIT_MS

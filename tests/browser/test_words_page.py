@@ -59,7 +59,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     expect(page).to_have_title("Words – Word Privacy Lab")
     assert words(page) == ["violin", "doctor"]
     expect(page.locator(".panes .caption")).to_contain_text("At ε = 3 “violin” becomes")
-    expect(page.get_by_text("PCA of")).to_be_visible()
+    expect(page.get_by_text("this PCA map keeps")).to_be_visible()
     assert own_faults(watch) == []
     assert not watch.foreign_requests
     assert not watch.page_errors
@@ -146,7 +146,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
         assert_accessible(page)
     page.get_by_role("tab", name="Map", exact=True).click()
     page.get_by_role("radio", name="Whole vocabulary").click()
-    expect(page.get_by_text("of 25,000 of 25,000 words")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("this densMAP map keeps")).to_be_visible(timeout=30_000)
     find = page.get_by_role("textbox", name="First word")
     find.fill("hospit")
     find.press("Enter")

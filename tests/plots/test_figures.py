@@ -79,7 +79,7 @@ def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     assert list(error.arrayminus) == [0.02, 0.2]
     caption = law_caption(bars(False), (0.2, 0.17, 0.23), "400 draws").how
     assert "most likely becomes “town” (0.5, 4 away)" in caption
-    assert "hold 70.0%" in caption
+    assert "hold 70%" in caption
     assert "Estimated: 400 draws, ± 0.02 (two standard errors)" in caption
     assert law_caption(bars(True), 3 * (0.2,), "closed form").how.endswith("Exact: closed form.")
 

@@ -183,7 +183,7 @@ def test_the_caption_gives_what_is_kept_and_what_lies_beside() -> None:
     caption = map_caption("pca", 9, 9, 0.004, 8, math.nan).how
     assert caption.endswith("this map keeps 0.4% among the 8 nearest.")
     caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS).how
-    assert caption.endswith("The 4 output words that are drawn hold 52.0% and 100.0%.")
+    assert caption.endswith("The 4 output words that are drawn hold 52% and 100%.")
     caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS.head(0)).how
     assert caption.endswith("the mass is spread over too many words.")
 

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, percent, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
 from dpcore.plots.traces import band, curve, drawn, line
 
@@ -60,7 +60,7 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
         if len(half):
             parts.append(f"{name}: half of the pairs from n = {int(half.min())}")
         else:
-            parts.append(f"{name}: {last['share']:.1%} at n = {int(last['dimension'])}")
+            parts.append(f"{name}: {percent(last['share'])} at n = {int(last['dimension'])}")
     control = table[table["clipping"] == "L1"]
     worst = float(control["share"].max()) if len(control) else math.nan
     pairs = int(table["pairs"].iloc[0])
@@ -69,7 +69,7 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
         f"that noise of scale 2C/ε does not cover them. {'; '.join(parts)}."
     )
     if len(control):
-        text += f" Clipped by the L1 norm: at most {worst:.1%}."
+        text += f" Clipped by the L1 norm: at most {percent(worst)}."
     last = clipped[clipped["dimension"] == clipped["dimension"].max()]
     most = last.iloc[int(last["share"].argmax())]
     finding = (

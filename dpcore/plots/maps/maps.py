@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import LEGEND, axis, base_layout, note, plain
+from dpcore.plots.layout import LEGEND, axis, base_layout, note, percent, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION, faint
 
 POINT_COLUMNS = ("word", "x", "y", "role", "kept")
@@ -262,13 +262,13 @@ def map_caption(
         )
     if masses is not None and len(masses):
         shares = ", ".join(
-            f"{share:.1%} of the outputs of “{word}”"
+            f"{percent(share)} of the outputs of “{word}”"
             for word, share in zip(masses["word"], masses["on_map"].tolist(), strict=True)
         )
         sentences.append(f"{setting}: {shares} fall on words of this map.")
     if drawn is not None:
         sources, mass = drawn["source"].to_numpy(), drawn["mass"].to_numpy()
-        shown = [f"{mass[sources == name].sum():.1%}" for name in sorted(set(sources.tolist()))]
+        shown = [percent(mass[sources == name].sum()) for name in sorted(set(sources.tolist()))]
         sentences.append(
             f"The {len(drawn):,} output words that are drawn hold {' and '.join(shown)}."
             if shown

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.captions import Caption
-from dpcore.plots.layout import NAMED, axis, number, plain
+from dpcore.plots.layout import NAMED, axis, number, percent, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, curve_style
 from dpcore.plots.traces import curve, drawn, outline
 from dpcore.plots.utility.curves import log_ticks
@@ -132,9 +132,9 @@ def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:
     for name in dict.fromkeys(table["curve"].tolist()):
         rows = table[table["curve"] == name].set_index("x")["mean"]
         left[str(name)] = float(rows.loc[x])
-        lines.append(f"{name}: {rows.loc[0.0]:.1%}, {rows.loc[x]:.1%}")
+        lines.append(f"{name}: {percent(rows.loc[0.0])}, {percent(rows.loc[x])}")
     best, worst = max(left, key=left.__getitem__), min(left, key=left.__getitem__)
-    finding = f"At {number(x)} along the axis, “{best}” keeps {left[best]:.1%} right"
+    finding = f"At {number(x)} along the axis, “{best}” keeps {percent(left[best])} right"
     if left[best] > left[worst]:
-        finding += f", “{worst}” {left[worst]:.1%}"
+        finding += f", “{worst}” {percent(left[worst])}"
     return Caption(f"{finding}.", "\n".join(lines))

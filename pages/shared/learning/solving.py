@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from dpcore.plots.layout import percent
 from dpcore.study.utility_solve import solve
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
@@ -43,7 +44,7 @@ def solve_view(evidence: Evidence) -> None:
         return
     reference = next(iter(evidence.lines("accuracy")))
     st.markdown(
-        f"**Within {points:g} points of {reference.value:.1%}**, the accuracy without privacy:"
+        f"**Within {points:g} points of {percent(reference.value)}**, the accuracy without privacy:"
     )
     st.text("\n".join(answer.sentence for answer in answers))
     table = pd.DataFrame(

@@ -134,7 +134,7 @@ def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -
     test.button(key="draw_pairs").click().run()
     assert len(figures(test)) == 3
     assert "Share of 500 pairs" in shown_text(test)
-    assert "Clipped by the L1 norm: at most 0.0%" in shown_text(test)
+    assert "Clipped by the L1 norm: at most 0%" in shown_text(test)
 
 
 def test_the_repairs_stand_with_their_cost() -> None:

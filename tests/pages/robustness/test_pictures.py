@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.learn.pixeldp.digits import digits
+from dpcore.plots.layout import percent
 from pages.robustness import pictures_work
 from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT
@@ -31,7 +32,7 @@ def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> No
     shown = shown_text(test)
     assert "computed now" in shown
     assert "The slides' line is no certificate" in shown
-    assert f"{PROVED}: {lines[PROVED][0.0]:.1%}" in shown
+    assert f"{PROVED}: {percent(lines[PROVED][0.0])}" in shown
 
 
 def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:

@@ -31,8 +31,8 @@ def test_the_caption_reads_the_table() -> None:
     text = exceeding_caption(TABLE).how
     assert "400 pairs" in text
     assert "uniform on [−C, C]: half of the pairs from n = 4" in text
-    assert "normal, σ = 0.01 C: 0.0% at n = 32" in text
-    assert "Clipped by the L1 norm: at most 0.0%" in text
+    assert "normal, σ = 0.01 C: 0% at n = 32" in text
+    assert "Clipped by the L1 norm: at most 0%" in text
 
 
 def test_without_the_control_nothing_is_said_of_it() -> None:

@@ -69,7 +69,7 @@ def test_captions_say_the_ends_and_a_point() -> None:
     ]
     caption = certified_caption(CURVES, "10 pictures", 0.5).how
     assert "Share of 10 pictures that stay right, at 0 and at 0.5." in caption
-    assert "proved: 90.0%, 40.0%" in caption
+    assert "proved: 90%, 40%" in caption
 
 
 def test_two_pictures_stand_side_by_side_in_one_scale() -> None:
