@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.arrays import Float32Array, IntArray
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import LexiconError, ParameterError, UnknownWordError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
@@ -269,6 +269,10 @@ class Lexicon:
         from dpcore.lexicon.nearest_word import NearestSearch
 
         return NearestSearch(self.vectors)
+
+    def nearest_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
+        """The words nearest to words, Euclidean: `NearestSearch.of_words`."""
+        return self._nearest_search.of_words(words, count)
 
     def nearest(self, queries: ArrayLike) -> IntArray:
         """The word nearest to each query under `metric`: `dpcore.lexicon.nearest_word.nearest`.

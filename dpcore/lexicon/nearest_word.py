@@ -1,4 +1,4 @@
-"""The nearest word to each of many points: exact, with the speed of a float32 product."""
+"""The nearest words to points and to words: exact, with the speed of a float32 product."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.lexicon.rounding import gamma
 
 if TYPE_CHECKING:
@@ -106,6 +106,45 @@ class NearestSearch:
                     squares = self._compare(np.broadcast_to(point, (len(every), point.size)), every)
                     result[start + i] = squares.argmin()
         return result
+
+    def of_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
+        """The words nearest to each of some words, itself among them, and their distances.
+
+        Only what the product cannot tell apart from the `count` nearest is compared as
+        `dpcore.lexicon.metric.distances` does it, so the result is that of comparing all.
+
+        Args:
+            words: indices, shape (m,).
+            count: of nearest words, 1 to n.
+
+        Returns:
+            Indices, nearest first, equally near ones by index, and Euclidean distances, both of
+            shape (m, count).
+        """
+        vectors, largest = self._vectors, self._largest
+        n, d = vectors.shape
+        # Twice the error of one score, as in `_screened`, and what rounded distances, of squares
+        # up to (2·largest)², may confuse.
+        slack = 4.0 * (product_error(d) + 5.0 * distance_error(d)) * largest**2
+        distinct, which = np.unique(words, return_inverse=True)
+        order, near = (
+            np.empty((distinct.size, count), dtype=np.int64),
+            np.empty((distinct.size, count)),
+        )
+        step = max(1, _BLOCK_BYTES // (4 * n))
+        for start in range(0, distinct.size, step):
+            block = distinct[start : start + step]
+            if self._fits:
+                score = vectors[block] @ vectors.T
+                np.subtract(self._half, score, out=score)
+                limits = np.partition(score, count - 1, axis=1)[:, count - 1].astype(np.float64)
+                limits = np.nextafter((limits + slack).astype(np.float32), np.float32(np.inf))
+            for i, word in enumerate(block.tolist()):
+                inside = np.flatnonzero(score[i] <= limits[i]) if self._fits else np.arange(n)
+                row = distances(vectors[inside], vectors[[word]])[0]
+                first = np.argsort(row, kind="stable")[:count]
+                order[start + i], near[start + i] = inside[first], row[first]
+        return order[which], near[which]
 
     def _compare(self, points: FloatArray, words: IntArray) -> FloatArray:
         """For pairs of a point and a word: squared distance, or less by ‖q‖² where q is far."""

@@ -1,4 +1,4 @@
-"""Distances of many words to many, some rows at a time, and the nearest words."""
+"""Distances of many words to many, some rows at a time, and the nearest of one row."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
+from dpcore.lexicon.metric import Metric, distances, paired_distances
 
 RELATIVE_ERROR = 1e-11
 """Bound on the relative error of a distance of `near_distances` (angular: absolute)."""
 _MOST_REFINED = 0.1  # share of the pairs from which on all are computed directly
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
-_FEWEST = 32  # words of such a block, where their nearest are sought
-_TILE = 1024  # words of one product: it stays in the cache of the processor
 
 
 def near_distances(
@@ -86,32 +84,3 @@ def nearest_of(row: FloatArray, count: int) -> IntArray:
     limit = np.partition(row, count - 1)[count - 1]
     inside = np.flatnonzero(row <= limit)
     return inside[np.argsort(row[inside], kind="stable")[:count]]
-
-
-def nearest_words(
-    vectors: NDArray[np.float32], words: IntArray, count: int
-) -> tuple[IntArray, FloatArray]:
-    """Exact nearest words and their distances, shape (m, count); ties by lowest index.
-
-    Only the words that may be among them by `near_distances` are compared as `distances` does it.
-    """
-    order = np.empty((words.size, count), dtype=np.int64)
-    distance = np.empty((words.size, count))
-    n, d = vectors.shape
-    # Of the limit and of what is compared with it.
-    margin = 1.0 + 2.5 * (RELATIVE_ERROR + distance_error(d))
-    distinct, positions = by_word(words)
-    step = max(_FEWEST, _BLOCK_ENTRIES // n)
-    for start in range(0, len(distinct), step):
-        part = distinct[start : start + step]
-        left, rough = vectors[part].astype(np.float64), np.empty((len(part), n))
-        for begin in range(0, n, _TILE):
-            tile = slice(begin, begin + _TILE)
-            rough[:, tile] = near_distances(left, vectors[tile], Metric.EUCLIDEAN)
-        limits = np.partition(rough, count - 1, axis=1)[:, count - 1] * margin
-        for i, word in enumerate(part):
-            inside = np.flatnonzero(rough[i] <= limits[i])
-            row = distances(vectors[inside], vectors[[word]])[0]
-            first = np.argsort(row, kind="stable")[:count]
-            order[positions[start + i]], distance[positions[start + i]] = inside[first], row[first]
-    return order, distance

@@ -20,11 +20,12 @@ import tempfile
 import venv
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.lexicon.lexicon import Lexicon
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

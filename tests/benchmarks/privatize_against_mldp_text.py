@@ -29,15 +29,16 @@ sys.path.insert(0, str(ROOT))
 from tests.benchmarks.against_mldp_text import LOADED, NAMES, environment  # noqa: E402
 from tests.benchmarks.privatize_speed import EPSILONS, plain, reviews  # noqa: E402
 
-SHOWN = ("madlib", "tem")
+SHOWN = ("madlib", "tem", "truncated-gumbel")
 
 THEIRS = (
     LOADED
     + """
 for name, epsilon in given["epsilons"].items():
+    more = given["distances"] if name == "truncated_gumbel" else {}
     mechanism = mldp_text.get_mechanism(
         name, epsilon=epsilon, embedding_matrix=table, dim=vectors.shape[1],
-        vocab=set(given["vocabulary"]),
+        vocab=set(given["vocabulary"]), **more
     )
     mechanism.replace_word(given["words"][0])
     start = process_time()
@@ -88,6 +89,10 @@ def main(count: int, name: str | None) -> None:
             "vocabulary": list(lexicon.words),
             "words": [lexicon.words[i] for i in known],
             "epsilons": {NAMES[short]: EPSILONS[short] for short in SHOWN},
+            "distances": {
+                "max_inter_dist": lexicon.extent.diameter,
+                "min_inter_dist": lexicon.extent.separation,
+            },
         }
         (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
         np.save(folder / "vectors.npy", lexicon.vectors)
@@ -104,12 +109,12 @@ def main(count: int, name: str | None) -> None:
         f"{len(texts)} reviews, {words.size:,} words, of which {known.size:,} are among the "
         f"{len(lexicon):,} × {lexicon.dimension}; milliseconds a word, of the processor"
     )
-    print(f"{'':12s}{'mldp-text':>10s}{'plain':>8s}{'ours':>8s}{'rewriting':>10s}")
+    print(f"{'':18s}{'mldp-text':>10s}{'plain':>8s}{'ours':>8s}{'rewriting':>10s}")
     for short in SHOWN:
         theirs = 1e3 * other[NAMES[short]] / known.size
         whole, rewriting, single = (1e3 * x / words.size for x in mine[short])
         print(
-            f"{short:12s}{theirs:10.2f}{single:8.3f}{whole:8.3f}{rewriting:10.3f}   "
+            f"{short:18s}{theirs:10.2f}{single:8.3f}{whole:8.3f}{rewriting:10.3f}   "
             f"mldp-text takes ×{theirs / whole:.0f} the time of the command, "
             f"×{theirs / rewriting:.0f} of its "
             f"rewriting; plain ×{single / whole:.1f} and ×{single / rewriting:.1f}"

@@ -5,10 +5,12 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
+from dpcore.lexicon import nearest_word as module
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.nearest_word import nearest, product_error
 from tests.fixtures import MakeRng
+from tests.mechanisms import lexicons
 
 
 def by_force(vectors: NDArray[np.float32], queries: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -84,3 +86,19 @@ def test_the_error_bound_of_a_float32_product_holds(dimension: int, rng: MakeRng
     double = a @ b.T.astype(np.float64)
     reach = np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b.astype(float), axis=1)
     assert (np.abs(single - double) <= product_error(dimension) * reach).all()
+
+
+@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_words_nearest_to_words_are_those_of_all_distances_to_the_bit(
+    name: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = lexicons.cloud(90, 40) if name == "cloud" else lexicons.crafted()[name]
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 16 * len(words))  # four words a product
+    chosen = np.append(np.arange(len(words)), [1, 0])
+    count = min(count, len(words))
+    order, near = words.nearest_words(chosen, count)
+    rows = distances(words.vectors, words.vectors[chosen])
+    expected = np.argsort(rows, axis=1, kind="stable")[:, :count]  # of equal ones the lowest index
+    np.testing.assert_array_equal(order, expected)
+    np.testing.assert_array_equal(near, np.take_along_axis(rows, expected, axis=1))

@@ -8,7 +8,6 @@ from dpcore.mechanisms import distance_blocks as module
 from dpcore.mechanisms.distance_blocks import (
     distances_by_word,
     near_distances,
-    nearest_words,
 )
 from tests.mechanisms import lexicons
 
@@ -36,21 +35,3 @@ def test_near_distances_are_as_near_as_asked(name: str, tolerance: float) -> Non
     plain = distances(vectors, left)
     assert (np.abs(rough - plain) <= (tolerance + distance_error(vectors.shape[1])) * plain).all()
     assert (rough[np.arange(len(left)), 3 * np.arange(len(left))] == 0.0).all()
-
-
-@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
-@pytest.mark.parametrize("count", [1, 2, 7])
-def test_nearest_words_take_the_lowest_index_of_equal_ones(
-    name: str, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_FEWEST", 8)
-    monkeypatch.setattr(module, "_TILE", 16)
-    monkeypatch.setattr(module, "_BLOCK_ENTRIES", 1)
-    vectors = (lexicons.cloud(90, 40) if name == "cloud" else lexicons.crafted()[name]).vectors
-    words = np.append(np.arange(len(vectors)), [1, 0])
-    count = min(count, len(vectors))
-    order, distance = nearest_words(vectors, words, count)
-    rows = distances(vectors, vectors[words])
-    expected = np.argsort(rows, axis=1, kind="stable")[:, :count]
-    np.testing.assert_array_equal(order, expected)
-    np.testing.assert_array_equal(distance, np.take_along_axis(rows, expected, axis=1))

@@ -18,7 +18,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.bulk.gumbel import TruncatedGumbelBulk
-from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_words
+from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
 from dpcore.mechanisms.gumbel.bounds import Certified, certify, log_probability_bounds
@@ -136,7 +136,7 @@ class TruncatedGumbel(ExactMechanism):
 
     def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
         """Exact nearest words and their distances, shape (m, count); ties by lowest index."""
-        return nearest_words(self.lexicon.vectors, words, count)
+        return self.lexicon.nearest_words(words, count)
 
     # -- looking --------------------------------------------------------------------------------
 

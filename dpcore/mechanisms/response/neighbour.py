@@ -29,7 +29,6 @@ from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import distances
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
-from dpcore.mechanisms.distance_blocks import nearest_words
 from dpcore.mechanisms.hooks import ColumnForm, LossSearch, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.response.response import Response
@@ -130,7 +129,7 @@ class NeighbourResponse(Response):
         """N(w) of some words, shape (m, k), nearest first; of equally near words the lowest."""
         if words.size > _FEW and k <= NEIGHBOUR_TABLE_WIDTH:
             return np.asarray(_neighbours(self.lexicon, k)[words], dtype=np.int64)
-        return nearest_words(self.lexicon.vectors, words, k)[0]
+        return self.lexicon.nearest_words(words, k)[0]
 
     def _near(self, word: int, k: int, ranking: Ranking | None) -> IntArray:
         """N(w) of one word, shape (k,)."""

@@ -10,7 +10,6 @@ from dpcore.audit.exact.exact import hockey_stick
 from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.verdict import Outcome
 from dpcore.lexicon.progress import Progress
-from dpcore.mechanisms.distance_blocks import nearest_words
 from dpcore.noise.streams import generator
 from dpcore.papers.carvalho2021.claims import loss_numbers
 from dpcore.papers.claim import judged
@@ -104,5 +103,5 @@ def deltas_of(
 
 def nearest_of_each(lexicon: Lexicon, words: IntArray) -> IntArray:
     """The nearest other word of each, shape (k,)."""
-    order = nearest_words(lexicon.vectors, words, 2)[0]
+    order = lexicon.nearest_words(words, 2)[0]
     return np.where(order[:, 0] == words, order[:, 1], order[:, 0])
