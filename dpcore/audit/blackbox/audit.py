@@ -3,7 +3,7 @@
 Half of the calls look for words and outputs that are told apart (`search`), the other half count
 the best few of them anew (`bounds`); a few calls before that see what becomes of strings that are
 no words (`probes`), and whether noise is used twice (`repeats`). The error is shared: half of it
-goes to the bounds, a quarter each to made-up words and to repeated noise.
+goes to the bounds, a sixth each to strings, to made-up words that are told apart, and to noise.
 """
 
 from __future__ import annotations
@@ -43,8 +43,11 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
 DEFAULT_CALLS = 100_000
+_BOUNDS, _OTHERS = 1 / 2, 1 / 6  # shares of the error
 _EVENTS = 4  # that are bounded
 _CHUNK = 256  # words that are handed over at a time, and between two signs of progress
+_TRIED = 200  # words at most, until the function takes one
+_AGAIN = 3  # times that a word is asked which was refused
 _SHOWN = 5  # outputs outside the lexicon that are named
 _ROUND_CALLS = 40  # of each word in the first round, at least, if that leaves two words
 
@@ -127,8 +130,9 @@ class _Audit:
         self.budget, self.seed, self.error, self.progress = budget, seed, error, progress
         self.rng = generator(seed, "audit", "function")
         self.names = Outputs(lexicon)
-        self.refused: dict[str, str] = {}
-        self.tried = self.outside = 0
+        self.taken: dict[int, bool] = {}
+        self.refusal = ""
+        self.outside = 0
         self.outsiders: list[str] = []
         self.unchanged = Share(0, 0, 0.0, 1.0)
         self.probes: list[Probe] = []
@@ -137,12 +141,12 @@ class _Audit:
         self.shown: tuple[Evidence, ...] = ()
         self.search: Search | None = None
         # As if two words shared the second half: no event can show more.
-        self.reach = resolution(max(1, budget // 4), 0.5 * error / _EVENTS, promise.delta)
+        self.reach = resolution(max(1, budget // 4), _BOUNDS * error / _EVENTS, promise.delta)
 
     def report(self) -> FunctionReport:
         """Do all of it, or as much as there is time for."""
         order = self.rng.permutation(len(self.lexicon))
-        self.function.settle(self.lexicon.words[i] for i in order[:25])
+        self.function.settle(self.lexicon.words[i] for i in order[:_TRIED])
         stopped = False
         try:
             self._probe(order)
@@ -174,49 +178,59 @@ class _Audit:
         if len(self.outsiders) < _SHOWN:
             self.outsiders = list(dict.fromkeys([*self.outsiders, *strange]))[:_SHOWN]
 
-    def _admitted(self, indices: IntArray) -> tuple[IntArray, list[Any]]:
-        """Words that the function takes, and what it gave for each of them, called once."""
+    def _admitted(self, indices: IntArray) -> tuple[list[str], list[str]]:
+        """Words of these that the function takes, each called now, and what it gave for them.
+
+        Which words it takes stands in `taken`; one that it refuses a few times it does not take.
+        """
         words = [self.lexicon.words[i] for i in indices]
         outputs = self.function.outputs(words)
+        for _ in range(_AGAIN):
+            refused = [k for k, output in enumerate(outputs) if isinstance(output, Refusal)]
+            for k, output in zip(
+                refused, self.function.outputs([words[k] for k in refused]), strict=True
+            ):
+                outputs[k] = output
         self._look_outside(outputs)
-        self.tried += len(words)
-        taken = []
-        for place, (word, output) in enumerate(zip(words, outputs, strict=True)):
+        came = []
+        for index, word, output in zip(indices, words, outputs, strict=True):
+            self.taken[int(index)] = not isinstance(output, Refusal)
             if isinstance(output, Refusal):
-                self.refused[word] = output.reason
+                self.refusal = self.refusal or output.reason
             else:
-                taken.append(place)
-        return indices[taken], [outputs[place] for place in taken]
+                came.append((word, output))
+        return [word for word, _ in came], [output for _, output in came]
 
     def _probe(self, order: IntArray) -> None:
         """What becomes of words, of strings that are none, and of noise."""
         many = min(len(order), max(32, self.budget // 200))
-        drawn, outputs = self._admitted(order[:many])
-        words = [self.lexicon.words[i] for i in drawn]
+        words, outputs = self._admitted(order[:many])
         count = unchanged_words(words, outputs)
         tail = 0.5 * (1.0 - LEVEL)
         if words:
             self.unchanged = Share(count, len(words), *clopper_pearson(count, len(words), tail))
         unknown = unknown_texts(self.lexicon, self.rng)
         texts = unknown | known_texts(words, self.lexicon)
-        for place, (kind, text) in enumerate(texts.items()):
-            self.probes.append(probed(self.function, kind, text, self.lexicon))
+        error = _OTHERS * self.error / (2 * len(texts))  # two comparisons each
+        for place, (kind, (text, plain)) in enumerate(texts.items()):
+            self.probes.append(probed(self.function, kind, text, plain, self.lexicon, error))
             self.progress("probing", place + 1, len(texts))
-        self._tell_apart(unknown["a made-up word"])
+        self._tell_apart()
         few = words[: max(32, min(256, self.budget // 400))]
         if few:
-            self.repeats = repeats(self.function, self.promise.epsilon, few, 0.25 * self.error)
+            self.repeats = repeats(self.function, self.promise.epsilon, few, _OTHERS * self.error)
 
-    def _tell_apart(self, first: str) -> None:
+    def _tell_apart(self) -> None:
         """Do the outputs of a made-up word differ from those of another one?"""
-        if any(probe.text == first and (probe.passed or probe.refused) for probe in self.probes):
+        if self.probes[0].passed or self.probes[0].came.refused:
             return
-        second = unknown_texts(self.lexicon, self.rng)["a made-up word"]
+        first = self.probes[0].came.text
+        second, _ = unknown_texts(self.lexicon, self.rng)["a made-up word"]
         each = 2 * min(5_000, self.budget // 100)
         # In turns, so that what a function learns on the way is learned for both.
         came = self.names.numbers(self.function.outputs([first, second] * each))
         self.told_apart = epsilon_lower_bound(
-            came[::2], came[1::2], error=0.25 * self.error
+            came[::2], came[1::2], error=_OTHERS * self.error
         ).epsilon
 
     def _searched(self) -> Search:
@@ -224,10 +238,13 @@ class _Audit:
         left = max(0, self.budget - self.function.calls) // 2
         many = int(np.clip(left // (5 * _ROUND_CALLS), 2, SCREENED))
         words = screened_words(self.lexicon, self.promise, many, self.reach, self.rng)
-        taken, _ = self._admitted(words)
+        self._admitted(np.array([i for i in words if int(i) not in self.taken], dtype=np.int64))
+        # In place of a word that is refused, one of those that were drawn before.
+        order = dict.fromkeys([*map(int, words), *self.taken])
+        taken = np.array([i for i in order if self.taken[i]][:many], dtype=np.int64)
         if len(taken) < 2:
             raise ParameterError(
-                f"{self.function.name} takes {len(taken)} of {len(words)} words of lexicon "
+                f"{self.function.name} takes {len(taken)} of {len(self.taken)} words of lexicon "
                 f"{self.lexicon.name!r}, and two at least have to be compared: name the lexicon "
                 "that it was made with"
             )
@@ -247,7 +264,7 @@ class _Audit:
         """Spend the rest on the best events, in rounds: a stop leaves as much of each word."""
         from scipy.stats import norm
 
-        share = 0.5 * self.error
+        share = _BOUNDS * self.error
         deviations = float(norm.isf(share / (2 * _EVENTS)))
         finalists = search.finalists(deviations, _EVENTS)
         words = np.unique([[f.word, f.other] for f in finalists])
@@ -302,9 +319,9 @@ class _Audit:
             unchanged=self.unchanged,
             outside=self.outside,
             outsiders=tuple(self.outsiders),
-            refused=len(self.refused),
-            tried=self.tried,
-            refusal=next(iter(self.refused.values()), ""),
+            refused=sum(not taken for taken in self.taken.values()),
+            tried=len(self.taken),
+            refusal=self.refusal,
             probes=tuple(self.probes),
             told_apart=self.told_apart,
             repeats=self.repeats,
@@ -317,7 +334,7 @@ class _Audit:
         if not self.shown:
             return -math.inf
         draws = min(min(e.draws, e.other_draws) for e in self.shown)
-        return resolution(draws, 0.5 * self.error / len(self.shown), self.promise.delta)
+        return resolution(draws, _BOUNDS * self.error / len(self.shown), self.promise.delta)
 
     def _extent(self, stopped: bool) -> str:
         """How far the audit looked."""

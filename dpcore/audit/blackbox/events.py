@@ -97,17 +97,21 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Promising:
-    """What the best events of one pair of words seem to show, for choosing; it bounds nothing.
+    """The best events of one pair of words, by three measures; for choosing, they bound nothing.
 
     Attributes:
-        loss: about the largest ln[(P(S|w) − δ)/P(S|w′)] that such a sample is sure of.
+        beyond: standard errors by which ln[(P(S|w) − δ)/P(S|w′)] seems to exceed what is allowed.
         event: the classes of that S, sorted.
-        delta: the same of P(S|w) − e^(allowed loss)·P(S|w′).
+        loss: about the largest such logarithm that the sample is sure of.
+        loss_event: of that S.
+        delta: about the largest P(S|w) − e^allowed·P(S|w′) that the sample is sure of.
         delta_event: of that S.
     """
 
-    loss: float
+    beyond: float
     event: IntArray
+    loss: float
+    loss_event: IntArray
     delta: float
     delta_event: IntArray
 
@@ -128,9 +132,9 @@ def promising(
         unlikely: of the other word.
         allowed: ε·d, the loss that the promise allows.
         delta: the δ that it allows.
-        deviations: how many standard deviations are taken off: the bounds are those of two
-            Poisson counts on the scale of square roots, where their deviation is 1/2. That is
-            quick, and near enough for a choice.
+        deviations: how many standard deviations are taken off where something is to be sure: the
+            bounds are those of two Poisson counts on the scale of square roots, where their
+            deviation is 1/2. That is quick, and near enough for a choice.
     """
     classes, count = likely[0].classes, likely[0].counts
     # Half a count more under the other word: a class it never gave by chance is not a proof.
@@ -138,16 +142,28 @@ def promising(
     ordered = classes[order]
     first = np.cumsum(likely[1].count(ordered))
     second = np.cumsum(unlikely[1].count(ordered))
-    low = np.square(np.maximum(np.sqrt(first) - 0.5 * deviations, 0.0)) / likely[1].draws
-    high = np.square(np.sqrt(second + 1.0) + 0.5 * deviations) / unlikely[1].draws
-    high = np.minimum(high, 1.0)
-    with np.errstate(divide="ignore"):
+    p, q = first / likely[1].draws, (second + 0.5) / unlikely[1].draws
+    factor = np.exp(min(allowed, 700.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # To first order the variance of ln p is (1 − p)/(n·p); an event of all outputs has none,
+        # and shows nothing however sure it is.
+        spread = (1.0 - p) * p / likely[1].draws / np.square(p - delta)
+        spread += np.maximum(1.0 - q, 0.0) / (second + 0.5)
+        error = np.maximum(np.sqrt(spread), 1.0 / likely[1].draws)
+        seeming = np.log(np.maximum(p - delta, 0.0)) - np.log(q)
+        beyond = np.where(p > delta, (seeming - allowed) / error, -np.inf)
+        low = np.square(np.maximum(np.sqrt(first) - 0.5 * deviations, 0.0)) / likely[1].draws
+        high = np.square(np.sqrt(second + 1.0) + 0.5 * deviations) / unlikely[1].draws
+        high = np.minimum(high, 1.0)
         loss = np.log(np.maximum(low - delta, 0.0)) - np.log(high)
-    beyond = low - np.exp(min(allowed, 700.0)) * high
-    best, most = int(loss.argmax()), int(beyond.argmax())
+    most = low - factor * high
+    ends = [int(measure.argmax()) for measure in (beyond, loss, most)]
+    events = [np.sort(ordered[: end + 1]) for end in ends]
     return Promising(
-        float(loss[best]),
-        np.sort(ordered[: best + 1]),
-        float(beyond[most]),
-        np.sort(ordered[: most + 1]),
+        float(beyond[ends[0]]),
+        events[0],
+        float(loss[ends[1]]),
+        events[1],
+        float(most[ends[2]]),
+        events[2],
     )

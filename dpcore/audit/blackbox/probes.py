@@ -18,45 +18,91 @@ if TYPE_CHECKING:
     from dpcore.audit.blackbox.function import Output, WordFunction
     from dpcore.lexicon.lexicon import Lexicon
 
-CALLS = 12  # of each probe
+CALLS = 20  # of each probe
 _STARTS = "b d f g h k l m n p r s t v z br dr kl pl tr st".split()
 _VOWELS = "a e i o u".split()
 _SYLLABLES = 3
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A kind of string, and what came out for it.
+class Tally:
+    """What came out for a string.
 
     Attributes:
-        kind: what it is, such as "an e-mail address".
         text: the string that was handed over.
         calls: how often.
         unchanged: calls that gave it back, capital letters apart.
+        capitals: calls whose output begins with a capital letter.
         refused: calls that raised an exception, or gave something that is no word.
         outside: calls that gave another string that is not in the lexicon.
-        capitals: calls whose output, another one, has its first letter in the same case as the
-            string, where that is a capital; None for a string without one.
         refusal: why, if it was refused.
     """
 
-    kind: str
     text: str
     calls: int
     unchanged: int
+    capitals: int
     refused: int
     outside: int
-    capitals: int | None = None
     refusal: str = ""
+
+    @classmethod
+    def of(cls, function: WordFunction, text: str, lexicon: Lexicon) -> Tally:
+        """Hand a string over a few times."""
+        outputs = function.outputs([text] * CALLS)
+        came = [output for output in outputs if isinstance(output, str)]
+        reasons = [output.reason for output in outputs if isinstance(output, Refusal)]
+        others = [output for output in came if output.casefold() != text.casefold()]
+        return cls(
+            text=text,
+            calls=len(outputs),
+            unchanged=len(came) - len(others),
+            capitals=sum(output[:1].isupper() for output in came),
+            refused=len(reasons),
+            outside=sum(
+                output not in lexicon and output.lower() not in lexicon for output in others
+            ),
+            refusal=reasons[0] if reasons else "",
+        )
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A kind of string that is no word of the lexicon, and what came out for it.
+
+    Attributes:
+        kind: what it is, such as "an e-mail address".
+        came: what came out.
+        plain: of the same without its capital letter or space; None if it has none.
+        error: probability with which a finding that compares the two may be wrong.
+    """
+
+    kind: str
+    came: Tally
+    plain: Tally | None
+    error: float
 
     @property
     def passed(self) -> bool:
-        """Whether it came through at least once."""
-        return self.unchanged > 0
+        """Whether it comes through: at all, or more often than the word that it is but for that."""
+        if self.plain is None:
+            return self.came.unchanged > 0
+        return self._more(self.came.unchanged, self.plain.unchanged)
+
+    @property
+    def capitals_show(self) -> bool:
+        """Whether capital letters come out more often for it than without its own."""
+        return self.plain is not None and self._more(self.came.capitals, self.plain.capitals)
+
+    def _more(self, first: int, second: int) -> bool:
+        """Whether so many of the calls are more than so many, by Fisher's exact test."""
+        from scipy.stats import hypergeom
+
+        return bool(hypergeom.sf(first - 1, 2 * CALLS, first + second, CALLS) <= self.error)
 
 
-def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, str]:
-    """Strings of several kinds that the lexicon does not have, in no spelling of capitals."""
+def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, tuple[str, str | None]]:
+    """Strings that the lexicon has in no spelling, by kind; in the form of `known_texts`."""
 
     def word() -> str:
         while True:
@@ -68,47 +114,40 @@ def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, str]:
                 return text
 
     digits = "".join(map(str, rng.integers(0, 10, 6)))
+    name = word()
     return {
-        "a made-up word": word(),
-        "a made-up name": word().capitalize(),
-        "a number": f"7{digits}",
-        "a telephone number": f"+00-555-{digits}",
-        "an e-mail address": f"{word()}.{word()}@{word()}.example",
-        "a made-up word with a hyphen": f"{word()}-{word()}",
+        "a made-up word": (word(), None),
+        "a made-up name": (name.capitalize(), None),
+        "a number": (f"7{digits}", None),
+        "a telephone number": (f"+00-555-{digits}", None),
+        "an e-mail address": (f"{word()}.{word()}@{word()}.example", None),
+        "a made-up word with a hyphen": (f"{word()}-{word()}", None),
     }
 
 
-def known_texts(words: Sequence[str], lexicon: Lexicon) -> dict[str, str]:
-    """Words of the lexicon as they are not in it: with a capital letter, in capitals, in twos."""
-    plain = [word for word in words if word.isalpha() and word.islower() and word.isascii()]
+def known_texts(words: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, str | None]]:
+    """Words as the lexicon does not have them, by kind, each with the word as it has it."""
+    plain = [word for word in words if word.isalpha() and word.islower() and word.isascii()][:2]
     if not plain:
         return {}
-    texts = {
-        "a word with a capital letter": plain[0].capitalize(),
-        "a word in capital letters": plain[0].upper(),
-        "a word with a space before it": f" {plain[0]}",
+    texts: dict[str, tuple[str, str | None]] = {
+        "a word with a capital letter": (plain[0].capitalize(), plain[0]),
+        "a word in capital letters": (plain[0].upper(), plain[0]),
+        "a word with a space before it": (f" {plain[0]}", plain[0]),
+        "two words with a space between": (" ".join(plain), plain[0]),
     }
-    if len(plain) > 1:
-        texts["two words with a space between"] = f"{plain[0]} {plain[1]}"
-    return {kind: text for kind, text in texts.items() if text not in lexicon}
+    return {kind: pair for kind, pair in texts.items() if pair[0] not in lexicon}
 
 
-def probed(function: WordFunction, kind: str, text: str, lexicon: Lexicon) -> Probe:
-    """Hand a string over a few times."""
-    outputs = function.outputs([text] * CALLS)
-    came = [output for output in outputs if isinstance(output, str)]
-    reasons = [output.reason for output in outputs if isinstance(output, Refusal)]
-    others = [output for output in came if output.casefold() != text.casefold()]
-    capital = text[:1].isupper()
+def probed(
+    function: WordFunction, kind: str, text: str, plain: str | None, lexicon: Lexicon, error: float
+) -> Probe:
+    """Hand a string over a few times, and its plain form as often."""
     return Probe(
-        kind=kind,
-        text=text,
-        calls=len(outputs),
-        unchanged=len(came) - len(others),
-        refused=len(reasons),
-        outside=sum(output not in lexicon and output.lower() not in lexicon for output in others),
-        capitals=sum(output[:1].isupper() for output in others) if capital else None,
-        refusal=reasons[0] if reasons else "",
+        kind,
+        Tally.of(function, text, lexicon),
+        None if plain is None else Tally.of(function, plain, lexicon),
+        error,
     )
 
 

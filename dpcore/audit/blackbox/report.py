@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from dpcore.audit.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcore.audit.blackbox.bounds import Evidence
     from dpcore.audit.blackbox.function import Form
     from dpcore.audit.blackbox.probes import Probe
@@ -64,8 +62,7 @@ class FunctionReport:
         unchanged: words that come out as they went in.
         outside: outputs that are not in the lexicon, of `calls`; refusals not counted.
         outsiders: a few of them.
-        refused: words of the lexicon that gave no word when they were first called, of `tried`,
-            and left out from then on.
+        refused: words of the lexicon that gave no word in four calls, of `tried`; left out.
         tried: see `refused`.
         refusal: what one of them gave instead; empty if none was refused.
         probes: strings that are no words of the lexicon, and what became of them.
@@ -124,15 +121,23 @@ class FunctionReport:
         share = self.unchanged
         if share.count == share.words > 0:
             found.append(f"every one of {share.words:,} words came out as it went in")
-        if passed := _probed(self.probes, "unchanged"):
-            found.append(f"what is no word of the lexicon comes through: {passed}")
+        if passed := [probe for probe in self.probes if probe.passed]:
+            listed = ", ".join(
+                f"{p.kind} (“{p.came.text}”, {p.came.unchanged} of {p.came.calls} calls)"
+                for p in passed
+            )
+            found.append(f"what is no word of the lexicon comes through: {listed}")
         if self.told_apart is not None and self.told_apart > 0:
             found.append(
                 "words outside the vocabulary are told apart: the outputs of two made-up words "
                 f"differ by a factor of at least e^{self.told_apart:.3g}"
             )
-        if cased := _probed(self.probes, "capitals"):
-            found.append(f"capital letters show in what comes out: {cased}")
+        found += [
+            f"capital letters show in what comes out: in {p.came.capitals} of {p.came.calls} calls "
+            f"for “{p.came.text}”, in {p.plain.capitals} for “{p.plain.text}”"
+            for p in self.probes
+            if p.plain is not None and p.capitals_show
+        ][:1]
         if self.outside:
             named = ", ".join(f"“{word}”" for word in self.outsiders)
             found.append(
@@ -194,7 +199,11 @@ class FunctionReport:
             "refused": self.refused,
             "tried": self.tried,
             "refusal": self.refusal,
-            "probes": [dataclasses.asdict(probe) for probe in self.probes],
+            "probes": [
+                dataclasses.asdict(probe)
+                | {"passed": probe.passed, "capitals_show": probe.capitals_show}
+                for probe in self.probes
+            ],
             "told_apart": None if self.told_apart is None else finite(self.told_apart),
             "repeats": {"reason": repeats}
             if isinstance(repeats, str)
@@ -233,15 +242,6 @@ class FunctionReport:
     def assumed(self) -> str:
         """What the bounds rest on, and what they cost."""
         return f"{ASSUMED} {self.calls:,} calls, {self.microseconds:.3g} µs a word."
-
-
-def _probed(probes: Sequence[Probe], count: str) -> str:
-    """The probes of which something was counted at all, with the number of calls."""
-    return ", ".join(
-        f"{probe.kind} (“{probe.text}”, {getattr(probe, count)} of {probe.calls} calls)"
-        for probe in probes
-        if getattr(probe, count)
-    )
 
 
 def _down(bound: float) -> str:

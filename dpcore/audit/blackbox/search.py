@@ -9,7 +9,7 @@ Karnin et al. 2013). Nothing here bounds anything: what is found is counted anew
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     """Words to their outputs, both as numbers, each with noise of its own."""
 
 SCREENED = 96  # words at the beginning
-_LAST = 4  # words at the end
+_LAST = 6  # words at the end
 _POOL = 512  # words whose distances from all others are looked at
 _DEVIATIONS = 4.0  # taken off while pairs are compared: a thousand pairs, and luck should not win
+_REACHES = (0.1, 0.3, 1.0, 3.0, 9.0)  # nats, between which pairs compete with each other
+_STAY = 0.25  # of its score by which another pair of words must be better than the best one
 _BY_DISTANCE = 24  # words from which on outputs are also told apart by their distances
 
 
@@ -159,20 +161,29 @@ class Search:
         if not all(calls[word] for word in last):
             return []
         pairs = self._pairs(last, deviations)
-        beyond, shares, deltas = _turns(pairs)
+        scores = _scores(pairs)
+        best = pairs[int(scores[0].argmax())]
+        # The fewer words there are, the more calls has each: another pair of words must be clearly
+        # better than the one that seems to break the promise most surely.
+        same = np.array([{pair.word, pair.other} == {best.word, best.other} for pair in pairs])
+        scores[1:] += np.where(same, _STAY * np.abs(scores[1:]), 0.0)
+        ranks = np.argsort(-scores, axis=1, kind="stable")
         chosen: dict[tuple[int, int, bytes], Finalist] = {}
-        for places in zip(beyond, shares, deltas, strict=True):
-            for i, kind in zip(places, ("event", "event", "delta_event"), strict=True):
-                pair, event = pairs[i], getattr(pairs[i].best, kind)
-                # Two events are one if they hold the same of what was seen.
-                seen = np.concatenate((self._seen(pair.word), self._seen(pair.other)))
-                inside = np.unique(seen[np.isin(pair.classes(seen), event)])
-                key = pair.word, pair.other, inside.tobytes()
-                if len(chosen) < most and key not in chosen:
-                    units = self._units[pair.word, pair.other]
-                    chosen[key] = Finalist(
-                        pair.word, pair.other, pair.allowed, units, pair.classes, event
-                    )
+        for i, kind in ((i, k) for column in ranks.T for k, i in enumerate(column)):
+            pair = pairs[i]
+            if len(chosen) == most:
+                break
+            if chosen and not same[i] and len(chosen) >= len(scores):
+                continue  # the places that are left are for the best pair
+            event = (pair.best.event, pair.best.loss_event, pair.best.delta_event)[kind]
+            # Two events are one if they hold the same of what was seen.
+            seen = np.concatenate((self._seen(pair.word), self._seen(pair.other)))
+            inside = np.unique(seen[np.isin(pair.classes(seen), event)])
+            units = self._units[pair.word, pair.other]
+            chosen.setdefault(
+                (pair.word, pair.other, inside.tobytes()),
+                Finalist(pair.word, pair.other, pair.allowed, units, pair.classes, event),
+            )
         return list(chosen.values())
 
     def _seen(self, word: int) -> IntArray:
@@ -180,12 +191,25 @@ class Search:
         return np.concatenate(self._outputs[word])
 
     def _ordered(self, words: Sequence[int]) -> list[int]:
-        """The words of the most promising pairs first."""
+        """The words of the most promising pairs first, of each reach of the promise in turn.
+
+        Of thousands of near pairs, to which next to nothing is allowed, some look better by chance
+        than the one pair in a thousand that needs more calls before it shows anything.
+        """
         pairs = self._pairs(words, _DEVIATIONS)
+        scores = _scores(pairs)
+        reach = np.digitize([pair.allowed for pair in pairs], _REACHES)
+        ranks = np.argsort(-scores, axis=1, kind="stable")
+        groups = [np.stack([row[reach[row] == kind] for row in ranks]) for kind in np.unique(reach)]
+        groups.sort(key=lambda group: -scores[0, group[0, 0]])
         order: dict[int, None] = {}
-        for places in zip(*_turns(pairs), strict=True):
-            for i in places:
-                order |= dict.fromkeys((pairs[i].word, pairs[i].other))
+        # One pair of each reach by the first measure, then by the second: a place for all of them
+        # even where few words are left.
+        for place, measure in product(range(max(g.shape[1] for g in groups)), range(len(scores))):
+            for group in groups:
+                if place < group.shape[1]:
+                    pair = pairs[group[measure, place]]
+                    order |= dict.fromkeys((pair.word, pair.other))
         return [*order, *(word for word in words if word not in order)]
 
     def _pairs(self, words: Sequence[int], deviations: float) -> list[_Pair]:
@@ -256,14 +280,12 @@ class _Distances:
         return apart
 
 
-def _turns(pairs: Sequence[_Pair]) -> tuple[list[int], list[int], list[int]]:
-    """Places of pairs, best first: by loss beyond what is allowed, by its share of it, by δ."""
+def _scores(pairs: Sequence[_Pair]) -> FloatArray:
+    """How good each pair is: for refuting ε, for a bound on it, for one on δ; shape (3, pairs)."""
     allowed = np.array([pair.allowed for pair in pairs])
-    loss = np.array([pair.best.loss for pair in pairs])
-    delta = np.array([pair.best.delta for pair in pairs])
-    # What is not above 0 shows nothing, however small the distance that it would be divided by.
+    beyond, loss, delta = np.array(
+        [(pair.best.beyond, pair.best.loss, pair.best.delta) for pair in pairs]
+    ).T
+    # A bound that is not above 0 shows nothing, however small the distance it is divided by.
     share = np.where(loss > 0, loss / allowed, loss)
-    beyond, shares, deltas = (
-        np.argsort(-key, kind="stable").tolist() for key in (loss - allowed, share, delta)
-    )
-    return beyond, shares, deltas
+    return np.nan_to_num(np.stack((beyond, share, delta)), neginf=-1e300)
