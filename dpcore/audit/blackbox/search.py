@@ -288,4 +288,4 @@ def _scores(pairs: Sequence[_Pair]) -> FloatArray:
     ).T
     # A bound that is not above 0 shows nothing, however small the distance it is divided by.
     share = np.where(loss > 0, loss / allowed, loss)
-    return np.nan_to_num(np.stack((beyond, share, delta)), neginf=-1e300)
+    return np.asarray(np.nan_to_num(np.stack((beyond, share, delta)), neginf=-1e300))

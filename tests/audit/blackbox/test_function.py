@@ -1,5 +1,6 @@
 """How a function under test is found and called, and what it may give."""
 
+import importlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -128,9 +129,8 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     tested = WordFunction("noise_of_mine:replace", 1.0, "auto")
     assert tested.name == tested.importable == "noise_of_mine:replace"
-    import noise_of_mine  # type: ignore[import-not-found]
-
-    assert importable_name(noise_of_mine.replace) == "noise_of_mine:replace"
+    mine = importlib.import_module("noise_of_mine")
+    assert importable_name(mine.replace) == "noise_of_mine:replace"
     assert importable_name(lambda word: word) is None
     for name, message in {
         "noise_of_mine": "named as package.module:function",
