@@ -159,13 +159,16 @@ class _Audit:
 
     def _draw(self, words: IntArray, stage: str, done: int, total: int) -> IntArray:
         """Words of the lexicon to their outputs, as numbers."""
-        came = []
+        came, parted = [], self.function.parted
         for start in range(0, len(words), _CHUNK):
             part = words[start : start + _CHUNK]
             outputs = self.function.outputs([self.lexicon.words[i] for i in part])
             self._look_outside(outputs)
             came.append(self.names.numbers(outputs))
             self.progress(stage, done + start + len(part), total)
+        # A list that is refused is asked again word by word, and so what came out of the others
+        # depends on that none of their words was refused. From now on each word is asked alone.
+        self.function.singly |= self.function.parted > parted
         return np.concatenate(came) if came else np.empty(0, dtype=np.int64)
 
     def _look_outside(self, outputs: Sequence[Any]) -> None:
@@ -268,26 +271,38 @@ class _Audit:
         deviations = float(norm.isf(share / (2 * _EVENTS)))
         finalists = search.finalists(deviations, _EVENTS)
         words = np.unique([[f.word, f.other] for f in finalists])
-        each = max(1, max(0, self.budget - self.function.calls) // len(words))
-        total, came = each * len(words), []
-        asked = np.empty(0, dtype=np.int64)
+        asked: list[IntArray] = []
+        came: list[IntArray] = []
         try:
-            for start in range(0, each, _CHUNK):
-                block = np.repeat(words, min(_CHUNK, each - start))
-                block = self.rng.permutation(block)
-                came.append(self._draw(block, "bounding", start * len(words), total))
-                asked = np.append(asked, block)
+            singly = self.function.singly
+            self._count(words, asked, came)
+            if self.function.singly and not singly:
+                # What was counted until then is no sample of single calls: it is counted anew.
+                asked.clear()
+                came.clear()
+                self._count(words, asked, came)
         finally:
             if came:
-                outputs = np.concatenate(came)
+                outputs, inputs = np.concatenate(came), np.concatenate(asked)
                 self.shown = evidence(
                     finalists,
-                    {int(word): outputs[asked == word] for word in words},
+                    {int(word): outputs[inputs == word] for word in words},
                     self.promise,
                     share,
                     self.lexicon,
                     self.names,
                 )
+
+    def _count(self, words: IntArray, asked: list[IntArray], came: list[IntArray]) -> None:
+        """Call words for the rest of the budget, or until a list is refused for the first time."""
+        singly = self.function.singly
+        each = max(1, max(0, self.budget - self.function.calls) // len(words))
+        for start in range(0, each, _CHUNK):
+            block = self.rng.permutation(np.repeat(words, min(_CHUNK, each - start)))
+            came.append(self._draw(block, "bounding", start * len(words), each * len(words)))
+            asked.append(block)
+            if self.function.singly and not singly:
+                return
 
     # -- what follows
 

@@ -100,6 +100,8 @@ class WordFunction:
         form: WORD or WORDS, once `settle` has found out.
         calls: words that were handed over.
         seconds: all calls together.
+        parted: lists that were refused and asked again word by word.
+        singly: whether words are handed over in lists of one from now on.
     """
 
     def __init__(self, function: Function | str, epsilon: float, form: Form | str) -> None:
@@ -124,6 +126,7 @@ class WordFunction:
             raise ParameterError(f"a form is one of {known}, got {str(form)[:40]!r}") from None
         self._call = _with_epsilon(function, epsilon, self.name)
         self.calls, self.seconds = 0, 0.0
+        self.parted, self.singly = 0, False
 
     def settle(self, words: Iterable[str]) -> None:
         """Find out what the function takes, with the first of some words that it takes at all.
@@ -168,12 +171,16 @@ class WordFunction:
             return Refusal(_said(error))
 
     def _list(self, words: list[str]) -> list[Output]:
+        if self.singly and len(words) > 1:
+            return [self._list([word])[0] for word in words]
         try:
             came = self._call(list(words))
         except (Exception, SystemExit) as error:
             if len(words) == 1:
                 return [Refusal(_said(error))]
             # One word that is refused takes its list along: the others are asked one by one.
+            self.parted += 1
+            self.calls += len(words)
             return [self._list([word])[0] for word in words]
         if isinstance(came, str) or not isinstance(came, Iterable):
             return [Refusal(f"a value of type {_type(came)} for a list of words")] * len(words)

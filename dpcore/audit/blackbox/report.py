@@ -136,7 +136,7 @@ class FunctionReport:
             f"capital letters show in what comes out: in {p.came.capitals} of {p.came.calls} calls "
             f"for “{p.came.text}”, in {p.plain.capitals} for “{p.plain.text}”"
             for p in self.probes
-            if p.plain is not None and p.capitals_show
+            if p.plain is not None and p.capitals_show and not p.passed
         ][:1]
         if self.outside:
             named = ", ".join(f"“{word}”" for word in self.outsiders)

@@ -329,6 +329,25 @@ def test_an_output_that_sometimes_is_none_counts_as_one(rng: MakeRng) -> None:
     assert "⟨no word⟩" in function.evidence[0].outputs
 
 
+def test_a_list_that_is_sometimes_refused_is_counted_word_by_word(rng: MakeRng) -> None:
+    """One word of a list that is refused takes the list along. Were only the lists counted in which
+    that did not happen, a refusal would seem never to happen, and so tell nothing: here it is all
+    that tells the words apart."""
+    lexicon = lexicons.line(0, 1)
+    generator = rng()
+
+    def refuses(words: list[str]) -> list[str]:
+        often = np.array([0.3 if word == "w0" else 0.01 for word in words])
+        if (generator.random(len(words)) < often).any():
+            raise RuntimeError("no")
+        return ["w1"] * len(words)
+
+    report = audit_function(refuses, 1.0, lexicon=lexicon, samples=40_000, form="words")
+    assert report.outcome is Outcome.REFUTED
+    assert report.epsilon_low <= math.log(0.3 / 0.01)
+    assert report.calls <= 40_000
+
+
 # -- stopping, progress, forms
 
 
@@ -411,7 +430,7 @@ def test_the_front_door_takes_a_function(rng: MakeRng) -> None:
     ],
 )
 def test_nonsense_is_refused_with_a_sentence(more: dict[str, Any], message: str) -> None:
-    options = {"epsilon": 1.0, "lexicon": lexicons.line(0, 1)} | more
+    options: dict[str, Any] = {"epsilon": 1.0, "lexicon": lexicons.line(0, 1)} | more
     with pytest.raises(DpcoreError, match=message) as caught:
         audit_function(lambda word: word, **options)
     assert isinstance(caught.value, EpsilonError) == ("epsilon" in more)
