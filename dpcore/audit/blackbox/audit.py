@@ -166,9 +166,9 @@ class _Audit:
             self._look_outside(outputs)
             came.append(self.names.numbers(outputs))
             self.progress(stage, done + start + len(part), total)
-        # A list that is refused is asked again word by word, and so what came out of the others
-        # depends on that none of their words was refused. From now on each word is asked alone.
-        self.function.singly |= self.function.parted > parted
+            # A list that is refused is asked again word by word, and so what came out of the others
+            # depends on that none of their words was refused. From now on each is asked alone.
+            self.function.singly |= self.function.parted > parted
         return np.concatenate(came) if came else np.empty(0, dtype=np.int64)
 
     def _look_outside(self, outputs: Sequence[Any]) -> None:

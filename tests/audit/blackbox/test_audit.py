@@ -94,6 +94,7 @@ def test_canaries_are_caught(name: str, lexicon: Lexicon, epsilon: float, rng: M
     assert 0 < report.delta_low <= true.delta
     best = report.evidence[0]
     assert best.broken
+    assert best.distance is not None
     assert best.loss > best.allowed == pytest.approx(epsilon * best.distance)
 
 
