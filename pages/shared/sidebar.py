@@ -186,7 +186,7 @@ def _described(kind: type[Mechanism]) -> str:
 def _say_what_is_left_out() -> None:
     """Name what an installed package offers and the laboratory could not take."""
     for problem in MECHANISMS.problems:
-        note(_sentence(problem))
+        st.text(_sentence(problem))  # it repeats what foreign code says
 
 
 def _news(group: str, key: str) -> list[str] | None:
