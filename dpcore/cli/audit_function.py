@@ -18,12 +18,17 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric
 
 _INTERRUPTED = 130
+_FORMS = [str(form) for form in Form]
 
 function_options = shared.several(
     option("--metric", help=f"of the claim: {', '.join(Metric)}, or {ANY} between any two words"),
     option("--delta", help="the claimed δ  [default: 0]"),
     shared.number("--samples", None, f"calls in all  [default: {DEFAULT_CALLS}]"),
-    option("--form", type=Choice([*Form]), help="what the function takes  [default: auto]"),
+    option(
+        "--form",
+        type=Choice([str(form) for form in Form]),
+        help="what the function takes  [default: auto]",
+    ),
 )
 """Options that only a function has."""
 NAMES = ("metric", "delta", "samples", "form")

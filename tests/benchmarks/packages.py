@@ -132,7 +132,7 @@ class Subject:
     options: dict[str, Any]
     metric: str
     source: str
-    calls: int = 200_000
+    calls: int = 100_000
 
 
 PACKAGES = {
@@ -144,6 +144,7 @@ _SAMPLED = "src.SamplingPerturbationMechanism"
 FEYISETAN, XU_2020, XU_2021 = "Feyisetan et al. 2020", "Xu et al. 2020", "Xu et al. 2021, Vickrey"
 CARVALHO, YUE, CHEN = "Carvalho et al. 2021", "Yue et al. 2021", "Chen et al. 2023"
 GUMBEL = "Xu et al. 2021, truncated Gumbel"
+SLOW, QUICK = 40_000, 400_000  # calls
 SUBJECTS: dict[str, Subject] = {
     "mldp_text_multivariate": Subject(
         "mldp-text",
@@ -153,12 +154,12 @@ SUBJECTS: dict[str, Subject] = {
         FEYISETAN,
     ),
     "mldp_text_mahalanobis": Subject(
-        "mldp-text", "Mahalanobis", {"name": "mahalanobis"}, "mahalanobis", XU_2020
+        "mldp-text", "Mahalanobis", {"name": "mahalanobis"}, "mahalanobis", XU_2020, SLOW
     ),
     "mldp_text_vickrey": Subject(
-        "mldp-text", "VickreyMechanism", {"name": "vickrey"}, "euclidean", XU_2021
+        "mldp-text", "VickreyMechanism", {"name": "vickrey"}, "euclidean", XU_2021, QUICK
     ),
-    "mldp_text_tem": Subject("mldp-text", "TEM", {"name": "tem"}, "euclidean", CARVALHO),
+    "mldp_text_tem": Subject("mldp-text", "TEM", {"name": "tem"}, "euclidean", CARVALHO, SLOW),
     "mldp_text_truncated_gumbel": Subject(
         "mldp-text", "TruncatedGumbel", {"name": "truncated_gumbel"}, "euclidean", GUMBEL
     ),
@@ -185,6 +186,7 @@ SUBJECTS: dict[str, Subject] = {
         {"name": f"{_SAMPLED}.custext:CusText", "k": 10, "distance": "euclidean"},
         "any",
         CHEN,
+        SLOW,
     ),
     "pypantera_santext": Subject(
         "pypantera", "SanText", {"name": f"{_SAMPLED}.santext:SanText"}, "euclidean", YUE
@@ -195,6 +197,7 @@ SUBJECTS: dict[str, Subject] = {
         {"name": f"{_SAMPLED}.tem:TEM", "beta": 0.001},
         "euclidean",
         CARVALHO,
+        SLOW,
     ),
 }
 
