@@ -44,13 +44,13 @@ class Plugin:
     package: str
 
 
-def found(own: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str]]:
+def offered(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str]]:
     """The mechanisms of all installed packages, and a sentence for each that is left out.
 
     Args:
-        own: the mechanisms of this package, whose names are taken.
+        ours: the mechanisms of this package, whose names are taken.
     """
-    taken: dict[str, str] = dict.fromkeys((kind.short for kind in own.values()), "the laboratory")
+    taken: dict[str, str] = dict.fromkeys((kind.short for kind in ours.values()), "the laboratory")
     plugins: list[Plugin] = []
     problems: list[str] = []
     # In the order of their names, so that a machine always takes the same one of two.
@@ -62,8 +62,8 @@ def found(own: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str]]:
             if taken.get(short, package) != package or kind.key in {p.kind.key for p in plugins}:
                 raise TypeError(f"the name {short!r} belongs to {taken[short]}: choose another one")
         except (Exception, SystemExit) as error:  # whatever a foreign module does
-            said = " ".join(str(error).split())[:200]
-            reason = said if isinstance(error, TypeError) else f"{type(error).__name__}: {said}"
+            text = " ".join(str(error).split())[:200]
+            reason = text if isinstance(error, TypeError) else f"{type(error).__name__}: {text}"
             problems.append(
                 f"the mechanism {entry.name!r} of the package {package} is left out: {reason}"
             )

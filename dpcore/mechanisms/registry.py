@@ -36,14 +36,14 @@ from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.mechanisms.plugins import PluginWarning, found
+from dpcore.mechanisms.plugins import PluginWarning, offered
 from dpcore.mechanisms.response.k_ary import KAryResponse
 from dpcore.mechanisms.response.neighbour import NeighbourResponse
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-_OWN: dict[str, type[Mechanism]] = {
+_OURS: dict[str, type[Mechanism]] = {
     kind.key: kind
     for kind in (
         MultivariateLaplace,
@@ -84,9 +84,9 @@ class Registry(MutableMapping[str, type[Mechanism]]):
         problems: a sentence for each that was left out.
     """
 
-    def __init__(self, own: Mapping[str, type[Mechanism]]) -> None:
+    def __init__(self, ours: Mapping[str, type[Mechanism]]) -> None:
         """Begin with ours; others are looked for at the first question."""
-        self._kinds = dict(own)
+        self._kinds = dict(ours)
         self._packages: dict[str, str] = {}
         self._problems: tuple[str, ...] = ()
         self._asked = False
@@ -98,7 +98,7 @@ class Registry(MutableMapping[str, type[Mechanism]]):
         with self._lock:
             if not self._asked:
                 self._asked = True
-                plugins, problems = found(self._kinds)
+                plugins, problems = offered(self._kinds)
                 self._kinds |= {plugin.kind.key: plugin.kind for plugin in plugins}
                 self._packages = {plugin.kind.key: plugin.package for plugin in plugins}
                 self._problems = tuple(problems)
@@ -132,7 +132,7 @@ class Registry(MutableMapping[str, type[Mechanism]]):
         return len(self._all)
 
 
-MECHANISMS = Registry(_OWN)
+MECHANISMS = Registry(_OURS)
 """Registry key ("tem.v1") to class, in the order in which they are shown."""
 
 
@@ -155,10 +155,10 @@ def resolve(name: str) -> type[Mechanism]:
 
 def create(name: str, lexicon: Lexicon, settings: Mapping[str, Any] | None = None) -> Mechanism:
     """A mechanism over a lexicon; settings may be strings, as a command line gives them."""
-    return made(resolve(name), lexicon, settings)
+    return construct(resolve(name), lexicon, settings)
 
 
-def made(
+def construct(
     kind: type[Mechanism], lexicon: Lexicon, settings: Mapping[str, Any] | None = None
 ) -> Mechanism:
     """As `create`, of a class, whether it is registered or not."""
@@ -179,9 +179,9 @@ def made(
         if package is None:
             raise
         # Code of others: what is wrong with it is theirs to mend, and no reason to stop.
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise ParameterError(
-            f"{kind.short}, from the package {package}, cannot be made: {said}"
+            f"{kind.short}, from the package {package}, cannot be made: {reason}"
         ) from error
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from dpcore.mechanisms.law import Effort
-from dpcore.mechanisms.registry import made
+from dpcore.mechanisms.registry import construct
 from dpcore.testing.lexicons import cloud
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Contract:
 
     def make(self, lexicon: Lexicon = SMALL, **settings: Any) -> Mechanism:
         """The mechanism under test."""
-        return made(self.kind, lexicon, self.settings(lexicon) | settings)
+        return construct(self.kind, lexicon, self.settings(lexicon) | settings)
 
     def rng(self, *key: int) -> np.random.Generator:
         """A generator: the same for a test and a key, and no other has it."""
@@ -76,7 +76,7 @@ class Contract:
 
 @cache
 def _typical(kind: type[Mechanism], settings: str) -> float:
-    return typical(made(kind, SMALL, json.loads(settings)))
+    return typical(construct(kind, SMALL, json.loads(settings)))
 
 
 def typical(mechanism: Mechanism) -> float:
@@ -101,7 +101,7 @@ def dense_law(
     return law.dense(len(mechanism.lexicon))[0], 0.0 if law.exact else law.error
 
 
-def said(kind: type[Exception], call: Callable[[], object]) -> str:
+def refusal(kind: type[Exception], call: Callable[[], object]) -> str:
     """The text of the error that a call raises."""
     try:
         call()

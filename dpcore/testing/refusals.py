@@ -14,8 +14,8 @@ import numpy as np
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.lexicon.neighbours import ExactIndex
-from dpcore.mechanisms.registry import made
-from dpcore.testing.base import SMALL, Contract, refused, said
+from dpcore.mechanisms.registry import construct
+from dpcore.testing.base import SMALL, Contract, refusal, refused
 from dpcore.testing.chance import assert_same_law
 
 
@@ -51,7 +51,7 @@ class RefusalContract(Contract):
             for value in (end, end * outwards):
                 with refused(EpsilonError):
                     mechanism.check_epsilon(value)
-                text = said(EpsilonError, lambda v=value: mechanism.check_epsilon(v))  # type: ignore[misc]
+                text = refusal(EpsilonError, lambda v=value: mechanism.check_epsilon(v))  # type: ignore[misc]
                 assert f"{end:.6g}" in text
                 assert reason in text
                 assert f"got {value:g}" in text
@@ -83,13 +83,13 @@ class RefusalContract(Contract):
     def test_settings_survive_a_round_trip_through_json(self) -> None:
         """As numbers, and as the texts of a command line."""
         settings = self.make().settings()
-        assert made(self.kind, SMALL, json.loads(json.dumps(settings))).settings() == settings
+        assert construct(self.kind, SMALL, json.loads(json.dumps(settings))).settings() == settings
         as_text = {name: str(value) for name, value in settings.items()}
-        assert made(self.kind, SMALL, as_text).settings() == settings
+        assert construct(self.kind, SMALL, as_text).settings() == settings
 
     def test_an_unknown_parameter_is_named_with_the_known_ones(self) -> None:
         """Or that there is none."""
-        text = said(ParameterError, lambda: made(self.kind, SMALL, {"no_such": 1}))
+        text = refusal(ParameterError, lambda: construct(self.kind, SMALL, {"no_such": 1}))
         for name in ("no_such", *(self.kind.parameters() or ["none"])):
             assert name in text
 

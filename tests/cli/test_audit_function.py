@@ -66,7 +66,7 @@ def test_the_fields_of_json_are_those_of_the_page(
     row = re.search(r"^\| `audit --callable` \|.*$", PAGE, re.MULTILINE)[0]
     for name, of in {
         "unchanged": answer["unchanged"],
-        "came` and `plain": answer["probes"][0]["came"],
+        "tally` and `plain": answer["probes"][0]["tally"],
         "repeats {reason}` or `": answer["repeats"],
     }.items():
         listed = re.search(rf"`{re.escape(name)} ?\{{(.*?)\}}", row)[1]

@@ -35,7 +35,7 @@ def asked_anew(monkeypatch: pytest.MonkeyPatch, place: Path) -> Registry:
     importlib.invalidate_caches()
     for module in [name for name in sys.modules if re.match(r"\w+_noise$|noise_\w+$", name)]:
         monkeypatch.delitem(sys.modules, module)
-    fresh = Registry(registry._OWN)
+    fresh = Registry(registry._OURS)
     monkeypatch.setattr(registry, "MECHANISMS", fresh)
     return fresh
 
@@ -54,9 +54,9 @@ def program(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_an_installed_mechanism_is_one_of_all(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = asked_anew(monkeypatch, place)
-    assert list(kinds)[:-1] == list(registry._OWN)
+    assert list(kinds)[:-1] == list(registry._OURS)
     assert list(kinds)[-1] == "mine.v1"
-    assert len(kinds) == len(registry._OWN) + 1
+    assert len(kinds) == len(registry._OURS) + 1
     assert "mine.v1" in kinds
     assert kinds.problems == ()
     mine: Any = create("mine", SMALL, {"share": "0.5"})
@@ -77,7 +77,7 @@ def test_it_is_listed_in_the_shell_as_not_ours(place: Path) -> None:
     assert "--set share=1.0: of what is allowed" in lines[start + 3]
     rows = json.loads(program(place, "-m", "dpcore", "mechanisms", "--json").stdout)["mechanisms"]
     assert {row["name"]: row["package"] for row in rows}["mine"] == "tiny-noise 0.3"
-    assert sum(row["package"] is None for row in rows) == len(registry._OWN)
+    assert sum(row["package"] is None for row in rows) == len(registry._OURS)
     used = program(
         place, "-m", "dpcore", "distribution", "--mechanism", "mine", "--epsilon", "2",
         "--word", "doctor",
@@ -245,4 +245,4 @@ def test_the_registry_is_asked_once_by_many_threads(
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == [len(registry._OWN) + 1] * 8
+    assert seen == [len(registry._OURS) + 1] * 8

@@ -159,17 +159,17 @@ class _Audit:
 
     def _draw(self, words: IntArray, stage: str, done: int, total: int) -> IntArray:
         """Words of the lexicon to their outputs, as numbers."""
-        came, parted = [], self.function.parted
+        numbers, parted = [], self.function.parted
         for start in range(0, len(words), _CHUNK):
             part = words[start : start + _CHUNK]
             outputs = self.function.outputs([self.lexicon.words[i] for i in part])
             self._look_outside(outputs)
-            came.append(self.names.numbers(outputs))
+            numbers.append(self.names.numbers(outputs))
             self.progress(stage, done + start + len(part), total)
             # A list that is refused is asked again word by word, and so what came out of the others
             # depends on that none of their words was refused. From now on each is asked alone.
             self.function.singly |= self.function.parted > parted
-        return np.concatenate(came) if came else np.empty(0, dtype=np.int64)
+        return np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int64)
 
     def _look_outside(self, outputs: Sequence[Any]) -> None:
         strange = [
@@ -195,14 +195,14 @@ class _Audit:
             ):
                 outputs[k] = output
         self._look_outside(outputs)
-        came = []
+        pairs = []
         for index, word, output in zip(indices, words, outputs, strict=True):
             self.taken[int(index)] = not isinstance(output, Refusal)
             if isinstance(output, Refusal):
                 self.refusal = self.refusal or output.reason
             else:
-                came.append((word, output))
-        return [word for word, _ in came], [output for _, output in came]
+                pairs.append((word, output))
+        return [word for word, _ in pairs], [output for _, output in pairs]
 
     def _probe(self, order: IntArray) -> None:
         """What becomes of words, of strings that are none, and of noise."""
@@ -225,15 +225,15 @@ class _Audit:
 
     def _tell_apart(self) -> None:
         """Do the outputs of a made-up word differ from those of another one?"""
-        if self.probes[0].passed or self.probes[0].came.refused:
+        if self.probes[0].passed or self.probes[0].tally.refused:
             return
-        first = self.probes[0].came.text
+        first = self.probes[0].tally.text
         second, _ = unknown_texts(self.lexicon, self.rng)["a made-up word"]
         each = 2 * min(5_000, self.budget // 100)
         # In turns, so that what a function learns on the way is learned for both.
-        came = self.names.numbers(self.function.outputs([first, second] * each))
+        outputs = self.names.numbers(self.function.outputs([first, second] * each))
         self.told_apart = epsilon_lower_bound(
-            came[::2], came[1::2], error=_OTHERS * self.error
+            outputs[::2], outputs[1::2], error=_OTHERS * self.error
         ).epsilon
 
     def _searched(self) -> Search:
@@ -256,9 +256,9 @@ class _Audit:
 
         def draw(asked: IntArray) -> IntArray:
             nonlocal done
-            came = self._draw(asked, "searching", done, total)
+            outputs = self._draw(asked, "searching", done, total)
             done += len(asked)
-            return came
+            return outputs
 
         search.look(left, draw, self.rng)
         return search
@@ -272,18 +272,18 @@ class _Audit:
         finalists = search.finalists(deviations, _EVENTS)
         words = np.unique([[f.word, f.other] for f in finalists])
         asked: list[IntArray] = []
-        came: list[IntArray] = []
+        drawn: list[IntArray] = []
         try:
             singly = self.function.singly
-            self._count(words, asked, came)
+            self._count(words, asked, drawn)
             if self.function.singly and not singly:
                 # What was counted until then is no sample of single calls: it is counted anew.
                 asked.clear()
-                came.clear()
-                self._count(words, asked, came)
+                drawn.clear()
+                self._count(words, asked, drawn)
         finally:
-            if came:
-                outputs, inputs = np.concatenate(came), np.concatenate(asked)
+            if drawn:
+                outputs, inputs = np.concatenate(drawn), np.concatenate(asked)
                 self.shown = evidence(
                     finalists,
                     {int(word): outputs[inputs == word] for word in words},
@@ -293,13 +293,13 @@ class _Audit:
                     self.names,
                 )
 
-    def _count(self, words: IntArray, asked: list[IntArray], came: list[IntArray]) -> None:
+    def _count(self, words: IntArray, asked: list[IntArray], drawn: list[IntArray]) -> None:
         """Call words for the rest of the budget, or until a list is refused for the first time."""
         singly = self.function.singly
         each = max(1, max(0, self.budget - self.function.calls) // len(words))
         for start in range(0, each, _CHUNK):
             block = self.rng.permutation(np.repeat(words, min(_CHUNK, each - start)))
-            came.append(self._draw(block, "bounding", start * len(words), each * len(words)))
+            drawn.append(self._draw(block, "bounding", start * len(words), each * len(words)))
             asked.append(block)
             if self.function.singly and not singly:
                 return

@@ -65,7 +65,7 @@ def named_function(name: str) -> Function:
                 f"there is no module {error.name!r} for {shown!r}: is it installed beside dpcore, "
                 "or is its file in this folder?"
             ) from None
-        raise ParameterError(f"module {module!r} cannot be imported: {_said(error)}") from None
+        raise ParameterError(f"module {module!r} cannot be imported: {_complaint(error)}") from None
     for part in path.split("."):
         try:
             with _printing_aside():
@@ -73,7 +73,7 @@ def named_function(name: str) -> Function:
         except (Exception, SystemExit) as error:
             if isinstance(error, AttributeError):
                 raise ParameterError(f"module {module!r} has no {path[:60]!r}") from None
-            raise ParameterError(f"{shown!r} cannot be had: {_said(error)}") from None
+            raise ParameterError(f"{shown!r} cannot be had: {_complaint(error)}") from None
     if not callable(target):
         raise ParameterError(f"{shown!r} is no function but a value of type {_type(target)}")
     return target  # type: ignore[no-any-return]
@@ -117,8 +117,8 @@ class WordFunction:
             function = named_function(function)
         else:
             self.importable = importable_name(function)
-            own = getattr(function, "__qualname__", None) or _type(function)
-            self.name = self.importable or str(own)
+            label = getattr(function, "__qualname__", None) or _type(function)
+            self.name = self.importable or str(label)
         try:
             self.form = Form(str(form))
         except ValueError:
@@ -134,7 +134,7 @@ class WordFunction:
         Raises:
             ParameterError: it takes none of them, in any form; the message says what it did.
         """
-        came = Refusal("nothing")
+        last = Refusal("nothing")
         for word in words:
             for form in (Form.WORD, Form.WORDS) if self.form is Form.AUTO else (self.form,):
                 (output,) = self._outputs([word], form)
@@ -142,9 +142,9 @@ class WordFunction:
                     self.form = form
                     return
                 if form is not Form.WORDS or self.form is Form.WORDS:
-                    came = output
+                    last = output
         raise ParameterError(
-            f"{self.name} gave no word for any of the words that were tried, but {came.reason}: "
+            f"{self.name} gave no word for any of the words that were tried, but {last.reason}: "
             "a function of a word that returns a word is needed, or (form words) of a list of "
             "words that returns as many"
         )
@@ -168,23 +168,23 @@ class WordFunction:
         try:
             return _output(self._call(word))
         except (Exception, SystemExit) as error:
-            return Refusal(_said(error))
+            return Refusal(_complaint(error))
 
     def _list(self, words: list[str]) -> list[Output]:
         if self.singly and len(words) > 1:
             return [self._list([word])[0] for word in words]
         try:
-            came = self._call(list(words))
+            result = self._call(list(words))
         except (Exception, SystemExit) as error:
             if len(words) == 1:
-                return [Refusal(_said(error))]
+                return [Refusal(_complaint(error))]
             # One word that is refused takes its list along: the others are asked one by one.
             self.parted += 1
             self.calls += len(words)
             return [self._list([word])[0] for word in words]
-        if isinstance(came, str) or not isinstance(came, Iterable):
-            return [Refusal(f"a value of type {_type(came)} for a list of words")] * len(words)
-        outputs = [_output(value) for value in came]
+        if isinstance(result, str) or not isinstance(result, Iterable):
+            return [Refusal(f"a value of type {_type(result)} for a list of words")] * len(words)
+        outputs = [_output(value) for value in result]
         if len(outputs) != len(words):
             reason = f"{len(outputs)} values for a list of {len(words)} words"
             return [Refusal(reason)] * len(words)
@@ -229,7 +229,7 @@ def _type(value: object) -> str:
     return type(value).__name__
 
 
-def _said(error: BaseException) -> str:
+def _complaint(error: BaseException) -> str:
     """What an exception says, on one line of bounded length."""
     text = " ".join(str(error).split())
     text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -50,14 +50,14 @@ class Tally:
     def of(cls, function: WordFunction, text: str, lexicon: Lexicon) -> Tally:
         """Hand a string over a few times."""
         outputs = function.outputs([text] * CALLS)
-        came = [output for output in outputs if isinstance(output, str)]
+        words = [output for output in outputs if isinstance(output, str)]
         reasons = [output.reason for output in outputs if isinstance(output, Refusal)]
-        others = [output for output in came if output.casefold() != text.casefold()]
+        others = [output for output in words if output.casefold() != text.casefold()]
         return cls(
             text=text,
             calls=len(outputs),
-            unchanged=len(came) - len(others),
-            capitals=sum(output[:1].isupper() for output in came),
+            unchanged=len(words) - len(others),
+            capitals=sum(output[:1].isupper() for output in words),
             refused=len(reasons),
             outside=sum(
                 output not in lexicon and output.lower() not in lexicon for output in others
@@ -72,13 +72,13 @@ class Probe:
 
     Attributes:
         kind: what it is, such as "an e-mail address".
-        came: what came out.
+        tally: what came out.
         plain: of the same without its capital letter or space; None if it has none.
         error: probability with which a finding that compares the two may be wrong.
     """
 
     kind: str
-    came: Tally
+    tally: Tally
     plain: Tally | None
     error: float
 
@@ -86,13 +86,13 @@ class Probe:
     def passed(self) -> bool:
         """Whether it comes through: at all, or more often than the word that it is but for that."""
         if self.plain is None:
-            return self.came.unchanged > 0
-        return self._more(self.came.unchanged, self.plain.unchanged)
+            return self.tally.unchanged > 0
+        return self._more(self.tally.unchanged, self.plain.unchanged)
 
     @property
     def capitals_show(self) -> bool:
         """Whether capital letters come out more often for it than without its own."""
-        return self.plain is not None and self._more(self.came.capitals, self.plain.capitals)
+        return self.plain is not None and self._more(self.tally.capitals, self.plain.capitals)
 
     def _more(self, first: int, second: int) -> bool:
         """Whether so many of the calls are more than so many, by Fisher's exact test."""

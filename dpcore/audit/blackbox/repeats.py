@@ -113,7 +113,7 @@ def repeats(
     once, again = function.outputs(words), function.outputs(words)
     # Rotated by one place: with the same noise, only what depends on the words differs.
     lists = [list(words), list(words), [*words[1:], *words[:1]]]
-    came = []
+    answers = []
     for asked in lists:
         payload = {
             "function": function.importable,
@@ -126,9 +126,9 @@ def repeats(
                 ((_, result),) = fresh.run(_FUNCTION, [payload])
         except DpcoreError as problem:
             return f"not tested: a fresh process failed ({problem})"
-        came.append(result["outputs"])
+        answers.append(result["outputs"])
     calls = [a == b for a, b in zip(_plain(once), _plain(again), strict=True)]
-    processes = [a == b for a, b in zip(came[0], came[1], strict=True)]
+    processes = [a == b for a, b in zip(answers[0], answers[1], strict=True)]
     both = list(zip(calls, processes, strict=True))
     return Repeats(
         words=len(words),
@@ -136,7 +136,7 @@ def repeats(
         in_two_processes=sum(processes),
         only_processes=both.count((False, True)),
         only_calls=both.count((True, False)),
-        reacts=came[2] != came[0],
+        reacts=answers[2] != answers[0],
         error=error,
     )
 

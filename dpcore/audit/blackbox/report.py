@@ -112,43 +112,43 @@ class FunctionReport:
     @property
     def findings(self) -> tuple[str, ...]:
         """What a person should know beside the bounds, one sentence each; the worst first."""
-        found = []
+        sentences = []
         repeats = self.repeats
         if not isinstance(repeats, str) and (
             repeats.same_noise or repeats.remembers or repeats.fixed
         ):
-            found.append(repeats.sentence)
+            sentences.append(repeats.sentence)
         share = self.unchanged
         if share.count == share.words > 0:
-            found.append(f"every one of {share.words:,} words came out as it went in")
+            sentences.append(f"every one of {share.words:,} words came out as it went in")
         if passed := [probe for probe in self.probes if probe.passed]:
             listed = ", ".join(
-                f"{p.kind} (“{p.came.text}”, {p.came.unchanged} of {p.came.calls} calls)"
+                f"{p.kind} (“{p.tally.text}”, {p.tally.unchanged} of {p.tally.calls} calls)"
                 for p in passed
             )
-            found.append(f"what is no word of the lexicon comes through: {listed}")
+            sentences.append(f"what is no word of the lexicon comes through: {listed}")
         if self.told_apart is not None and self.told_apart > 0:
-            found.append(
+            sentences.append(
                 "words outside the vocabulary are told apart: the outputs of two made-up words "
                 f"differ by a factor of at least e^{self.told_apart:.3g}"
             )
-        found += [
-            f"capital letters show in what comes out: in {p.came.capitals} of {p.came.calls} calls "
-            f"for “{p.came.text}”, in {p.plain.capitals} for “{p.plain.text}”"
+        sentences += [
+            f"capital letters show in what comes out: in {p.tally.capitals} of {p.tally.calls} "
+            f"calls for “{p.tally.text}”, in {p.plain.capitals} for “{p.plain.text}”"
             for p in self.probes
             if p.plain is not None and p.capitals_show and not p.passed
         ][:1]
         if self.outside:
             named = ", ".join(f"“{word}”" for word in self.outsiders)
-            found.append(
+            sentences.append(
                 f"{self.outside:,} of {self.calls:,} outputs are not in the lexicon: {named}"
             )
         if self.refused:
-            found.append(
+            sentences.append(
                 f"{self.refused:,} of {self.tried:,} words of the lexicon were refused and left "
                 f"out ({self.refusal})"
             )
-        return tuple(sentence[0].upper() + sentence[1:] + "." for sentence in found)
+        return tuple(sentence[0].upper() + sentence[1:] + "." for sentence in sentences)
 
     @property
     def shown(self) -> str:

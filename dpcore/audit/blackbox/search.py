@@ -144,9 +144,9 @@ class Search:
             kept = kept[:size]
             # In random order: whatever a function remembers of its calls is no pattern of words.
             asked = rng.permutation(np.repeat(np.array(kept, dtype=np.int64), each))
-            came = draw(asked)
+            outputs = draw(asked)
             for word in kept:
-                self._outputs[word].append(came[asked == word])
+                self._outputs[word].append(outputs[asked == word])
             kept = self._ordered(kept)
 
     def finalists(self, deviations: float, most: int) -> list[Finalist]:

@@ -259,7 +259,7 @@ def test_what_comes_through_is_named(rng: MakeRng) -> None:
         assert part in finding
     unknown = [probe for probe in report.probes if probe.plain is None]
     assert len(unknown) == 6
-    assert all(probe.came.unchanged == probe.came.calls for probe in unknown)
+    assert all(probe.tally.unchanged == probe.tally.calls for probe in unknown)
     assert report.told_apart is None
     assert report.unchanged.low < 1 / 8 < report.unchanged.high or report.unchanged.words == 8
 
@@ -312,7 +312,7 @@ def test_words_that_are_refused_are_left_out_and_counted(rng: MakeRng) -> None:
     assert "10 of 30 words of the lexicon were refused and left out (KeyError" in str(
         report.findings
     )
-    assert all(probe.came.refused == probe.came.calls for probe in report.probes)
+    assert all(probe.tally.refused == probe.tally.calls for probe in report.probes)
 
 
 def test_an_output_that_sometimes_is_none_counts_as_one(rng: MakeRng) -> None:
