@@ -82,7 +82,7 @@ def _lines(report: FunctionReport) -> Iterator[str]:
         yield f"  found      {finding}"
     if isinstance(report.repeats, str):
         yield f"  processes  {report.repeats}"
-    elif not (report.repeats.same_noise or report.repeats.remembers or report.repeats.fixed):
+    elif not report.repeats.notable:
         yield f"  processes  {report.repeats.sentence}"
     if report.evidence:
         yield (

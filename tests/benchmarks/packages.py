@@ -259,10 +259,10 @@ class Caller:
     """A function of a list of words that a process in the package's environment answers."""
 
     def __init__(self, key: str) -> None:
-        """Take a subject; the process starts with the first call."""
+        """Take a subject; there is a process for each ε, which starts with the first call."""
         self.subject = SUBJECTS[key]
         self.__module__, self.__qualname__ = "tests.benchmarks.packages", key
-        self._process: subprocess.Popen[str] | None = None
+        self._processes: dict[float, subprocess.Popen[str]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, words: list[str], epsilon: float) -> list[str]:
@@ -272,7 +272,9 @@ class Caller:
             ValueError: the package refused one of them.
         """
         with self._lock:
-            process = self._process = self._process or self._started(epsilon)
+            if epsilon not in self._processes:
+                self._processes[epsilon] = self._started(epsilon)
+            process = self._processes[epsilon]
             cast("Any", process.stdin).write(json.dumps(words) + "\n")
             cast("Any", process.stdin).flush()
             answer = cast("Any", process.stdout).readline()

@@ -58,6 +58,11 @@ class Repeats:
         return agree and self.reacts and self.p_same <= self.error
 
     @property
+    def partly_same(self) -> bool:
+        """Whether processes agree more than two calls do, without having all noise in common."""
+        return self.p_same <= self.error and not self.same_noise
+
+    @property
     def remembers(self) -> bool:
         """Whether the calls of one process depend on each other: they agree more than two do."""
         return _tail(self.only_calls, self.only_processes) <= self.error
@@ -66,6 +71,11 @@ class Repeats:
     def fixed(self) -> bool:
         """Whether nothing but the word decided what came out, in every call and every process."""
         return self.words == self.in_one_process == self.in_two_processes and self.reacts
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is anything to be said but that nothing shows."""
+        return self.same_noise or self.partly_same or self.remembers or self.fixed
 
     @property
     def sentence(self) -> str:
@@ -81,6 +91,13 @@ class Repeats:
             return (
                 f"calls of one process are not independent: two of them agree on "
                 f"{self.in_one_process:,} of {words}, fresh processes on {self.in_two_processes:,}"
+            )
+        if self.partly_same:
+            return (
+                f"fresh processes agree more than calls do: two of them on "
+                f"{self.in_two_processes:,} of {words}, two calls of one process on "
+                f"{self.in_one_process:,}; some noise is always the same, or the function changes "
+                "while it is called"
             )
         if self.fixed:
             return f"no noise shows: two calls and two fresh processes agree on all of {words}"

@@ -114,9 +114,7 @@ class FunctionReport:
         """What a person should know beside the bounds, one sentence each; the worst first."""
         sentences = []
         repeats = self.repeats
-        if not isinstance(repeats, str) and (
-            repeats.same_noise or repeats.remembers or repeats.fixed
-        ):
+        if not isinstance(repeats, str) and repeats.notable:
             sentences.append(repeats.sentence)
         share = self.unchanged
         if share.count == share.words > 0:
@@ -210,6 +208,7 @@ class FunctionReport:
             else dataclasses.asdict(repeats)
             | {
                 "same_noise": repeats.same_noise,
+                "partly_same": repeats.partly_same,
                 "remembers": repeats.remembers,
                 "fixed": repeats.fixed,
             },

@@ -101,12 +101,16 @@ def test_the_coin_is_exact() -> None:
     """Twenty words on which processes alone agree are as many heads of twenty fair coins."""
 
     def of(heads: int, tails: int, words: int = 64) -> Repeats:
-        return Repeats(words, words - heads, words - tails, heads, tails, True, ERROR)
+        both = words - heads - tails
+        return Repeats(words, both + tails, both + heads, heads, tails, True, ERROR)
 
     assert of(20, 0).p_same == pytest.approx(2.0**-20)
     assert not of(20, 0).same_noise
     assert of(22, 0).same_noise
-    assert not of(22, 1).same_noise  # then two processes did not agree on every word
+    assert not of(22, 0).partly_same
+    assert not of(40, 1).same_noise  # then two processes did not agree on every word
+    assert of(40, 1).partly_same
+    assert "agree more than calls do: two of them on 63 of 64 words" in of(40, 1).sentence
     assert of(5, 30).remembers == (binom.sf(29, 35, 0.5) <= ERROR)
 
 
