@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcore.audit.blackbox.promise import per_unit
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_data
@@ -110,15 +111,13 @@ def read_packages(path: Path | None = None) -> RecordedPackages:
 
 def _audit(row: dict[str, Any]) -> PackageAudit:
     epsilon = float(row["claimed_epsilon"])
-    metric = str(row["metric"])
-    between = "between any two words" if metric == "any" else f"per {metric} distance"
     name = str(row["callable"]).partition(":")[2]
     return PackageAudit(
         key=f"{name}-{epsilon:g}",
         package=str(row["package"]),
         mechanism=str(row["mechanism"]),
         source=str(row["source"]),
-        claim=f"ε = {epsilon:g} {between}",
+        claim=f"ε = {epsilon:g} {per_unit(str(row['metric']))}",
         outcome=Outcome(row["outcome"]),
         label=str(row["verdict"]),
         epsilon=epsilon,

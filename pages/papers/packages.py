@@ -60,7 +60,7 @@ def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
     """Draw one audit from near."""
     st.header(f"{audit.package}: {audit.mechanism}", anchor=False)
     st.text(f"{SIGNS[audit.outcome]} {audit.label}")
-    st.markdown(f"Claimed: {audit.claim}, as {audit.source} promise it.")
+    st.markdown(f"Claimed: {audit.claim} ({audit.source}).")
     st.text(audit.shown)
     for finding in audit.findings:
         st.text(f"Found: {finding}")

@@ -37,7 +37,7 @@ def test_the_example_of_the_page_says_what_it_says(
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == f"{noise}: refuted"
-    assert lines[1] == "  claimed    ε = 1 per euclidean distance"
+    assert lines[1] == "  claimed    ε = 1 per unit of Euclidean distance"
     assert re.match(
         r"  shown      ε ≥ 1\.\d+, δ ≥ 0\.\d+ at the claimed ε, but for a chance", lines[2]
     )

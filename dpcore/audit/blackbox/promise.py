@@ -70,7 +70,7 @@ class Promise:
     @property
     def sentence(self) -> str:
         """What is claimed, in words."""
-        between = "between any two words" if self.metric is None else f"per {self.metric} distance"
+        between = per_unit(self.name)
         delta = f", δ = {self.delta:.6g}" if self.delta else ""
         return f"ε = {self.epsilon:.6g} {between}{delta}"
 
@@ -89,6 +89,16 @@ class Promise:
         error = distance_error(lexicon.dimension)
         apart = distances(rows, chosen, metric)
         return apart + error if metric is Metric.ANGULAR else apart * (1.0 + error)
+
+
+def per_unit(metric: str) -> str:
+    """What ε is per, in words, for the name of a metric or "any"."""
+    if metric == ANY:
+        return "between any two words"
+    name = (
+        metric if metric == Metric.ANGULAR else metric.capitalize()
+    )  # the others are people’s names
+    return f"per unit of {name} distance"
 
 
 class Outputs:
