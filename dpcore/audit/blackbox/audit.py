@@ -230,8 +230,15 @@ class _Audit:
         first = self.probes[0].tally.text
         second, _ = unknown_texts(self.lexicon, self.rng)["a made-up word"]
         each = 2 * min(5_000, self.budget // 100)
-        # In turns, so that what a function learns on the way is learned for both.
-        outputs = self.names.numbers(self.function.outputs([first, second] * each))
+        parted, numbers = self.function.parted, []
+        for start in range(0, each, _CHUNK):
+            # In turns, so that what a function learns on the way is learned for both.
+            asked = [first, second] * min(_CHUNK, each - start)
+            numbers.append(self.names.numbers(self.function.outputs(asked)))
+            self.progress("made-up words", min(start + _CHUNK, each), each)
+        if self.function.parted > parted:
+            return  # what came out of a list depends on that none of its words was refused
+        outputs = np.concatenate(numbers)
         self.told_apart = epsilon_lower_bound(
             outputs[::2], outputs[1::2], error=_OTHERS * self.error
         ).epsilon
@@ -271,36 +278,37 @@ class _Audit:
         deviations = float(norm.isf(share / (2 * _EVENTS)))
         finalists = search.finalists(deviations, _EVENTS)
         words = np.unique([[f.word, f.other] for f in finalists])
-        asked: list[IntArray] = []
-        drawn: list[IntArray] = []
+        blocks: list[tuple[IntArray, IntArray]] = []
         try:
             singly = self.function.singly
-            self._count(words, asked, drawn)
+            self._count(words, blocks)
             if self.function.singly and not singly:
                 # What was counted until then is no sample of single calls: it is counted anew.
-                asked.clear()
-                drawn.clear()
-                self._count(words, asked, drawn)
+                blocks.clear()
+                self._count(words, blocks)
         finally:
-            if drawn:
-                outputs, inputs = np.concatenate(drawn), np.concatenate(asked)
+            if blocks:
+                asked, drawn = (np.concatenate(part) for part in zip(*blocks, strict=True))
                 self.shown = evidence(
                     finalists,
-                    {int(word): outputs[inputs == word] for word in words},
+                    {int(word): drawn[asked == word] for word in words},
                     self.promise,
                     share,
                     self.lexicon,
                     self.names,
                 )
 
-    def _count(self, words: IntArray, asked: list[IntArray], drawn: list[IntArray]) -> None:
-        """Call words for the rest of the budget, or until a list is refused for the first time."""
+    def _count(self, words: IntArray, blocks: list[tuple[IntArray, IntArray]]) -> None:
+        """Call words for the rest of the budget, or until a list is refused for the first time.
+
+        Words and outputs go into `blocks` together: an interrupt leaves no half of a block.
+        """
         singly = self.function.singly
         each = max(1, max(0, self.budget - self.function.calls) // len(words))
         for start in range(0, each, _CHUNK):
-            block = self.rng.permutation(np.repeat(words, min(_CHUNK, each - start)))
-            drawn.append(self._draw(block, "bounding", start * len(words), each * len(words)))
-            asked.append(block)
+            asked = self.rng.permutation(np.repeat(words, min(_CHUNK, each - start)))
+            drawn = self._draw(asked, "bounding", start * len(words), each * len(words))
+            blocks.append((asked, drawn))
             if self.function.singly and not singly:
                 return
 

@@ -95,9 +95,7 @@ def per_unit(metric: str) -> str:
     """What ε is per, in words, for the name of a metric or "any"."""
     if metric == ANY:
         return "between any two words"
-    name = (
-        metric if metric == Metric.ANGULAR else metric.capitalize()
-    )  # the others are people’s names
+    name = metric if metric == Metric.ANGULAR else metric.capitalize()  # others are people
     return f"per unit of {name} distance"
 
 

@@ -52,20 +52,24 @@ class Repeats:
         return _tail(self.only_processes, self.only_calls)
 
     @property
+    def _processes_alike(self) -> bool:
+        return self.p_same <= 0.5 * self.error  # the other half is for the other direction
+
+    @property
     def same_noise(self) -> bool:
         """Whether every process has the same noise, and the words decide what comes out."""
         agree = self.in_two_processes == self.words
-        return agree and self.reacts and self.p_same <= self.error
+        return agree and self.reacts and self._processes_alike
 
     @property
     def partly_same(self) -> bool:
         """Whether processes agree more than two calls do, without having all noise in common."""
-        return self.p_same <= self.error and not self.same_noise
+        return self._processes_alike and not self.same_noise
 
     @property
     def remembers(self) -> bool:
         """Whether the calls of one process depend on each other: they agree more than two do."""
-        return _tail(self.only_calls, self.only_processes) <= self.error
+        return _tail(self.only_calls, self.only_processes) <= 0.5 * self.error
 
     @property
     def fixed(self) -> bool:

@@ -105,13 +105,13 @@ def test_the_coin_is_exact() -> None:
         return Repeats(words, both + tails, both + heads, heads, tails, True, ERROR)
 
     assert of(20, 0).p_same == pytest.approx(2.0**-20)
-    assert not of(20, 0).same_noise
-    assert of(22, 0).same_noise
-    assert not of(22, 0).partly_same
+    assert not of(22, 0).same_noise
+    assert of(23, 0).same_noise  # 2^-23 is at most half of the error
+    assert not of(23, 0).partly_same
     assert not of(40, 1).same_noise  # then two processes did not agree on every word
     assert of(40, 1).partly_same
     assert "agree more than calls do: two of them on 63 of 64 words" in of(40, 1).sentence
-    assert of(5, 30).remembers == (binom.sf(29, 35, 0.5) <= ERROR)
+    assert of(5, 30).remembers == (binom.sf(29, 35, 0.5) <= 0.5 * ERROR)
 
 
 def test_a_function_without_a_name_is_not_tested() -> None:
