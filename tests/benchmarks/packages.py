@@ -5,7 +5,7 @@
 Each package goes into an environment of its own (in a temporary folder, unless one is named: then
 the next run finds it there). It is given the 300 most frequent words of the bundled lexicon with 50
 principal components of their vectors, and is called as its own documentation calls it, with its own
-defaults, at two ε. It takes about an hour. One of them alone, from a shell:
+defaults, at two ε. It takes about half an hour. One of them alone, from a shell:
 
     DPCORE_ENVIRONMENTS=FOLDER python -m dpcore audit --epsilon 1 \\
         --callable tests.benchmarks.packages:pypantera_santext --lexicon FOLDER/words.npz

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpcore.audit.blackbox.report import ASSUMED
@@ -75,6 +76,37 @@ def test_the_table_of_the_page_is_the_record() -> None:
         )
         assert row[4] == (f"ε ≥ {audit.epsilon_low:.3g}" if audit.epsilon_low else "nothing")
         assert row[5] == ("come through" if audit.passes_unknown else "do not come through")
+
+
+def test_the_figures_of_the_page_are_those_of_the_record() -> None:
+    audits = {audit.key: audit for audit in RECORD.audits}
+    gumbel, custext = audits["mldp_text_truncated_gumbel-1"], audits["pypantera_custext-1"]
+    text = " ".join(PAGE.split())
+    for audit, wording in (
+        (gumbel, "“{word}” gives “february” in {count:,} of {draws:,} calls, “{other}” in "
+         "{other_count:,} of {other_draws:,}, and at their distance of {distance:.3f}"),
+        (custext, "“{word}” gives one of nine outputs in {count:,} of {draws:,} calls, "
+         "“{other}” in none of {other_draws:,}"),
+    ):  # fmt: skip
+        assert wording.format(**audit.fields["evidence"][0]) in text
+    assert custext.fields["evidence"][0]["other_count"] == 0
+    for value, wording in (
+        (gumbel.epsilon_low, "So ε ≥ {}, but for"),
+        (custext.epsilon_low, "So ε ≥ {}, and no δ"),
+        (custext.fields["delta_low"], "no δ below {} is true"),
+    ):
+        (digits,) = re.findall(wording.format(r"([\d.]+)"), text)
+        assert 0 <= value - float(digits) < 0.01  # rounded down
+    share = gumbel.fields["unchanged"]
+    assert f"Most words stay: {share['count']} of {share['words']}." in text
+    assert f"{custext.fields['refused']} of {custext.fields['tried']} words end in an error" in text
+    told = audits["pypantera_santext-5"].fields["told_apart"]
+    assert f"a factor of at least e^{told:.1f} for SanText" in text
+    most = max(a.fields["resolution"] for a in RECORD.audits if a.calls <= 100_000)
+    assert f"100,000 calls cannot show one above e^{most:.1f}" in text
+    public = packages.lexicon()
+    least = 2 * (1 + np.log(len(public))) / public.extent.separation
+    assert f"which is {least:.1f} for these words" in text
 
 
 def test_a_damaged_record_is_refused_with_the_command(tmp_path: Path) -> None:
