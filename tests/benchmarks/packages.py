@@ -294,7 +294,7 @@ class Caller:
             # Its own way to find these two fails since Python 3.11 (a sample of dictionary keys).
             options["max_inter_dist"] = public.extent.diameter
             options["min_inter_dist"] = public.extent.separation
-        folder = tempfile.mkdtemp(prefix="dpcore-packages-")
+        folder = tempfile.mkdtemp(prefix="call-", dir=os.environ[PLACE])
         program, words, vectors = (Path(folder) / name for name in ("call.py", "words", "rows.npy"))
         program.write_text(package.program, encoding="utf-8")
         words.write_text(json.dumps(public.words), encoding="utf-8")
