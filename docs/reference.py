@@ -36,7 +36,11 @@ MODULES = (
     "dpcore.measure.words",
     "dpcore.measure.summary",
     "dpcore.audit.report",
+    "dpcore.audit.blackbox.audit",
+    "dpcore.audit.blackbox.report",
     "dpcore.audit.verdict",
+    "dpcore.testing",
+    "dpcore.testing.base",
     "dpcore.errors",
 )
 

@@ -12,6 +12,7 @@
     dp.draw(text, tem, seed=1).at(5, 20, 80)            # one noise draw at three ε: for looking
     dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
     dp.audit(tem, epsilon=5)                            # is the promise true?
+    dp.audit("my_package:replace", epsilon=5)           # the same of any function of yours
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
     dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves

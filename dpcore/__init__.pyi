@@ -1,7 +1,7 @@
 from dpcore.attack.frontier.least_distance import least_distance
 from dpcore.attack.frontier.meter import meter
 from dpcore.attack.trade.tradeoff import tradeoff
-from dpcore.audit.report import audit_report as audit
+from dpcore.audit.either import audit
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
 from dpcore.rewrite.columns import map_batch, privatize_column

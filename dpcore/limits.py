@@ -45,7 +45,8 @@ MAX_AUDIT_TEM_WORDS = 50_000  # as above, for laws whose audit takes n² steps a
 MAX_AUDIT_ENTRIES = 50_000_000  # log-probabilities held at a time: 400 MB
 MAX_AUDIT_PAIRS = 100_000  # of a sample of pairs
 MAX_AUDIT_DELTA_PAIRS = 20_000  # beyond ε·d for which δ is computed, the furthest first
-MAX_AUDIT_DRAWS = 10_000_000  # of one Monte Carlo bound
+MAX_AUDIT_DRAWS = 10_000_000  # of one Monte Carlo bound, and calls of a function that is audited
+MIN_AUDIT_CALLS = 2_000  # of such a function: with fewer nothing can be shown
 
 # Attacker
 MAX_GAME_WORDS = 12  # of the list that the secret of the guessing game is drawn from

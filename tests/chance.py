@@ -1,85 +1,34 @@
 """Statistics of randomised tests: each accepts the true law but for `FALSE_ALARM`.
 
-A test of a sampler fails a correct sampler with at most that probability, and what it can see is
-tested as well (`tests/noise/test_radial.py` shifts each law by 2 % and demands a failure).
+What a mechanism's own tests need as well is in `dpcore.testing.chance`. A test of a sampler fails a
+correct sampler with at most that probability, and what it can see is tested as well
+(`tests/noise/test_radial.py` shifts each law by 2 % and demands a failure).
 """
 
 import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-FALSE_ALARM = 1e-6
-_SMALLEST_CELL = 25  # expected counts below this are pooled: the chi-square law must hold far out
+from dpcore.testing.chance import (
+    FALSE_ALARM,
+    assert_law,
+    assert_law_near,
+    assert_same_law,
+    deviation,
+)
 
-
-def _pooled(
-    counts: NDArray[np.float64], expected: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cells with small expectation as one cell; a cell that must stay empty is kept as it is."""
-    small = expected < _SMALLEST_CELL
-    counts = np.append(counts[..., ~small], counts[..., small].sum(axis=-1, keepdims=True), -1)
-    expected = np.append(expected[~small], expected[small].sum())
-    if 0 < expected[-1] < _SMALLEST_CELL and expected.size > 1:
-        into = expected[:-1].argmin()
-        counts[..., into] += counts[..., -1]
-        expected[into] += expected[-1]
-        counts, expected = counts[..., :-1], expected[:-1]
-    return counts, expected
-
-
-def assert_law(outputs: ArrayLike, law: ArrayLike) -> None:
-    """Chi-square test that `outputs` (indices) are independent draws from `law`, shape (n,)."""
-    probabilities = np.asarray(law, dtype=np.float64)
-    counts = np.bincount(np.asarray(outputs), minlength=probabilities.size).astype(np.float64)
-    assert counts.size == probabilities.size
-    assert not counts[probabilities == 0].any(), "an output of probability zero was drawn"
-    counts, expected = _pooled(counts, counts.sum() * probabilities / probabilities.sum())
-    used = expected > 0
-    if used.sum() < 2:
-        return
-    statistic = (np.square(counts - expected)[used] / expected[used]).sum()
-    p = stats.chi2.sf(statistic, used.sum() - 1)
-    assert p >= FALSE_ALARM, f"p = {p:.3g}: the draws do not have this law"
-
-
-def assert_same_law(first: ArrayLike, second: ArrayLike) -> None:
-    """Chi-square test that two samples of indices come from one law."""
-    a, b = np.asarray(first), np.asarray(second)
-    size = int(max(a.max(), b.max())) + 1
-    counts = np.stack([np.bincount(x, minlength=size) for x in (a, b)]).astype(np.float64)
-    share = counts.sum(axis=0) / counts.sum()
-    # Pool by the smaller sample's expectation, then test independence of sample and output.
-    counts, _ = _pooled(counts, share * min(a.size, b.size))
-    counts = counts[:, counts.sum(axis=0) > 0]
-    if counts.shape[1] < 2:
-        return
-    p = stats.chi2_contingency(counts, correction=False).pvalue
-    assert p >= FALSE_ALARM, f"p = {p:.3g}: the two samples differ in law"
-
-
-def deviation(draws: int, variance: ArrayLike, alarms: float = FALSE_ALARM) -> NDArray[np.float64]:
-    """Empirical Bernstein bound on |mean − expectation| of draws in [0, 1] (Audibert 2007)."""
-    log = math.log(3.0 / alarms)
-    return np.sqrt(2.0 * np.asarray(variance) * log / draws) + 3.0 * log / draws
-
-
-def assert_law_near(outputs: ArrayLike, law: ArrayLike, error: float, directions: int) -> None:
-    """Draws agree with an *estimated* law: error is its largest standard error.
-
-    Both sides are means of independent numbers in [0, 1], so both obey Bernstein's bound.
-    """
-    probabilities = np.asarray(law, dtype=np.float64)
-    drawn = np.asarray(outputs)
-    share = np.bincount(drawn, minlength=probabilities.size) / drawn.size
-    alarms = FALSE_ALARM / (2 * probabilities.size)
-    slack = deviation(drawn.size, share * (1 - share), alarms) + deviation(
-        directions, error**2 * directions, alarms
-    )
-    worst = (np.abs(share - probabilities) - slack).max()
-    assert worst <= 0, f"a probability is off by {worst:.3g} more than chance allows"
+__all__ = [
+    "FALSE_ALARM",
+    "assert_distribution",
+    "assert_law",
+    "assert_law_near",
+    "assert_mean",
+    "assert_same_law",
+    "deviation",
+]
 
 
 def assert_distribution(values: ArrayLike, cdf: Any) -> None:

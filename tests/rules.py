@@ -18,7 +18,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"privatize"}),
     frozenset({"study"}),
     frozenset({"papers"}),
-    frozenset({"__main__", "cli", "front", "sklearn"}),
+    frozenset({"__main__", "cli", "front", "sklearn", "testing"}),
 )
 PICKLERS = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 FORBIDDEN_TRUE = {"allow_pickle", "unsafe_allow_html", "unsafe_allow_javascript"}

@@ -36,6 +36,7 @@ ELSEWHERE = {
     "lexicon fetch": "tests/lexicon/test_fetch.py",
     "map build": "tests/cli/test_map.py",
     "audit --all": "tests/cli/test_audit.py",
+    "audit --callable": "tests/cli/test_audit_function.py",
     "autoencoder": "tests/cli/test_autoencoder.py",
     "privatize big.parquet": "tests/jobs/test_cluster.py",
 }

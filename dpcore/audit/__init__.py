@@ -7,6 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpcore.audit.blackbox.function import Function
+    from dpcore.audit.blackbox.report import FunctionReport
     from dpcore.audit.report import AuditReport
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -14,11 +16,13 @@ if TYPE_CHECKING:
 class _CallableRoom(ModuleType):
     """This package, which is also a name of the front door, as `dpcore.lexicon` is."""
 
-    def __call__(self, mechanism: Mechanism, epsilon: float, **options: Any) -> AuditReport:
-        """Audit a mechanism: `dpcore.audit.report.audit_report`, which says what `options` are."""
-        from dpcore.audit.report import audit_report
+    def __call__(
+        self, subject: Mechanism | Function | str, epsilon: float, **options: Any
+    ) -> AuditReport | FunctionReport:
+        """Audit a mechanism or any function: `dpcore.audit.either.audit`."""
+        from dpcore.audit.either import audit
 
-        return audit_report(mechanism, epsilon, **options)
+        return audit(subject, epsilon, **options)
 
 
 sys.modules[__name__].__class__ = _CallableRoom

@@ -43,14 +43,34 @@ def clopper_pearson(count: int, draws: int, error: float) -> tuple[float, float]
     return low, high
 
 
+def loss_bound(
+    count: int, draws: int, other_count: int, other_draws: int, *, delta: float, error: float
+) -> float:
+    """ln[(lo − δ)/hi]: a lower bound on ln[(P(S|w) − δ)/P(S|w′)]; −∞ where lo ≤ δ.
+
+    Args:
+        count: of the event among `draws` draws under w; `other_count` of `other_draws` under w′.
+        draws: see `count`.
+        other_count: see `count`.
+        other_draws: see `count`.
+        delta: δ, in [0, 1).
+        error: probability with which the bound may be wrong: half of it on each of the two
+            probabilities (union bound).
+
+    Raises:
+        ParameterError: as `clopper_pearson`.
+    """
+    low = clopper_pearson(count, draws, 0.5 * error)[0] - delta
+    high = clopper_pearson(other_count, other_draws, 0.5 * error)[1]
+    return math.log(low / high) if low > 0 else -math.inf
+
+
 def resolution(draws: int, error: float = DEFAULT_ERROR, delta: float = 0.0) -> float:
     """The largest ε that `draws` evaluating draws under each word can ever show.
 
     ln[(lo(N) − δ)/hi(0)]; −∞ where even that is not positive.
     """
-    # Two bounds, one on each probability, wrong with at most half of the error each (union bound).
-    best = clopper_pearson(draws, draws, 0.5 * error)[0] - delta
-    return math.log(best / clopper_pearson(0, draws, 0.5 * error)[1]) if best > 0 else -math.inf
+    return loss_bound(draws, draws, 0, draws, delta=delta, error=error)
 
 
 @dataclass(frozen=True)
@@ -126,7 +146,7 @@ def epsilon_lower_bound(
     counts = rest[::-1] if turned else rest
     likely, unlikely = int(counts[0][event].sum()), int(counts[1][event].sum())
     return LowerBound(
-        epsilon=_bound(likely, unlikely, half, delta, error),
+        epsilon=loss_bound(likely, half, unlikely, half, delta=delta, error=error),
         delta=delta,
         error=error,
         event=tuple(event.tolist()),
@@ -136,11 +156,6 @@ def epsilon_lower_bound(
         draws=half,
         resolution=resolution(half, error, delta),
     )
-
-
-def _bound(count: int, other: int, draws: int, delta: float, error: float) -> float:
-    low = clopper_pearson(count, draws, 0.5 * error)[0] - delta
-    return math.log(low / clopper_pearson(other, draws, 0.5 * error)[1]) if low > 0 else -math.inf
 
 
 def _choose(

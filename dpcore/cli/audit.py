@@ -1,4 +1,4 @@
-"""The command `audit`: one mechanism, one published claim, or the table of all of them."""
+"""The command `audit`: a mechanism, any function, one published claim, or the table of all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dpcore.audit.report import AuditReport, audit_report
 from dpcore.audit.settings import AuditSettings
 from dpcore.audit.verdict import Verdict
 from dpcore.cli import shared
+from dpcore.cli.audit_function import function_answer, function_options, refuse_function_options
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
@@ -26,11 +27,16 @@ from dpcore.papers.verdicts import keep, summary
 @one_of(
     {
         "--mechanism": {"help": "audit this mechanism: a name from `mechanisms`"},
+        "--callable": {
+            "metavar": "MODULE:FUNCTION",
+            "help": "audit any function from words to words, by its outputs alone",
+        },
         "--claim": {"metavar": "KEY", "help": "audit one published claim"},
         "--all": {"is_flag": True, "help": "the table of all published claims"},
     }
 )
-@option("--epsilon", help="the claimed ε (with --mechanism)")
+@option("--epsilon", help="the claimed ε (with --mechanism and --callable)")
+@function_options
 @shared.pairs(
     "--set",
     "a parameter of the mechanism; d=N: without a lexicon, the noise between any two clipped "
@@ -50,6 +56,16 @@ def audit_command(options: Options) -> Answer:
     """Is a claimed guarantee true?"""
     if options.file is not None and not options.all:
         raise ParameterError("--file belongs to --all: it keeps the whole table of verdicts")
+    if options.callable is not None:
+        if options.epsilon is None:
+            raise ParameterError("--callable needs --epsilon, the ε that is claimed")
+        if options.at or options.set or options.words or options.pairs != "all":
+            raise ParameterError(
+                "--set, --at, --words and --pairs are not for --callable: a function is called as "
+                "it is, --samples times"
+            )
+        return function_answer(options)
+    refuse_function_options(options)
     if options.mechanism is not None:
         if options.epsilon is None:
             raise ParameterError("--mechanism needs --epsilon")

@@ -94,6 +94,7 @@ def examine() -> tuple[Finding, ...]:
         _python(),
         *_packages(),
         _guarded("lexicon", _lexicon),
+        *_plugins(),
         _guarded("nearest neighbours", _neighbours),
         _guarded("cache", _cache),
         _guarded("recorded results", _results),
@@ -133,6 +134,23 @@ def _packages() -> Iterator[Finding]:
         missing = "missing: " + ", ".join(absent)
         text = f"{facts}; {missing}" if facts else missing
         yield Finding(f"packages of {purpose}", state, text, advice)
+
+
+def _plugins() -> Iterator[Finding]:
+    """What other packages offer; nothing where none does."""
+    import warnings
+
+    from dpcore.mechanisms.registry import MECHANISMS
+
+    with warnings.catch_warnings():  # said below
+        warnings.simplefilter("ignore")
+        problems, packages = MECHANISMS.problems, MECHANISMS.packages
+    name = "mechanisms of other packages"
+    taken = ", ".join(f"{key} ({package})" for key, package in packages.items())
+    if problems:
+        yield Finding(name, State.OPTIONAL, "; ".join(problems), "ask who maintains the package")
+    elif taken:
+        yield Finding(name, State.GOOD, taken)
 
 
 def _lexicon() -> Finding:

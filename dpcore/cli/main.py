@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -16,6 +18,7 @@ from dpcore.cli.printer import note
 from dpcore.cli.shell import Commands
 from dpcore.errors import DpcoreError
 
+_PLUGIN_WARNING = "PluginWarning"  # by its name: the mechanisms are loaded when they are needed
 PROGRAM = "python -m dpcore"
 COMMANDS = Commands(
     (
@@ -38,6 +41,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 1 where `doctor` finds a fault, or 2 for a refused input, or 130 after an interrupt.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    with warnings.catch_warnings():
+        _say_plainly()
+        return _run(given)
+
+
+def _say_plainly() -> None:
+    """A mechanism of another package that is left out is a line, and not one of our source."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *more: Any, **options: Any) -> None:
+        if category.__name__ == _PLUGIN_WARNING:
+            note(f"warning: {message}")
+        else:
+            shown(message, category, *more, **options)
+
+    warnings.showwarning = show
+
+
+def _run(given: list[str]) -> int:
     try:
         # Not `Commands.main`: it turns interrupts and broken pipes into exit codes of its own.
         with COMMANDS.make_context(PROGRAM, given) as context:

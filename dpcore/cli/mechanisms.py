@@ -9,7 +9,8 @@ from typing import Any
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
-from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.errors import DpcoreError
+from dpcore.mechanisms.registry import MECHANISMS, create, package_of
 
 
 @command("mechanisms")
@@ -17,9 +18,15 @@ from dpcore.mechanisms.registry import MECHANISMS
 def mechanisms_command(options: Options) -> Answer:
     """List the mechanisms and their parameters."""
     lexicon = shared.lexicon(options)
-    rows = []
+    rows, problems = [], []
     for key, kind in MECHANISMS.items():
-        mechanism = kind(lexicon=lexicon)
+        try:
+            mechanism = create(key, lexicon)
+        except DpcoreError as error:
+            if package_of(kind) is None:
+                raise
+            problems.append(f"warning: {error}")
+            continue
         allowed = mechanism.admissible
         rows.append(
             {
@@ -37,9 +44,10 @@ def mechanisms_command(options: Options) -> Answer:
                     | {"default": declared["default"]}
                     for name, declared in kind.parameters().items()
                 },
+                "package": package_of(kind),
             }
         )
-    return Answer({"lexicon": lexicon.name, "mechanisms": rows}, _lines(rows))
+    return Answer({"lexicon": lexicon.name, "mechanisms": rows}, _lines(rows), notes=problems)
 
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -49,6 +57,8 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             limits += f", ε < {row['epsilon_below']:.4g}"
         yield f"{row['name']:<20} {row['title']}  [{row['epsilon_means']}; {limits}]"
         yield f"{'':<20} {row['summary']}. {row['source']}."
+        if row["package"]:
+            yield f"{'':<20} From the package {row['package']}: not one of ours."
         if row["caution"]:
             yield f"{'':<20} {row['caution']}."
         for name, declared in row["parameters"].items():

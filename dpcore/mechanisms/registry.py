@@ -1,11 +1,17 @@
-"""All mechanisms by their versioned keys; short names resolve to the newest."""
+"""All mechanisms by their versioned keys; short names resolve to the newest.
+
+Those of other packages (`dpcore.mechanisms.plugins`) follow ours; they are looked for when the
+registry is first asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import ParameterError, UnknownMechanismError
+from dpcore.errors import DpcoreError, ParameterError, UnknownMechanismError
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection
 from dpcore.mechanisms.additive.vickrey import Vickrey
@@ -30,13 +36,14 @@ from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.plugins import PluginWarning, offered
 from dpcore.mechanisms.response.k_ary import KAryResponse
 from dpcore.mechanisms.response.neighbour import NeighbourResponse
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-MECHANISMS: dict[str, type[Mechanism]] = {
+_OURS: dict[str, type[Mechanism]] = {
     kind.key: kind
     for kind in (
         MultivariateLaplace,
@@ -67,7 +74,71 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         SynTF,
     )
 }
+
+
+class Registry(MutableMapping[str, type[Mechanism]]):
+    """Key to class, ours first, then those of other packages.
+
+    Attributes:
+        packages: key to the package that a mechanism comes from, of those that are not ours.
+        problems: a sentence for each that was left out.
+    """
+
+    def __init__(self, ours: Mapping[str, type[Mechanism]]) -> None:
+        """Begin with ours; others are looked for at the first question."""
+        self._kinds = dict(ours)
+        self._packages: dict[str, str] = {}
+        self._problems: tuple[str, ...] = ()
+        self._asked = False
+        # Reentrant: a module of another package may itself ask the registry while it is imported.
+        self._lock = threading.RLock()
+
+    @property
+    def _all(self) -> dict[str, type[Mechanism]]:
+        with self._lock:
+            if not self._asked:
+                self._asked = True
+                plugins, problems = offered(self._kinds)
+                self._kinds |= {plugin.kind.key: plugin.kind for plugin in plugins}
+                self._packages = {plugin.kind.key: plugin.package for plugin in plugins}
+                self._problems = tuple(problems)
+                for problem in problems:
+                    warnings.warn(problem, PluginWarning, stacklevel=2)
+            return self._kinds
+
+    @property
+    def packages(self) -> Mapping[str, str]:
+        """See the class."""
+        return self._packages if self._all else {}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """See the class."""
+        return self._problems if self._all else ()
+
+    def __getitem__(self, key: str) -> type[Mechanism]:
+        return self._all[key]
+
+    def __setitem__(self, key: str, kind: type[Mechanism]) -> None:
+        self._all[key] = kind
+
+    def __delitem__(self, key: str) -> None:
+        del self._all[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+MECHANISMS = Registry(_OURS)
 """Registry key ("tem.v1") to class, in the order in which they are shown."""
+
+
+def package_of(kind: type[Mechanism]) -> str | None:
+    """Name and version of the package that a mechanism comes from; None if it is ours."""
+    return MECHANISMS.packages.get(kind.key)
 
 
 def resolve(name: str) -> type[Mechanism]:
@@ -84,7 +155,13 @@ def resolve(name: str) -> type[Mechanism]:
 
 def create(name: str, lexicon: Lexicon, settings: Mapping[str, Any] | None = None) -> Mechanism:
     """A mechanism over a lexicon; settings may be strings, as a command line gives them."""
-    kind = resolve(name)
+    return construct(resolve(name), lexicon, settings)
+
+
+def construct(
+    kind: type[Mechanism], lexicon: Lexicon, settings: Mapping[str, Any] | None = None
+) -> Mechanism:
+    """As `create`, of a class, whether it is registered or not."""
     declared = kind.parameters()
     values: dict[str, Any] = {}
     for parameter, value in (settings or {}).items():
@@ -93,7 +170,19 @@ def create(name: str, lexicon: Lexicon, settings: Mapping[str, Any] | None = Non
             msg = f"{kind.short} has no parameter {parameter[:40]!r}; its parameters are: {known}"
             raise ParameterError(msg)
         values[parameter] = _convert(kind, parameter, value, str(declared[parameter]["type"]))
-    return kind(lexicon=lexicon, **values)
+    try:
+        return kind(lexicon=lexicon, **values)
+    except DpcoreError:
+        raise
+    except Exception as error:
+        package = package_of(kind)
+        if package is None:
+            raise
+        # Code of others: what is wrong with it is theirs to mend, and no reason to stop.
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise ParameterError(
+            f"{kind.short}, from the package {package}, cannot be made: {reason}"
+        ) from error
 
 
 def _convert(kind: type[Mechanism], parameter: str, value: object, annotation: str) -> object:

@@ -74,7 +74,9 @@ class Settings:
     def parameters(cls) -> dict[str, dict[str, Any]]:
         """Name, type, default, help and bounds of each parameter, in order."""
         return {
-            f.name: {"default": f.default, "type": f.type, **f.metadata}
+            # A type is a text only in a module whose annotations are put off.
+            f.name: {"default": f.default, "type": getattr(f.type, "__name__", str(f.type))}
+            | dict(f.metadata)
             for f in fields(cls)
             if f.name != "lexicon" and f.default is not MISSING and f.metadata
         }

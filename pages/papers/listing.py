@@ -1,4 +1,4 @@
-"""The table of the page: one row a claim or an experiment, by source; a row chooses what is shown.
+"""The table of the page: one row a claim, experiment or audit, by source; a row chooses one.
 
 A table of Streamlit's is drawn on a canvas: its words are not read out, break nowhere, and no phone
 shows five columns of it.
@@ -6,7 +6,7 @@ shows five columns of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ import streamlit as st
 from dpcore.papers.overview import PAPERS
 
 _HERE = Path(__file__).parent
+_PAPERS = {key: source.title for key, source in PAPERS.items()}
 _KEY = "word_privacy_lab.listing"
 
 
@@ -26,7 +27,7 @@ class Row:
 
     Attributes:
         key: what is chosen with it.
-        paper: key of its source in `dpcore.papers.overview.PAPERS`.
+        paper: key of its source: in `dpcore.papers.overview.PAPERS`, unless other groups are given.
         sign: of the finding, and `word` the finding itself: colour says nothing alone.
         word: see `sign`.
         says: what is said.
@@ -60,6 +61,7 @@ def listing(
     *,
     label: str,
     columns: tuple[str, ...],
+    groups: Mapping[str, str] = _PAPERS,
 ) -> None:
     """Draw the table.
 
@@ -69,6 +71,7 @@ def listing(
         on_choice: called with the key when another one is.
         label: of the table, and key of the element.
         columns: titles of verdict, saying and figure, and of what more there is, if anything is.
+        groups: titles of sources by their keys, in the order in which they are shown.
     """
     key = f"listing_{label.lower()}"
     keys = {row.key for row in rows}
@@ -78,10 +81,10 @@ def listing(
         if heard is not None and heard["key"] in keys:
             on_choice(str(heard["key"]))
 
-    groups = []
-    for paper, source in PAPERS.items():
-        members = [asdict(row) for row in rows if row.paper == paper]
+    parts = []
+    for source, title in groups.items():
+        members = [asdict(row) for row in rows if row.paper == source]
         if members:
-            groups.append({"title": source.title, "rows": members})
-    data = {"label": label, "columns": list(columns), "groups": groups, "chosen": chosen}
+            parts.append({"title": title, "rows": members})
+    data = {"label": label, "columns": list(columns), "groups": parts, "chosen": chosen}
     _component()(key=key, data=data, on_chosen_change=hear)

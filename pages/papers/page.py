@@ -1,4 +1,4 @@
-"""Papers: every claim and every recorded experiment in a row, and one of them from near."""
+"""Papers: claims, recorded experiments and audited packages in rows, and one of them from near."""
 
 import streamlit as st
 
@@ -16,8 +16,16 @@ from pages.papers.detail import takeaway as claim_takeaway
 from pages.papers.experiment import experiment
 from pages.papers.experiment import takeaway as experiment_takeaway
 from pages.papers.experiments import STUDY, choose_experiment, chosen_experiment, entries
+from pages.papers.packages import (
+    PACKAGE,
+    choose_audit,
+    chosen_audit,
+    package_detail,
+    package_takeaway,
+    recorded_packages,
+)
 from pages.papers.store import recorded_verdicts
-from pages.shared.footer import footer
+from pages.shared.footer import footer, provenance
 from pages.shared.linking import choose_one
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
@@ -26,8 +34,8 @@ from pages.shared.recorded import recorded_footer
 from pages.shared.sidebar import choose_lexicon
 from pages.shared.taking import take_it_with_you
 
-LOOK, CLAIMS, EXPERIMENTS = "look", "claims", "experiments"
-_TITLES = {CLAIMS: "Claims", EXPERIMENTS: "Experiments"}
+LOOK, CLAIMS, EXPERIMENTS, PACKAGES = "look", "claims", "experiments", "packages"
+_TITLES = {CLAIMS: "Claims", EXPERIMENTS: "Experiments", PACKAGES: "Packages"}
 # Titles of what is chosen are those of a part, not of a page. The rows stay beside it.
 _STYLE = """
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0.4rem; }
@@ -80,6 +88,26 @@ def experiments_part() -> None:
     recorded_footer(record)
 
 
+def packages_part() -> None:
+    """The audits of packages, and the chosen one beside them."""
+    try:
+        record = recorded_packages()
+    except DpcoreError as error:
+        refuse("The recorded audits of packages could not be read; the claims can be.", error)
+        return
+    chosen = chosen_audit(record)
+    left, right = st.columns((6, 6), gap="medium")
+    with left, st.container(key="papers_rows"):
+        choose_audit(record, chosen)
+    with right:
+        package_detail(chosen, record)
+    take_it_with_you(lambda: package_takeaway(record))
+    provenance(
+        f"{chosen.lexicon} · seed {record.seed} · {chosen.calls:,} calls · error {chosen.error:g} "
+        f"· recorded by dpcore {record.version}"
+    )
+
+
 st.html(f"<style>{_STYLE}</style>")
 st.title("Is the promise true?", anchor=False)
 with st.sidebar:
@@ -96,12 +124,11 @@ with controls:
         LOOK,
         required=True,
         help="Claims: what papers and this laboratory say, and whether it is true. Experiments: "
-        "what papers measured, measured again beforehand.",
+        "what papers measured, measured again beforehand. Packages: what releases of others do, "
+        "seen from outside.",
         label_visibility="collapsed",
     )
-if look == CLAIMS:
-    st.query_params.pop(STUDY, None)
-    claims_part()
-else:
-    st.query_params.pop("claim", None)
-    experiments_part()
+for other, kept in ((CLAIMS, "claim"), (EXPERIMENTS, STUDY), (PACKAGES, PACKAGE)):
+    if look != other:
+        st.query_params.pop(kept, None)
+{CLAIMS: claims_part, EXPERIMENTS: experiments_part, PACKAGES: packages_part}[look]()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.mechanisms.registry import MECHANISMS, resolve
+from dpcore.mechanisms.registry import MECHANISMS, package_of, resolve
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy, describe
 from pages.shared.fields import pick
@@ -125,7 +125,8 @@ def choose_mechanism(explained: str) -> tuple[str, Settings]:
         help=explained,
     )
     kind = resolve(short)
-    st.markdown(f":small[{kind.title}. {kind.summary}]")
+    st.markdown(f":small[{_described(kind)}]")
+    _say_what_is_left_out()
     return kind.key, settings_form([kind]).get(kind.key, ())
 
 
@@ -146,7 +147,7 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
         kinds = [kind for kind in MECHANISMS.values() if kind.meaning in group.meanings]
         if not kinds:
             continue
-        lines = "\n".join(f"- **{kind.short}**: {kind.title}. {kind.summary}." for kind in kinds)
+        lines = "\n".join(f"- **{kind.short}**: {_described(kind)}." for kind in kinds)
         key = f"{prefix}{group.name}"
         start: list[str] | None = [kind.short for kind in kinds if kind.short in default]
         carried = _news(group.name, key)
@@ -169,9 +170,23 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
         if key in st.query_params and names != _last(group.name)[1]:
             _carry(group.name, key)  # what a link chose goes along too
         chosen += [resolve(kind.short) for kind in kinds if kind.short in names]
+    _say_what_is_left_out()
     chosen = list(dict.fromkeys(chosen))
     settings = settings_form(chosen)
     return tuple((kind.key, settings.get(kind.key, ())) for kind in chosen)
+
+
+def _described(kind: type[Mechanism]) -> str:
+    """What a mechanism is, and whose, if it is not ours."""
+    package = package_of(kind)
+    whose = "" if package is None else f" (from the package {package})"
+    return f"{kind.title}. {kind.summary}{whose}"
+
+
+def _say_what_is_left_out() -> None:
+    """Name what an installed package offers and the laboratory could not take."""
+    for problem in MECHANISMS.problems:
+        st.text(_sentence(problem))  # it repeats what foreign code says
 
 
 def _news(group: str, key: str) -> list[str] | None:

@@ -1,0 +1,372 @@
+"""The audit of any function from words to words: it is called, and nothing else is known of it.
+
+Half of the calls look for words and outputs that are told apart (`search`), the other half count
+the best few of them anew (`bounds`); a few calls before that see what becomes of strings that are
+no words (`probes`), and whether noise is used twice (`repeats`). The error is shared: half of it
+goes to the bounds, a sixth each to strings, to made-up words that are told apart, and to noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.audit.blackbox.bounds import evidence
+from dpcore.audit.blackbox.function import Form, Refusal, WordFunction
+from dpcore.audit.blackbox.probes import known_texts, probed, unchanged_words, unknown_texts
+from dpcore.audit.blackbox.promise import Outputs, Promise
+from dpcore.audit.blackbox.repeats import Repeats, repeats
+from dpcore.audit.blackbox.report import LEVEL, FunctionReport, Share
+from dpcore.audit.blackbox.search import SCREENED, Search, screened_words
+from dpcore.audit.montecarlo import (
+    DEFAULT_ERROR,
+    clopper_pearson,
+    epsilon_lower_bound,
+    resolution,
+)
+from dpcore.audit.verdict import Outcome
+from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_AUDIT_DRAWS, MIN_AUDIT_CALLS
+from dpcore.noise.streams import check_seed, generator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.arrays import IntArray
+    from dpcore.audit.blackbox.bounds import Evidence
+    from dpcore.audit.blackbox.function import Function
+    from dpcore.audit.blackbox.probes import Probe
+    from dpcore.lexicon.lexicon import Lexicon
+
+DEFAULT_CALLS = 100_000
+_BOUNDS, _OTHERS = 1 / 2, 1 / 6  # shares of the error
+_EVENTS = 4  # that are bounded
+_CHUNK = 256  # words that are handed over at a time, and between two signs of progress
+_TRIED = 200  # words at most, until the function takes one
+_AGAIN = 3  # times that a word is asked which was refused
+_SHOWN = 5  # outputs outside the lexicon that are named
+_ROUND_CALLS = 40  # of each word in the first round, at least, if that leaves two words
+
+
+def audit_function(
+    function: Function | str,
+    epsilon: float,
+    *,
+    lexicon: Lexicon | None = None,
+    metric: str | Metric = Metric.EUCLIDEAN,
+    delta: float = 0.0,
+    samples: int = DEFAULT_CALLS,
+    seed: int = 0,
+    error: float = DEFAULT_ERROR,
+    form: Form | str = Form.AUTO,
+    progress: Progress = silent,
+) -> FunctionReport:
+    """Audit a function by its outputs alone.
+
+    It finds lower bounds, and no upper ones: what is not refuted may still be false. Stopped by an
+    interrupt, it says what it has found until then.
+
+    Args:
+        function: word → word; or (word, ε) → word, with the claimed ε; or the same of lists of
+            words; or its name, `package.module:function`.
+        epsilon: the claimed ε, per unit of the metric.
+        lexicon: words that are handed over, and their distances; None: the bundled ones.
+        metric: of the claim; "any" for a claim between any two words.
+        delta: the claimed δ.
+        samples: words that are handed over in all; how often each depends on what comes out.
+        seed: of the choice of words; the function has its own noise.
+        error: probability with which a refutation, or one of the bounds, may be wrong.
+        form: "word" or "words" where the function is not to be tried out.
+        progress: called with (stage, done, total).
+
+    Raises:
+        EpsilonError: ε is not a finite number > 0.
+        ParameterError: no such function, or one that gives no words; or a parameter out of range.
+    """
+    promise = Promise.of(epsilon, metric, delta)
+    budget = _budget(samples)
+    if not 0 < error < 1:
+        raise ParameterError(f"an error probability must be between 0 and 1, got {error}")
+    check_seed(seed)
+    tested = WordFunction(function, promise.epsilon, form)
+    if lexicon is None:
+        from dpcore.lexicon.catalogue import load
+
+        lexicon = load(progress=progress)
+    return _Audit(tested, promise, lexicon, budget, seed, error, progress).report()
+
+
+def _budget(samples: int) -> int:
+    try:
+        budget = int(samples)
+    except (TypeError, ValueError, OverflowError):
+        budget = -1
+    if not (MIN_AUDIT_CALLS <= budget <= MAX_AUDIT_DRAWS and budget == samples):
+        raise ParameterError(
+            f"samples must be a whole number from {MIN_AUDIT_CALLS:,} to {MAX_AUDIT_DRAWS:,}, "
+            f"got {str(samples)[:40]}"
+        )
+    return budget
+
+
+class _Audit:
+    """One audit, from its first call to its report."""
+
+    def __init__(
+        self,
+        function: WordFunction,
+        promise: Promise,
+        lexicon: Lexicon,
+        budget: int,
+        seed: int,
+        error: float,
+        progress: Progress,
+    ) -> None:
+        self.function, self.promise, self.lexicon = function, promise, lexicon
+        self.budget, self.seed, self.error, self.progress = budget, seed, error, progress
+        self.rng = generator(seed, "audit", "function")
+        self.names = Outputs(lexicon)
+        self.taken: dict[int, bool] = {}
+        self.refusal = ""
+        self.outside = 0
+        self.outsiders: list[str] = []
+        self.unchanged = Share(0, 0, 0.0, 1.0)
+        self.probes: list[Probe] = []
+        self.told_apart: float | None = None
+        self.repeats: Repeats | str = "not tested: the audit was stopped before"
+        self.shown: tuple[Evidence, ...] = ()
+        self.search: Search | None = None
+        # As if two words shared the second half: no event can show more.
+        self.reach = resolution(max(1, budget // 4), _BOUNDS * error / _EVENTS, promise.delta)
+
+    def report(self) -> FunctionReport:
+        """Do all of it, or as much as there is time for."""
+        order = self.rng.permutation(len(self.lexicon))
+        self.function.settle(self.lexicon.words[i] for i in order[:_TRIED])
+        stopped = False
+        try:
+            self._probe(order)
+            self._bound(self._searched())
+        except KeyboardInterrupt:
+            stopped = True
+        return self._report(stopped)
+
+    # -- the calls
+
+    def _draw(self, words: IntArray, stage: str, done: int, total: int) -> IntArray:
+        """Words of the lexicon to their outputs, as numbers."""
+        numbers, parted = [], self.function.parted
+        for start in range(0, len(words), _CHUNK):
+            part = words[start : start + _CHUNK]
+            outputs = self.function.outputs([self.lexicon.words[i] for i in part])
+            self._look_outside(outputs)
+            numbers.append(self.names.numbers(outputs))
+            self.progress(stage, done + start + len(part), total)
+            # A list that is refused is asked again word by word, and so what came out of the others
+            # depends on that none of their words was refused. From now on each is asked alone.
+            self.function.singly |= self.function.parted > parted
+        return np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int64)
+
+    def _look_outside(self, outputs: Sequence[Any]) -> None:
+        strange = [
+            output
+            for output in outputs
+            if not isinstance(output, Refusal) and output not in self.lexicon
+        ]
+        self.outside += len(strange)
+        if len(self.outsiders) < _SHOWN:
+            self.outsiders = list(dict.fromkeys([*self.outsiders, *strange]))[:_SHOWN]
+
+    def _admitted(self, indices: IntArray) -> tuple[list[str], list[str]]:
+        """Words of these that the function takes, each called now, and what it gave for them.
+
+        Which words it takes stands in `taken`; one that it refuses a few times it does not take.
+        """
+        words = [self.lexicon.words[i] for i in indices]
+        outputs = self.function.outputs(words)
+        for _ in range(_AGAIN):
+            refused = [k for k, output in enumerate(outputs) if isinstance(output, Refusal)]
+            for k, output in zip(
+                refused, self.function.outputs([words[k] for k in refused]), strict=True
+            ):
+                outputs[k] = output
+        self._look_outside(outputs)
+        pairs = []
+        for index, word, output in zip(indices, words, outputs, strict=True):
+            self.taken[int(index)] = not isinstance(output, Refusal)
+            if isinstance(output, Refusal):
+                self.refusal = self.refusal or output.reason
+            else:
+                pairs.append((word, output))
+        return [word for word, _ in pairs], [output for _, output in pairs]
+
+    def _probe(self, order: IntArray) -> None:
+        """What becomes of words, of strings that are none, and of noise."""
+        many = min(len(order), max(32, self.budget // 200))
+        words, outputs = self._admitted(order[:many])
+        count = unchanged_words(words, outputs)
+        tail = 0.5 * (1.0 - LEVEL)
+        if words:
+            self.unchanged = Share(count, len(words), *clopper_pearson(count, len(words), tail))
+        unknown = unknown_texts(self.lexicon, self.rng)
+        texts = unknown | known_texts(words, self.lexicon)
+        error = _OTHERS * self.error / (2 * len(texts))  # two comparisons each
+        for place, (kind, (text, plain)) in enumerate(texts.items()):
+            self.probes.append(probed(self.function, kind, text, plain, self.lexicon, error))
+            self.progress("probing", place + 1, len(texts))
+        self._tell_apart()
+        few = words[: max(32, min(256, self.budget // 400))]
+        if few:
+            self.repeats = repeats(self.function, self.promise.epsilon, few, _OTHERS * self.error)
+
+    def _tell_apart(self) -> None:
+        """Do the outputs of a made-up word differ from those of another one?"""
+        if self.probes[0].passed or self.probes[0].tally.refused:
+            return
+        first = self.probes[0].tally.text
+        second, _ = unknown_texts(self.lexicon, self.rng)["a made-up word"]
+        each = 2 * min(5_000, self.budget // 100)
+        parted, numbers = self.function.parted, []
+        for start in range(0, each, _CHUNK):
+            # In turns, so that what a function learns on the way is learned for both.
+            asked = [first, second] * min(_CHUNK, each - start)
+            numbers.append(self.names.numbers(self.function.outputs(asked)))
+            self.progress("made-up words", min(start + _CHUNK, each), each)
+        if self.function.parted > parted:
+            return  # what came out of a list depends on that none of its words was refused
+        outputs = np.concatenate(numbers)
+        self.told_apart = epsilon_lower_bound(
+            outputs[::2], outputs[1::2], error=_OTHERS * self.error
+        ).epsilon
+
+    def _searched(self) -> Search:
+        """Spend half of what is left on the search."""
+        left = max(0, self.budget - self.function.calls) // 2
+        many = int(np.clip(left // (5 * _ROUND_CALLS), 2, SCREENED))
+        words = screened_words(self.lexicon, self.promise, many, self.reach, self.rng)
+        self._admitted(np.array([i for i in words if int(i) not in self.taken], dtype=np.int64))
+        # In place of a word that is refused, one of those that were drawn before.
+        order = dict.fromkeys([*map(int, words), *self.taken])
+        taken = np.array([i for i in order if self.taken[i]][:many], dtype=np.int64)
+        if len(taken) < 2:
+            raise ParameterError(
+                f"{self.function.name} takes {len(taken)} of {len(self.taken)} words of lexicon "
+                f"{self.lexicon.name!r}, and two at least have to be compared: name the lexicon "
+                "that it was made with"
+            )
+        self.search = search = Search(self.lexicon, self.promise, taken, self.reach)
+        done, total = 0, sum(size * each for size, each in search.rounds(left))
+
+        def draw(asked: IntArray) -> IntArray:
+            nonlocal done
+            outputs = self._draw(asked, "searching", done, total)
+            done += len(asked)
+            return outputs
+
+        search.look(left, draw, self.rng)
+        return search
+
+    def _bound(self, search: Search) -> None:
+        """Spend the rest on the best events, in rounds: a stop leaves as much of each word."""
+        from scipy.stats import norm
+
+        share = _BOUNDS * self.error
+        deviations = float(norm.isf(share / (2 * _EVENTS)))
+        finalists = search.finalists(deviations, _EVENTS)
+        words = np.unique([[f.word, f.other] for f in finalists])
+        blocks: list[tuple[IntArray, IntArray]] = []
+        try:
+            singly = self.function.singly
+            self._count(words, blocks)
+            if self.function.singly and not singly:
+                # What was counted until then is no sample of single calls: it is counted anew.
+                blocks.clear()
+                self._count(words, blocks)
+        finally:
+            if blocks:
+                asked, drawn = (np.concatenate(part) for part in zip(*blocks, strict=True))
+                self.shown = evidence(
+                    finalists,
+                    {int(word): drawn[asked == word] for word in words},
+                    self.promise,
+                    share,
+                    self.lexicon,
+                    self.names,
+                )
+
+    def _count(self, words: IntArray, blocks: list[tuple[IntArray, IntArray]]) -> None:
+        """Call words for the rest of the budget, or until a list is refused for the first time.
+
+        Words and outputs go into `blocks` together: an interrupt leaves no half of a block.
+        """
+        singly = self.function.singly
+        each = max(1, max(0, self.budget - self.function.calls) // len(words))
+        for start in range(0, each, _CHUNK):
+            asked = self.rng.permutation(np.repeat(words, min(_CHUNK, each - start)))
+            drawn = self._draw(asked, "bounding", start * len(words), each * len(words))
+            blocks.append((asked, drawn))
+            if self.function.singly and not singly:
+                return
+
+    # -- what follows
+
+    def _report(self, stopped: bool) -> FunctionReport:
+        again = None if isinstance(self.repeats, str) else self.repeats
+        if again is not None and again.remembers:
+            # Counts of dependent calls are not binomial, so they refute nothing.
+            outcome, extent = Outcome.NOT_REFUTED, "calls of one process are not independent"
+        elif any(e.broken for e in self.shown) or (again is not None and again.same_noise):
+            outcome, extent = Outcome.REFUTED, ""
+        else:
+            outcome, extent = Outcome.NOT_REFUTED, self._extent(stopped)
+        pairs = 0 if self.search is None else self.search.pairs
+        calls, seconds = self.function.calls, self.function.seconds
+        return FunctionReport(
+            name=self.function.name,
+            form=self.function.form,
+            promise=self.promise,
+            lexicon=self.lexicon.name,
+            fingerprint=self.lexicon.fingerprint,
+            seed=self.seed,
+            error=self.error,
+            outcome=outcome,
+            label=f"{outcome} ({extent})" if extent else str(outcome),
+            evidence=self.shown,
+            resolution=self._resolution(),
+            pairs=pairs,
+            within_reach=0 if self.search is None else self.search.within_reach,
+            unchanged=self.unchanged,
+            outside=self.outside,
+            outsiders=tuple(self.outsiders),
+            refused=sum(not taken for taken in self.taken.values()),
+            tried=len(self.taken),
+            refusal=self.refusal,
+            probes=tuple(self.probes),
+            told_apart=self.told_apart,
+            repeats=self.repeats,
+            calls=calls,
+            microseconds=1e6 * seconds / calls,
+            stopped=stopped,
+        )
+
+    def _resolution(self) -> float:
+        if not self.shown:
+            return -math.inf
+        draws = min(min(e.draws, e.other_draws) for e in self.shown)
+        return resolution(draws, _BOUNDS * self.error / len(self.shown), self.promise.delta)
+
+    def _extent(self, stopped: bool) -> str:
+        """How far the audit looked."""
+        if not self.shown:
+            return "stopped before anything was bounded"
+        search = self.search
+        assert search is not None  # noqa: S101  # nothing is shown without it
+        early = "stopped early; " if stopped else ""
+        seen = f"a factor above e^{self._resolution():.3g} cannot be seen"
+        if not search.within_reach:
+            return f"{early}{seen}, and the promise allows more for all {search.pairs:,} pairs"
+        return f"{early}{search.pairs:,} pairs of words, {self.function.calls:,} calls; {seen}"

@@ -1,0 +1,257 @@
+"""What the audit of a function found, as data, as sentences and as a card of a notebook."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.audit.verdict import Outcome
+
+if TYPE_CHECKING:
+    from dpcore.audit.blackbox.bounds import Evidence
+    from dpcore.audit.blackbox.function import Form
+    from dpcore.audit.blackbox.probes import Probe
+    from dpcore.audit.blackbox.promise import Promise
+    from dpcore.audit.blackbox.repeats import Repeats
+
+ASSUMED = (
+    "Every call is taken to be independent of all others; what a function remembers from call to "
+    "call was looked for, and is not excluded."
+)
+LEVEL = 0.95
+"""Of the interval of a share."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of some words, drawn at random, with the interval of Clopper and Pearson.
+
+    Attributes:
+        count: of `words`.
+        words: drawn, each called once.
+        low: lower end of the interval of level 95 %.
+        high: upper end.
+    """
+
+    count: int
+    words: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class FunctionReport:
+    """What a function from words to words was claimed to keep, and what its outputs show.
+
+    Attributes:
+        name: of the function.
+        form: what it takes.
+        promise: what was claimed.
+        lexicon: name of the vocabulary, and `fingerprint` its digest.
+        fingerprint: see `lexicon`.
+        seed: of the choice of words; the noise is the function's own.
+        error: probability with which a refutation, or one of the lower bounds, may be wrong.
+        outcome: REFUTED or NOT_REFUTED: draws prove nothing.
+        label: the outcome, and how far the audit looked.
+        evidence: events that were bounded on outputs of their own, best first.
+        resolution: ln of the largest factor that so many calls can show.
+        pairs: pairs of words that were compared.
+        within_reach: of them, those whose promise allows less than `resolution`.
+        unchanged: words that come out as they went in.
+        outside: outputs that are not in the lexicon, of `calls`; refusals not counted.
+        outsiders: a few of them.
+        refused: words of the lexicon that gave no word in four calls, of `tried`; left out.
+        tried: see `refused`.
+        refusal: what one of them gave instead; empty if none was refused.
+        probes: strings that are no words of the lexicon, and what became of them.
+        told_apart: lower bound on the loss between two made-up words; None if not tested.
+        repeats: agreement of calls and of processes; a sentence where it could not be tested.
+        calls: words that were handed over, in this process.
+        microseconds: a word, all calls together.
+        stopped: whether it was stopped by hand before its end.
+    """
+
+    name: str
+    form: Form
+    promise: Promise
+    lexicon: str
+    fingerprint: str
+    seed: int
+    error: float
+    outcome: Outcome
+    label: str
+    evidence: tuple[Evidence, ...]
+    resolution: float
+    pairs: int
+    within_reach: int
+    unchanged: Share
+    outside: int
+    outsiders: tuple[str, ...]
+    refused: int
+    tried: int
+    refusal: str
+    probes: tuple[Probe, ...]
+    told_apart: float | None
+    repeats: Repeats | str
+    calls: int
+    microseconds: float
+    stopped: bool = False
+
+    @property
+    def epsilon_low(self) -> float:
+        """No smaller ε is true at the claimed δ, but for `error`; 0 if nothing is shown."""
+        return max((e.epsilon for e in self.evidence), default=0.0)
+
+    @property
+    def delta_low(self) -> float:
+        """No smaller δ is true at the claimed ε, but for `error`; 0 if nothing is shown."""
+        return max((e.delta for e in self.evidence), default=0.0)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What a person should know beside the bounds, one sentence each; the worst first."""
+        sentences = []
+        repeats = self.repeats
+        if not isinstance(repeats, str) and repeats.notable:
+            sentences.append(repeats.sentence)
+        share = self.unchanged
+        if share.count == share.words > 0:
+            sentences.append(f"every one of {share.words:,} words came out as it went in")
+        if passed := [probe for probe in self.probes if probe.passed]:
+            listed = ", ".join(
+                f"{p.kind} (“{p.tally.text}”, {p.tally.unchanged} of {p.tally.calls} calls)"
+                for p in passed
+            )
+            sentences.append(f"what is no word of the lexicon comes through: {listed}")
+        if self.told_apart is not None and self.told_apart > 0:
+            sentences.append(
+                "words outside the vocabulary are told apart: the outputs of two made-up words "
+                f"differ by a factor of at least e^{self.told_apart:.3g}"
+            )
+        sentences += [
+            f"capital letters show in what comes out: in {p.tally.capitals} of {p.tally.calls} "
+            f"calls for “{p.tally.text}”, in {p.plain.capitals} for “{p.plain.text}”"
+            for p in self.probes
+            if p.plain is not None and p.capitals_show and not p.passed
+        ][:1]
+        if self.outside:
+            named = ", ".join(f"“{word}”" for word in self.outsiders)
+            sentences.append(
+                f"{self.outside:,} of {self.calls:,} outputs are not in the lexicon: {named}"
+            )
+        if self.refused:
+            sentences.append(
+                f"{self.refused:,} of {self.tried:,} words of the lexicon were refused and left "
+                f"out ({self.refusal})"
+            )
+        return tuple(sentence[0].upper() + sentence[1:] + "." for sentence in sentences)
+
+    @property
+    def shown(self) -> str:
+        """The bounds in a sentence."""
+        if not self.evidence:
+            return "No event was bounded."
+        best = self.evidence[0]
+        allowed = (
+            f"; the promise allows a factor of e^{best.allowed:.4g}"
+            + ("" if best.distance is None else f" at their distance of {best.distance:.4g}")
+            + ("" if not self.promise.delta else f" and δ = {self.promise.delta:.4g}")
+        )
+        if self.epsilon_low:
+            least = f"ε ≥ {_down(self.epsilon_low)}"
+            least += f", δ ≥ {_down(self.delta_low)} at the claimed ε" if self.delta_low else ""
+            least += f", but for a chance of {self.error:g}"
+        else:
+            least = f"The best of {len(self.evidence)} events shows nothing"
+        return f"{least}: {best.sentence}{allowed}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        repeats = self.repeats
+        return {
+            "callable": self.name,
+            "form": str(self.form),
+            "lexicon": self.lexicon,
+            "fingerprint": self.fingerprint,
+            "seed": self.seed,
+            "claimed_epsilon": self.promise.epsilon,
+            "claimed_delta": self.promise.delta,
+            "metric": self.promise.name,
+            "outcome": str(self.outcome),
+            "verdict": self.label,
+            "epsilon_low": self.epsilon_low,
+            "delta_low": self.delta_low,
+            "error": self.error,
+            "resolution": finite(self.resolution),
+            "pairs": self.pairs,
+            "within_reach": self.within_reach,
+            "evidence": [
+                dataclasses.asdict(e) | {"outputs": list(e.outputs), "loss": finite(e.loss)}
+                for e in self.evidence
+            ],
+            "unchanged": dataclasses.asdict(self.unchanged),
+            "outside": self.outside,
+            "outsiders": list(self.outsiders),
+            "refused": self.refused,
+            "tried": self.tried,
+            "refusal": self.refusal,
+            "probes": [
+                dataclasses.asdict(probe)
+                | {"passed": probe.passed, "capitals_show": probe.capitals_show}
+                for probe in self.probes
+            ],
+            "told_apart": None if self.told_apart is None else finite(self.told_apart),
+            "repeats": {"reason": repeats}
+            if isinstance(repeats, str)
+            else dataclasses.asdict(repeats)
+            | {
+                "same_noise": repeats.same_noise,
+                "partly_same": repeats.partly_same,
+                "remembers": repeats.remembers,
+                "fixed": repeats.fixed,
+            },
+            "findings": list(self.findings),
+            "assumed": ASSUMED,
+            "calls": self.calls,
+            "microseconds": self.microseconds,
+            "stopped": self.stopped,
+        }
+
+    def __repr__(self) -> str:
+        """One line: what was claimed, what is shown, and what follows."""
+        return (
+            f"FunctionReport({self.name}, {self.promise.sentence}: {self.label}; "
+            f"ε ≥ {_down(self.epsilon_low)}, δ ≥ {_down(self.delta_low)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """The verdict as a card: what was shown, what else was found, what was assumed."""
+        from dpcore.display import card
+
+        return card(
+            f"Audit of {self.name} ({self.promise.sentence}): {self.label}",
+            self.shown,
+            *self.findings,
+            self.assumed,
+        )
+
+    @property
+    def assumed(self) -> str:
+        """What the bounds rest on, and what they cost."""
+        return f"{ASSUMED} {self.calls:,} calls, {self.microseconds:.3g} µs a word."
+
+
+def _down(bound: float) -> str:
+    """A lower bound in four digits, rounded to where it stays true."""
+    if not bound > 0:
+        return "0"
+    digits = 3 - math.floor(math.log10(bound))
+    step = 10.0**-digits
+    return f"{math.floor(bound / step) * step:.4g}"
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON, which knows no infinity."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,27 @@
+"""The contract of every mechanism, for the tests of whoever writes one.
+
+    from dpcore.testing import MechanismContract
+    from my_package.noise import Mine
+
+
+    class TestMine(MechanismContract):
+        kind = Mine
+
+`python -m pytest` runs it as it runs any class of tests; nothing here needs pytest.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+# Without it pytest shows of a failed `assert` here no more than that it failed.
+_pytest: Any = sys.modules.get("pytest")
+if _pytest is not None:
+    _pytest.register_assert_rewrite(
+        *(f"{__name__}.{part}" for part in ("chance", "drawing", "guarantees", "laws", "refusals"))
+    )
+
+from dpcore.testing.contract import MechanismContract  # noqa: E402  # after the line above
+
+__all__ = ["MechanismContract"]

@@ -1,0 +1,137 @@
+"""Packages of others: one row a mechanism and ε, and what its outputs alone show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.papers.packages import read_packages
+from pages.papers.listing import Row, listing
+from pages.shared import link
+from pages.shared.messages import note
+from pages.shared.once import once
+from pages.shared.reproducing import show_line
+from pages.shared.signs import SIGNS
+from pages.shared.table import show_table
+from pages.shared.taking import Takeaway
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.papers.packages import PackageAudit, RecordedPackages
+
+PACKAGE = "package"
+
+
+def recorded_packages() -> RecordedPackages:
+    """The record, read once for all sessions.
+
+    Raises:
+        DpcoreError: it is missing or damaged.
+    """
+    return once("audits of packages", (), read_packages)
+
+
+def chosen_audit(record: RecordedPackages) -> PackageAudit:
+    """The audit that is shown; it stands in the link."""
+    audits = {audit.key: audit for audit in record.audits}
+    usual = next(iter(audits))
+    linked = st.query_params.get(PACKAGE, usual)
+    key = linked if linked in audits else usual
+    link.write(PACKAGE, key, usual)
+    return audits[key]
+
+
+def choose_audit(record: RecordedPackages, chosen: PackageAudit) -> None:
+    """Draw the rows."""
+    packages = {audit.package: audit.package for audit in record.audits}
+    listing(
+        [_row(audit) for audit in record.audits],
+        chosen.key,
+        _take,
+        label="Packages",
+        columns=("Verdict", "Mechanism", "Shown by its outputs"),
+        groups=packages,
+    )
+
+
+def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
+    """Draw one audit from near."""
+    st.header(f"{audit.package}: {audit.mechanism}", anchor=False)
+    st.text(f"{SIGNS[audit.outcome]} {audit.label}")
+    st.markdown(f"Claimed: {audit.claim} ({audit.source}).")
+    st.text(audit.shown)
+    for finding in audit.findings:
+        st.text(f"Found: {finding}")
+    share = audit.fields["unchanged"]
+    note(
+        f"{share['count']:,} of {share['words']:,} words came out as they went in; "
+        f"{audit.calls:,} calls, {audit.fields['microseconds']:,.0f} µs a word."
+    )
+    show_table(_events(audit), "The events that were counted")
+    note(
+        "Called as its documentation says, with its own defaults, on 300 frequent words. “Not "
+        "refuted” is no proof, and another release may do otherwise: write to its authors before "
+        "you write about them."
+    )
+    show_line(record.command)
+
+
+def package_takeaway(record: RecordedPackages) -> Takeaway:
+    """What the audits can be taken along as."""
+    return Takeaway(
+        None,
+        (),
+        command=record.command,
+        prints="all of these audits, made again in environments of their own",
+        tables={"audits of packages": lambda: _table(record)},
+    )
+
+
+def _row(audit: PackageAudit) -> Row:
+    low = f"ε ≥ {audit.epsilon_low:.3g}" if audit.epsilon_low else "no bound on ε"
+    leaks = ["unknown words come through"] if audit.passes_unknown else []
+    return Row(
+        key=audit.key,
+        paper=audit.package,
+        sign=SIGNS[audit.outcome],
+        word=str(audit.outcome),
+        says=audit.mechanism,
+        name=audit.claim,
+        figure="; ".join((low, *leaks)),
+        refuted=audit.outcome.name == "REFUTED",
+    )
+
+
+def _events(audit: PackageAudit) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        (
+            e["word"],
+            f"{e['count']:,} of {e['draws']:,}",
+            e["other"],
+            f"{e['other_count']:,} of {e['other_draws']:,}",
+            round(e["allowed"], 3),
+            None if e["loss"] is None else round(e["loss"], 3),
+        )
+        for e in audit.fields["evidence"]
+    ]
+    columns = ["word", "calls", "other word", "its calls", "ln allowed", "ln shown"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _table(record: RecordedPackages) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        (a.package, a.mechanism, a.claim, str(a.outcome), a.epsilon_low, a.calls, a.shown)
+        for a in record.audits
+    ]
+    columns = ["package", "mechanism", "claimed", "verdict", "epsilon_low", "calls", "shown"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _take(key: str) -> None:
+    st.query_params[PACKAGE] = key
