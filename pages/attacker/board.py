@@ -13,9 +13,9 @@ from pages.attacker.output_view import output_view
 from pages.attacker.scene import Scene, defined_steps
 from pages.attacker.sentence_view import sentence_view
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
+from pages.shared.fragments import run_parts
 from pages.shared.groups import group_of
 from pages.shared.messages import inform
-from pages.shared.slider import run_parts
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared.epsilon_dial import epsilon_dial
-from pages.shared.slider import run_parts
+from pages.shared.fragments import run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

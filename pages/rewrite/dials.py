@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
+from pages.shared.fragments import run_parts
 from pages.shared.groups import grouped
-from pages.shared.slider import run_parts
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import link
-from pages.shared.messages import note
-
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -21,32 +18,6 @@ def show_line(line: str) -> None:
         line: shown letter by letter, whatever stands in it.
     """
     st.code(line, language=None, wrap_lines=True)
-
-
-def show_link() -> None:
-    """Draw the link of the present view, under a title of its own."""
-    st.header("Link", anchor=False)
-    show_line(link.permalink())
-
-
-def link_and_command(command: str | None, contents: str, *, typed: bool) -> None:
-    """Draw the link of the present view and a command, folded away.
-
-    Args:
-        command: the command line; None for a view without one.
-        contents: what the command prints, or where else its numbers are; fixed Markdown of ours.
-        typed: whether the view shows what a person typed, which the link leaves out.
-    """
-    with st.expander("Link and command"):
-        show_line(link.permalink())
-        if typed:
-            note(
-                "What you typed is not in the link: whoever opens it sees what a fresh visit "
-                "begins with in its place."
-            )
-        if command is not None:
-            show_line(command)
-        note(contents)
 
 
 def command_line(*words: str) -> str:

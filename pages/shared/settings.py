@@ -29,15 +29,6 @@ def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
     return chosen
 
 
-def chosen_settings(kind: type[Mechanism]) -> Settings:
-    """What was chosen of a mechanism's settings on the pages that have their fields."""
-    values = {
-        name: st.session_state.get(_key(kind.short, name), how["default"])
-        for name, how in kind.parameters().items()
-    }
-    return _changed(kind, values)
-
-
 def _changed(kind: type[Mechanism], values: dict[str, Any]) -> Settings:
     declared = kind.parameters()
     return tuple((name, v) for name, v in values.items() if v != declared[name]["default"])

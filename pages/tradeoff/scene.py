@@ -16,12 +16,12 @@ from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.study.reading import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.fragments import run_parts
 from pages.shared.messages import inform, refuse
 from pages.shared.progress import timed
 from pages.shared.recorded import recorded
 from pages.shared.resources import mechanism
 from pages.shared.session import first_bench
-from pages.shared.slider import run_parts
 from pages.tradeoff.board import show_board
 from pages.tradeoff.choosing import FIRST
 from pages.tradeoff.packet import Shown, epsilons, packet

@@ -11,7 +11,6 @@ from dpcore.plots.attack import captions as attack_captions
 from dpcore.plots.attack import icons as attack_icons
 from dpcore.plots.attack.captions import (
     change_text,
-    guess_sentence,
     others_sentence,
     success_sentence,
     worst_sentence,
@@ -21,7 +20,6 @@ from dpcore.plots.attack.words import (
     chance_text,
     count_text,
     limit_text,
-    meter_text,
     share_text,
     times_text,
 )
@@ -71,11 +69,8 @@ def test_a_chance_that_rounds_to_one_is_called_certain_only_if_it_is() -> None:
 
 
 def test_a_posterior_that_rounds_to_one_is_certain_only_if_the_prior_was() -> None:
-    for prior, now in ((0.5, "almost certain"), (1.0, "100 in 100")):
-        table = pd.DataFrame([("garage", prior, 1.0)], columns=list(attack_captions.COLUMNS))
-        text = guess_sentence(table, "car", 1.0)
-        assert text.startswith(f"Seen “car”: {now} that")
-        assert text.endswith("At most, by the promise: 100 in 100.")
+    assert chance_text(1.0) == "almost certain"
+    assert chance_text(1.0, certain=True) == "100 in 100"
     assert "right in nearly all cases" in success_sentence(1.0, 1.0, 1.0, 9, 0.5, exact=True)
     assert "right in 100 in 100 cases" in success_sentence(1.0, 1.0, 1.0, 9, 1.0, exact=True)
 
@@ -164,10 +159,6 @@ BELIEFS = pd.DataFrame(
 
 
 def test_the_odds_card_speaks_everyday_words() -> None:
-    assert guess_sentence(BELIEFS, "garage", 0.9998) == (
-        "Seen “garage”: 34 in 100 that it was “garage”. Before it was seen: 1 in 25,000. At "
-        "most, by the promise: all but 1 in 5,000."
-    )
     assert others_sentence(BELIEFS, 1391.7) == (
         "The next likeliest word is “truck”, 1 in 4,080. All in all as uncertain as among "
         "1,390 equally likely words (perplexity)."
@@ -205,18 +196,3 @@ def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
     assert "promised: at most 2, which it breaks" in worst_sentence(
         "a", "b", 3.0, math.log(2), broken=True
     )
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ending"),
-    [
-        (0.2616, 0.2616, "at most 26 in 100 words; under the best one he does."),
-        (0.0178, 0.0391, "at most 4 in 100 words; under the best that is known, 2 in 100."),
-        (0.99964, 0.99964, "lets a stranger guess all but 1 in 2,780 words."),
-        (1.0 - 1e-9, 1.0, "lets a stranger guess nearly every word."),
-    ],
-)
-def test_the_meter_is_one_sentence(low: float, high: float, ending: str) -> None:
-    text = meter_text(low, high, "ε = 1.2 per distance")
-    assert text.endswith(ending)
-    assert "ε = 1.2 per distance" in text

@@ -15,18 +15,6 @@ COLUMNS = ("word", "prior", "posterior")
 """One row a word, likeliest first, with its probability before and after."""
 
 
-def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
-    """What the attacker says after one output, and how often that is right; `bound` at most."""
-    best = table.iloc[0]
-    before, after = float(best["prior"]), float(best["posterior"])
-    now = chance_text(after, certain=before >= 1)
-    return (
-        f"Seen “{seen}”: {now} that it was “{best['word']}”. Before it was seen: "
-        f"{chance_text(before, certain=True)}. At most, by the promise: "
-        f"{chance_text(bound, certain=True)}."
-    )
-
-
 def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
     """Who else it may have been; as many equally likely words as `perplexity` leave such doubt."""
     doubt = f"as uncertain as among {_count(perplexity)} (perplexity)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-_NEARLY_ALL = 0.99  # a share of words from which on a promise keeps nobody from guessing
 _MOST = 1e6  # a count above it says nothing to anybody
 MANY = "over a million"
 _ALMOST = "almost certain"
@@ -47,33 +46,6 @@ def share_text(probability: float, of: str = "", *, certain: bool = False) -> st
     """
     much = chance_text(probability, certain=certain)
     return f"{'nearly all' if much == _ALMOST else much} {of}".rstrip()
-
-
-def meter_text(low: float, high: float, promise: str) -> str:
-    """What a promise permits, in one sentence (see `dpcore.attack.frontier.meter`).
-
-    Args:
-        low: share of words that some mechanism with this promise lets a stranger guess.
-        high: share that none lets anybody exceed.
-        promise: what is kept: "ε = 1.2 per distance".
-    """
-    if low >= _NEARLY_ALL:
-        rest = 1.0 - low
-        much = "nearly every word" if rest * _MOST < 10 else f"all but {chance_text(rest)} words"
-        return (
-            f"{promise} by itself excludes nothing: the best mechanism that keeps it lets a "
-            f"stranger guess {much}."
-        )
-    least, most = share_text(low), share_text(high)
-    if least == most:
-        return (
-            f"Under any mechanism that keeps {promise}, a stranger guesses at most {most} words; "
-            "under the best one he does."
-        )
-    return (
-        f"Under any mechanism that keeps {promise}, a stranger guesses at most {most} words; "
-        f"under the best that is known, {least}."
-    )
 
 
 def times_text(log_factor: float) -> str:
