@@ -324,6 +324,13 @@ class Mechanism(Settings, ABC):
             farthest = lexicon.extent.diameter * (1.0 + distance_error(lexicon.dimension))
         return LossBounds(guarantee.euclidean_loss(farthest))
 
+    def loss_groups(self, guarantee: Guarantee) -> dict[str, LossBounds]:
+        """As `loss_bounds`, for pairs of words that a public rule puts together, by its names.
+
+        Empty where no pair is promised more than any other.
+        """
+        return {}
+
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray | None:
         """The distances that the promise at ε speaks of, between words, shape (k, k).
 

@@ -22,6 +22,7 @@ from dpcore.mechanisms.clipped.clipped import (
     ClippedLaplace,
 )
 from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
+from dpcore.mechanisms.exponential.budget import Budget
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.exponential.santext import SanText
 from dpcore.mechanisms.exponential.santext_plus import SanTextPlus
@@ -46,6 +47,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         TruncatedExponential,
         TemCalibrated,
         Optimal,
+        Budget,
         TruncatedGumbel,
         TruncatedGumbelRepaired,
         ClippedLaplace,

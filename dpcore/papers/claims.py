@@ -15,8 +15,8 @@ from dpcore.papers.field import candidates, santext, texts
 from dpcore.papers.habernal2021 import claims as adept
 from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.lecuyer2019 import claims as pixeldp
+from dpcore.papers.ours import budget, frontier
 from dpcore.papers.ours import claims as calibrated
-from dpcore.papers.ours import frontier
 from dpcore.papers.xu2021 import claims as gumbel
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ CLAIMS: dict[str, Claim] = {
     "dp-bart-one-noise": _at_once(texts.dp_bart_one_noise),
     "greedy-paraphrase": texts.greedy_paraphrase,
     "budget-from-text": texts.budget_from_text,
+    "budget-own-epsilon": budget.own_epsilon,
     "santext-plus": santext.santext_plus,
     "custext": candidates.custext,
     "carvalho-theorem-2": tem.carvalho_theorem_2,
@@ -65,6 +66,7 @@ CLAIMS: dict[str, Claim] = {
     "optimal": frontier.optimal,
     "neighbour-response": _at_once(frontier.neighbour_response),
     "epsilon-two": frontier.epsilon_two,
+    "budget": budget.budget,
     "truncated-gumbel-repaired": calibrated.gumbel_repaired,
     "tem-calibrated": calibrated.tem_calibrated,
     "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
@@ -75,6 +77,7 @@ CLAIMS: dict[str, Claim] = {
     "custext-drawn": candidates.custext_drawn,
     "rantext-fixed": candidates.rantext_fixed,
     "wbb-floor": candidates.wbb_floor,
+    "budget-any": budget.budget_any,
 }
 """Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
 
