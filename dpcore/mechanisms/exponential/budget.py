@@ -40,7 +40,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -137,7 +137,8 @@ class Budget(ExactMechanism):
         "Chooses a word with a probability that falls exponentially with its distance, faster or "
         "slower by what a public rule allows the word"
     )
-    source = "ours; McSherry and Talwar 2007, Theorem 6, in the metric of the budgets"
+    source = "ours; the exponential mechanism of Yue et al. 2021 over the metric of the budgets"
+    cited: ClassVar[tuple[str, ...]] = ("yue2021santext",)
     meaning = EpsilonMeaning.METRIC
 
     rule: str = parameter(
