@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError, UnknownMechanismError
+from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection
 from dpcore.mechanisms.additive.vickrey import Vickrey
@@ -44,6 +45,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         Mahalanobis,
         Vickrey,
         RandomProjection,
+        Hyperbolic,
         TruncatedExponential,
         TemCalibrated,
         Optimal,

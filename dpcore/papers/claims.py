@@ -10,6 +10,7 @@ from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.papers.carvalho2021 import claims as tem
+from dpcore.papers.feyisetan2019 import claims as curved
 from dpcore.papers.feyisetan2020 import claims as noise
 from dpcore.papers.field import candidates, santext, texts
 from dpcore.papers.habernal2021 import claims as adept
@@ -48,6 +49,7 @@ CLAIMS: dict[str, Claim] = {
     "greedy-paraphrase": texts.greedy_paraphrase,
     "budget-from-text": texts.budget_from_text,
     "budget-own-epsilon": budget.own_epsilon,
+    "hyperbolic-flat": _at_once(curved.hyperbolic_flat),
     "santext-plus": santext.santext_plus,
     "custext": candidates.custext,
     "carvalho-theorem-2": tem.carvalho_theorem_2,
@@ -56,6 +58,7 @@ CLAIMS: dict[str, Claim] = {
     "mahalanobis": _at_once(noise.mahalanobis),
     "vickrey": noise.vickrey,
     "random-projection": _at_once(noise.random_projection),
+    "hyperbolic": _at_once(curved.hyperbolic),
     "laplace": _at_once(clipped.laplace),
     "l2-laplace": _at_once(clipped.l2_laplace),
     "gaussian": _at_once(clipped.gaussian),

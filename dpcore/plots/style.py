@@ -101,7 +101,6 @@ _STYLES = {
     "diffractor": Style("#905163", LONG_DASH, "square"),
     "syntf": Style("#24752D", THREE_DOTS, "bowtie"),
     "budget": Style("#BD635A", SOLID, "triangle-nw"),
-    # One that is planned.
     "hyperbolic": Style("#7E75AB", DASH_THREE_DOTS, "diamond"),
 }
 _STYLES["neighbour-response"] = _STYLES["neighbour-response, k = 10"]  # its default

@@ -46,6 +46,8 @@ def _exact_laws(mechanism: Any, epsilon: float) -> NDArray[np.float64]:
     n = len(mechanism.lexicon)
     if mechanism.exact_law:
         laws = [mechanism.law(w, [epsilon]) for w in range(n)]
+    elif mechanism.rays is None:
+        laws = [mechanism.law(w, [epsilon], unit=BOTH_WAYS) for w in range(n)]
     else:
         both = Bundle(BOTH_WAYS, mechanism.targets)
         laws = [
