@@ -58,9 +58,9 @@ def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
     senses: defaultdict[str, list[str]] = defaultdict(list)
     lemmas: dict[str, list[str]] = {}
     for synset, members in zip(frame["synset"], frame["members"], strict=True):
-        words = [member.lower() for member in members.split("|")]
-        lemmas[synset] = [word for word in words if word in known]
-        for word in words:
+        lower = [member.lower() for member in members.split("|")]
+        lemmas[synset] = [word for word in lower if word in known]
+        for word in lower:
             senses[word].append(synset)
     table = kinds(path, vocabulary)
 

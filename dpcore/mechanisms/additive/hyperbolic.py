@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 HYPERBOLIC_DISTANCE = "hyperbolic"
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one product: 16 MB
-_LOOKED_AT, _FEW, _NEARLY, _MOST_STAY = 12, 60, 0.01, 0.9  # of `left` and `caution`
+_LOOKED_AT, _FEW, _NEARLY, _MOST_STAY = 24, 100, 0.01, 0.9  # of `left` and `caution`
 _HALVINGS = 64  # of an interval of ln a, for the ε of a break
 _SLACK = 1e-12  # relative: what rounding may put below a chord
 _LOG_LOWEST, _LOG_HIGHEST = -60.0, 60.0  # ln a, a = (ε − d + 1)/2
@@ -129,14 +129,21 @@ class Hyperbolic(Mechanism):
 
     @cached_property
     def left(self) -> float:
-        """Mean probability that a word stays under nearly the most noise, of a few words."""
-        n = len(self.lexicon)
-        some = np.unique(np.linspace(0, n - 1, min(n, _LOOKED_AT)).astype(np.int64))
+        """`staying` of a few words."""
+        return self.staying(_LOOKED_AT, _FEW)
+
+    def staying(self, words: int, rays: int) -> float:
+        """Mean probability that a word stays where ε is next to its lower end.
+
+        Args:
+            words: how many, evenly spaced in the order of the vocabulary.
+            rays: directions of the noise along which it is integrated.
+        """
+        some = np.unique(np.linspace(0, len(self.lexicon) - 1, words).astype(np.int64))
         low = self.admissible.low
-        epsilon, effort = low + _NEARLY * max(low, 1.0), Effort(directions=_FEW)
-        return float(
-            np.mean([self.law(word, epsilon, effort=effort).stay() for word in some.tolist()])
-        )
+        epsilon, effort = low + _NEARLY * max(low, 1.0), Effort(directions=rays)
+        laws = [self.law(word, epsilon, effort=effort) for word in some.tolist()]
+        return float(np.mean([law.stay() for law in laws]))
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """ε·d_H, proved: one normaliser for all words, and the triangle inequality."""
@@ -365,7 +372,7 @@ def _on_the_hull(near: _Candidates) -> _Candidates:
             break
         kept = np.ones(ray.size, dtype=np.bool_)
         kept[1:-1] = ~dropped
-        ray, word, rise, slope = (part[kept] for part in (ray, word, rise, slope))
+        ray, word, rise, slope = ray[kept], word[kept], rise[kept], slope[kept]
     return _Candidates(ray, word, rise, slope)
 
 

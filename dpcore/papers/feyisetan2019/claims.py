@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
 
+_WORDS, _RAYS = 200, 200  # of which it is computed how often a word stays
 _NODES, _PIECES = 16, 48  # of each of the two integrals
 _REACH = 60.0  # in nats: what is left out at the ends is below e^−60 of the largest
 
@@ -39,7 +40,7 @@ def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     numbers: dict[str, Number] = {
         "dimensions": words.dimension,
         "epsilon must be above": low,
-        "words that stay as epsilon falls to that": mechanism.left,
+        "words that stay as epsilon falls to that": mechanism.staying(_WORDS, _RAYS),
         "share of the default words that are kept": len(words) / facts[DEFAULT_NAME].words,
         "mean average precision of the hierarchy": float(kept["average_precision"]),
     }
