@@ -139,7 +139,7 @@ def test_a_step_goes_down_the_steepest_slope(moved: int) -> None:
     poincare._step(points, pair, drawn, np.array([0 * 3 + 1]), rate, 12.0)
     x = before[moved]
     # Two orthonormal directions along the surface.
-    axes = []
+    axes: list[FloatArray] = []
     for row in np.eye(3)[1:]:
         axis = row + (x[1:] @ row[1:] - x[0] * row[0]) * x
         for other in axes:
@@ -202,9 +202,8 @@ def test_the_trainer_writes_a_lexicon(table: Path, tmp_path: Path) -> None:
     vocabulary = Lexicon("toy", VOCABULARY, np.eye(10, dtype=np.float32))
     seen: list[tuple[str, int, int]] = []
     plan = HyperbolicPlan(dimensions=2, epochs=2, batch=4)
-    manifest = train_hyperbolic(
-        table, vocabulary, tmp_path / "out", plan, lambda *p: seen.append(p)
-    )
+    out = tmp_path / "out"
+    manifest = train_hyperbolic(table, vocabulary, out, plan, lambda *step: seen.append(step))
     lexicon = read_stored(out)
     assert lexicon.words == hypernyms(table, VOCABULARY).words
     assert lexicon.vectors.dtype == np.float32
