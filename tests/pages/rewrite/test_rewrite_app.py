@@ -309,3 +309,13 @@ def test_a_rule_for_budgets_is_typed_into_the_settings_and_stands_in_the_link() 
     assert not test.exception
     assert "budget.v1" not in rows(test)
     assert "'tfidf' is no public fact about a word" in shown_text(test)
+
+
+def test_hyperbolic_noise_has_words_of_its_own_and_says_so_elsewhere() -> None:
+    shown = open_link("rewrite", lexicon="hyperbolic", metric=["hyperbolic", "tem"], eps_metric="5")
+    row = rows(shown)["hyperbolic.v1"]
+    assert any("place" in token for token in row["tokens"])
+    # On the default words there is no such noise at this ε.
+    elsewhere = open_link("rewrite", metric=["hyperbolic", "tem"], eps_metric="5")
+    assert not elsewhere.exception
+    assert "299" in json.dumps(rows(elsewhere)["hyperbolic.v1"])
