@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
 
-_WORDS, _RAYS = 200, 200  # of which it is computed how often a word stays
+_WORDS, _RAYS = 100, 100  # of which it is computed how often a word stays
 _NODES, _PIECES = 16, 48  # of each of the two integrals
 _REACH = 60.0  # in nats: what is left out at the ends is below e^−60 of the largest
 
