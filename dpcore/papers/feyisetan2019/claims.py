@@ -54,9 +54,8 @@ def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         further=settings.moved_to(epsilon, "there is such a density only above the dimension − 1"),
     )
     # The words are its own, whichever lexicon is asked about.
-    return dataclasses.replace(
-        verdict, command=settings.command("hyperbolic", lexicon, "draws", "seed")
-    )
+    command = settings.command("hyperbolic", lexicon, "epsilon", "draws", "seed")
+    return dataclasses.replace(verdict, command=command)
 
 
 def hyperbolic_flat(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
