@@ -70,6 +70,7 @@ CLAIMS: dict[str, Claim] = {
     "neighbour-response": _at_once(frontier.neighbour_response),
     "epsilon-two": frontier.epsilon_two,
     "budget": budget.budget,
+    "budget-any": budget.budget_any,
     "truncated-gumbel-repaired": calibrated.gumbel_repaired,
     "tem-calibrated": calibrated.tem_calibrated,
     "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
@@ -80,7 +81,6 @@ CLAIMS: dict[str, Claim] = {
     "custext-drawn": candidates.custext_drawn,
     "rantext-fixed": candidates.rantext_fixed,
     "wbb-floor": candidates.wbb_floor,
-    "budget-any": budget.budget_any,
 }
 """Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
 
