@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.shared.language import say
+
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
@@ -21,7 +23,7 @@ def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
         By registry key, the settings that differ from their defaults.
     """
     chosen: dict[str, Settings] = {}
-    with st.expander("Settings of the mechanisms"):
+    with st.expander(say("Settings of the mechanisms")):
         for kind in kinds:
             declared = kind.parameters()
             if not declared:
@@ -42,8 +44,8 @@ def _key(short: str, name: str) -> str:
 
 
 def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
-    label, key, default = name.replace("_", " "), _key(short, name), declared["default"]
-    common = {"key": key, "bind": "query-params", "help": declared["help"]}
+    label, key, default = say(name.replace("_", " ")), _key(short, name), declared["default"]
+    common: dict[str, Any] = {"key": key, "bind": "query-params", "help": say(declared["help"])}
     if declared["choices"] is not None:
         options = list(declared["choices"])
         return st.selectbox(label, options, index=options.index(default), **common)
@@ -60,7 +62,7 @@ def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
         default,
         step=1 if whole else _step(default),
         format="%d" if whole else "%g",
-        placeholder="its default",
+        placeholder=say("its default"),
         **common,
     )
 

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.plots.layout import number
+from pages.shared.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,10 +33,19 @@ def show_table(table: Any, alt: str, *, place: DeltaGenerator | None = None, **m
     config = dict(more.pop("column_config", {}))
     if isinstance(table, pd.DataFrame):
         table = _legible(table, config)
+        _translate(table, config)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
     (place or st).dataframe(
         table, hide_index=True, placeholder="", alt=alt, column_config=config, **more
     )
+
+
+def _translate(table: pd.DataFrame, config: dict[str, Any]) -> None:
+    """Give columns their headings in this language; in a file they have the English ones."""
+    for name in table.columns:
+        heading = say(name) if isinstance(name, str) else name
+        if heading != name:
+            config[name] = {**config.get(name, {}), "label": heading}
 
 
 def numbers(names: Iterable[str], form: str = DIGITS) -> dict[str, Any]:

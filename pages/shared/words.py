@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.shared.language import say
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -78,5 +80,12 @@ def say_unknown(words: Lexicon) -> None:
     """One sentence on a word that is not in the vocabulary, once."""
     word = st.session_state.pop(_UNKNOWN, None)
     if word is not None:
-        st.warning("This word could not be chosen.", icon=":material/search_off:")
-        st.text(f"{word!r} is not among the {len(words):,} words of lexicon {words.name!r}")
+        st.warning(say("This word could not be chosen."), icon=":material/search_off:")
+        st.text(
+            say(
+                "{word!r} is not among the {count:,} words of lexicon {name!r}",
+                word=word,
+                count=len(words),
+                name=words.name,
+            )
+        )

@@ -1,0 +1,123 @@
+"""The language of a session: its sentences, its labels and how it writes numbers.
+
+The English sentence in the code is the key of the catalogue, `pages/locale/<language>/`; where it
+has no translation, English is shown. What stands in links, files and the session state is the same
+in all languages: only what is drawn is translated, and only when it is drawn.
+"""
+
+from __future__ import annotations
+
+import gettext
+import threading
+from functools import cache
+from numbers import Real
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+ENGLISH = "en"
+LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
+"""Name in links -> name of the language in itself; the first is that of a fresh visit."""
+
+LANGUAGE = "lang"
+"""Key of the choice, and its name in the link."""
+
+DOMAIN = "pages"
+LOCALE = Path(__file__).parents[1] / "locale"
+
+_EXCHANGED = str.maketrans(",.", ".,")
+_of_run = threading.local()  # .context, .language: of the script run of this thread
+
+
+def language() -> str:
+    """The language of this session; English where there is none, in a thread of the server.
+
+    It is looked up once in a script run: a field that changes it begins another one.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return ENGLISH
+    if getattr(_of_run, "context", None) is not context:
+        begin_language()
+    return str(_of_run.language)
+
+
+def begin_language() -> None:
+    """Look up the language at the beginning of a run: as it was chosen, else as the link says."""
+    _of_run.context = get_script_run_ctx(suppress_warning=True)
+    wanted = st.session_state.get(LANGUAGE) or st.query_params.get(LANGUAGE, ENGLISH)
+    _of_run.language = wanted if wanted in LANGUAGES else ENGLISH
+
+
+def say(sentence: str, /, **values: Any) -> str:
+    """A sentence of ours in the language of this session.
+
+    Args:
+        sentence: in English, as it stands in the catalogue.
+        values: of its places, as for `str.format`; numbers are written as the language does.
+    """
+    spoken = language()
+    if spoken == ENGLISH:
+        return sentence.format(**values) if values else sentence
+    told = translated(sentence, spoken)
+    return _Numbers().format(told, **values) if values else told
+
+
+def later(sentence: str) -> str:
+    """Mark a sentence for the catalogue that is defined at import; `say` it where it is drawn."""
+    return sentence
+
+
+class Waiting(str):
+    """A sentence that Streamlit draws by itself, such as that of a spinner of a cache.
+
+    It is translated at that moment, when it is made a string.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """The sentence in the language of the session that waits."""
+        return say(self[:])
+
+
+def numeral(text: str) -> str:
+    """A number that was written in English, such as "1,200.5", as this language writes it."""
+    spoken = language()
+    return text if spoken == ENGLISH else translated(text, spoken, text.translate(_EXCHANGED))
+
+
+def decimal_mark() -> str:
+    """What stands before the decimals, for components that write numbers themselves."""
+    return numeral(".")
+
+
+def translated(sentence: str, spoken: str, otherwise: str | None = None) -> str:
+    """A sentence in another language than English.
+
+    Args:
+        sentence: in English.
+        spoken: the language.
+        otherwise: what to say where the catalogue has none; None for the sentence itself.
+    """
+    told = _catalogue(spoken).gettext(sentence) if sentence else ""  # the head is kept under ""
+    return otherwise if otherwise is not None and told == sentence else told
+
+
+@cache
+def _catalogue(spoken: str) -> gettext.NullTranslations:
+    """The catalogue of a language, read when somebody first asks for it."""
+    return gettext.translation(DOMAIN, str(LOCALE), [spoken])
+
+
+class _Numbers(Formatter):
+    """Writes numbers with a comma before the decimals and points between the thousands."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """One value; only a number is changed, a text may be a word with a point in it."""
+        text = str(super().format_field(value, format_spec))
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        return text.translate(_EXCHANGED) if is_number else text
