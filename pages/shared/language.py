@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gettext
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Real
 from pathlib import Path
@@ -17,6 +19,8 @@ from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpcore.papers.written import Filled
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
@@ -29,7 +33,7 @@ DOMAIN = "pages"
 LOCALE = Path(__file__).parents[1] / "locale"
 
 _EXCHANGED = str.maketrans(",.", ".,")
-_of_run = threading.local()  # .context, .language: of the script run of this thread
+_of_run = threading.local()  # .context, .language: of the script run of this thread; .file
 
 
 def language() -> str:
@@ -37,6 +41,9 @@ def language() -> str:
 
     It is looked up once in a script run: a field that changes it begins another one.
     """
+    spoken = getattr(_of_run, "file", None)
+    if spoken is not None:
+        return str(spoken)
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return ENGLISH
@@ -56,14 +63,27 @@ def say(sentence: str, /, **values: Any) -> str:
     """A sentence of ours in the language of this session.
 
     Args:
-        sentence: in English, as it stands in the catalogue.
+        sentence: in English, as it stands in the catalogue, or one of the engine that knows its own
+            gaps.
         values: of its places, as for `str.format`; numbers are written as the language does.
     """
     spoken = language()
     if spoken == ENGLISH:
         return sentence.format(**values) if values else sentence
+    if isinstance(sentence, Filled):
+        return say(sentence.template, **sentence.values)
     told = translated(sentence, spoken)
     return _Numbers().format(told, **values) if values else told
+
+
+@contextmanager
+def speaking(spoken: str) -> Iterator[None]:
+    """A block that speaks this language: for a file that is made when nobody's page is drawn."""
+    _of_run.file = spoken
+    try:
+        yield
+    finally:
+        _of_run.file = None
 
 
 def later(sentence: str) -> str:
@@ -118,6 +138,8 @@ class _Numbers(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """One value; only a number is changed, a text may be a word with a point in it."""
+        if isinstance(value, Filled):
+            value = say(value)
         text = str(super().format_field(value, format_spec))
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         return text.translate(_EXCHANGED) if is_number else text
