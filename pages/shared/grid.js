@@ -3,8 +3,8 @@
 // the focus and the open promises are put back. The likely outputs of a word are asked for when
 // somebody looks at it ("peek") and kept until the grid changes. grid_card.js stands before this.
 
-const spoken = (token, input) =>
-  token.changed ? `${input} became ${token.text}` : `${input} stayed as it is`;
+const spoken = (token, input, words) =>
+  filled(token.changed ? words.became : words.stayed, { input, output: token.text });
 
 function wordButton(token, row, state) {
   const button = element("button", token.changed ? "word changed" : "word", token.text);
@@ -12,7 +12,7 @@ function wordButton(token, row, state) {
   button.dataset.id = `${row.key}/${token.place}`;
   button.dataset.place = token.place;
   button.tabIndex = -1;
-  button.setAttribute("aria-label", spoken(token, state.data.inputs[token.place]));
+  button.setAttribute("aria-label", spoken(token, state.data.inputs[token.place], state.data.words));
   const selected = state.data.place === token.place;
   if (selected) button.classList.add("same");
   const chosen = selected && state.data.mechanism === row.key;
@@ -93,7 +93,7 @@ function mechanismRow(row, state) {
   } else {
     const words = element("div", "words");
     words.setAttribute("role", "toolbar");
-    words.setAttribute("aria-label", `${row.title}: rewritten words`);
+    words.setAttribute("aria-label", filled(state.data.words.row, { title: row.title }));
     let first = true;
     for (const token of row.tokens) {
       if (token.gap) words.append(token.gap);
@@ -142,10 +142,10 @@ function strip(row) {
   return figure;
 }
 
-function sourceRow(source) {
+function sourceRow(source, title) {
   const line = element("div", "row source");
   const head = element("div", "head");
-  head.append(element("span", "title", "Your text"));
+  head.append(element("span", "title", title));
   const body = element("div", "body");
   const words = element("p", "plain");
   words.dir = "auto";
@@ -165,7 +165,7 @@ function draw(state) {
   const inSummary = active && active.tagName === "SUMMARY" ? active.parentElement.dataset.id : null;
   const shown = state.shown;
   hide(state);
-  const tree = [sourceRow(data.source)];
+  const tree = [sourceRow(data.source, data.words.source)];
   for (const group of data.groups) {
     const section = element("section");
     section.setAttribute("aria-label", group.title);

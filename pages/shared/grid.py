@@ -13,10 +13,25 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.language import decimal_mark, later, say
+
 _HERE = Path(__file__).parent
 
 
 _KEY = "word_privacy_lab.grid"
+_WORDS = {
+    "became": later("{input} became {output}"),
+    "stayed": later("{input} stayed as it is"),
+    "row": later("{title}: rewritten words"),
+    "source": later("Your text"),
+    "card": later("At this ε, {input} becomes"),
+    "computing": later("computing its likely outputs…"),
+    "output": later("output"),
+    "probability": later("probability"),
+    "distance": later("distance"),
+    "itself": later("0 (itself)"),
+}
+"""What the component says itself; it fills the gaps."""
 
 
 @cache
@@ -59,7 +74,8 @@ def rewrite_grid(
 
     _component()(
         key=key,
-        data=data,
+        data=data
+        | {"words": {name: say(text) for name, text in _WORDS.items()}, "decimal": decimal_mark()},
         on_word_change=heard("word", on_word),
         on_peek_change=heard("peek", on_peek),
     )

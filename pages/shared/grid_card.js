@@ -8,28 +8,33 @@ const element = (tag, className, text) => {
   return node;
 };
 
+// A sentence with its gaps, such as "{input}", filled.
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
 const percent = (p) => {
   if (p >= 0.9995) return ">99.9 %";
   if (p >= 0.1) return `${Math.round(100 * p)} %`;
   return p >= 0.001 ? `${(100 * p).toFixed(1)} %` : "<0.1 %";
 };
 
-const distance = (d) => (d === null ? "–" : d === 0 ? "0 (itself)" : d.toPrecision(3));
+const distance = (d, itself) => (d === null ? "–" : d === 0 ? itself : d.toPrecision(3));
 
 const sameWord = (one, other) => one.toLowerCase() === other.toLowerCase();
 
-function fillCard(card, token, row, input, likely) {
+function fillCard(card, token, row, input, likely, { words, decimal }) {
+  const written = (number) => number.replace(".", decimal);
   card.replaceChildren();
   const title = element("p", "card-title");
-  title.append("At this ε, ", element("b", "", input), " becomes");
+  const [before, after] = words.card.split("{input}");
+  title.append(before, element("b", "", input), after);
   card.append(title);
   if (!likely) {
-    card.append(element("p", "card-note", "computing its likely outputs…"));
+    card.append(element("p", "card-note", words.computing));
     return;
   }
   const table = element("table");
   const head = element("tr");
-  for (const name of ["output", "probability", "distance"]) {
+  for (const name of [words.output, words.probability, words.distance]) {
     const cell = element("th", "", name);
     cell.scope = "col";
     head.append(cell);
@@ -37,13 +42,13 @@ function fillCard(card, token, row, input, likely) {
   const body = element("tbody");
   for (const [word, probability, far] of likely.outputs) {
     const line = element("tr");
-    const chance = element("td", "chance", percent(probability));
+    const chance = element("td", "chance", written(percent(probability)));
     const bar = element("span", "bar");
     bar.style.width = `${Math.max(2, Math.round(48 * probability))}px`;
     bar.style.background = row.colour;
     chance.append(bar);
     const name = element("td", sameWord(word, token.text) ? "here" : "", word);
-    line.append(name, chance, element("td", "number", distance(far)));
+    line.append(name, chance, element("td", "number", written(distance(far, words.itself))));
     body.append(line);
   }
   const header = element("thead");
@@ -69,7 +74,7 @@ function look(state, button, token, row) {
   clearTimeout(state.asking);
   state.shown = id;
   state.refill = () => {
-    fillCard(state.card, token, row, state.data.inputs[token.place], state.likely.get(id));
+    fillCard(state.card, token, row, state.data.inputs[token.place], state.likely.get(id), state.data);
     place(state.card, button, state.root);
   };
   state.refill();
