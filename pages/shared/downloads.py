@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 
-from pages.shared.language import later, say
+from pages.shared.language import ENGLISH, later, say, speaking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def drawing_buttons(name: str) -> None:
 
 
 def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key: str) -> None:
-    """A button that downloads a table; the table is built only when it is pressed.
+    """A button that downloads a table, the same in every language, built when it is pressed.
 
     Args:
         label: of the button.
@@ -100,9 +100,14 @@ def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key:
         table: builds the table; it must not call Streamlit.
         key: of the button.
     """
+
+    def csv() -> bytes:
+        with speaking(ENGLISH):
+            return table().to_csv(index=False).encode("utf-8-sig")
+
     st.download_button(
         label,
-        data=lambda: table().to_csv(index=False).encode("utf-8-sig"),
+        data=csv,
         file_name=f"{name}.csv",
         mime="text/csv",
         key=key,

@@ -45,7 +45,8 @@ def _translate(table: pd.DataFrame, config: dict[str, Any]) -> None:
     for name in table.columns:
         heading = say(name) if isinstance(name, str) else name
         if heading != name:
-            config[name] = {**config.get(name, {}), "label": heading}
+            column = dict(config.get(name, {}))
+            config[name] = column | {"label": column.get("label") or heading}
 
 
 def numbers(names: Iterable[str], form: str = DIGITS) -> dict[str, Any]:
