@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.language import decimal_mark, later, say
+from pages.shared.language import for_component, later
 
 _HERE = Path(__file__).parent
 
@@ -36,11 +36,11 @@ _WORDS = {
 
 @cache
 def _component() -> Callable[..., Any]:
-    css, card, grid = (
+    css, *scripts = (
         (_HERE / name).read_text(encoding="utf-8")
-        for name in ("grid.css", "grid_card.js", "grid.js")
+        for name in ("grid.css", "spoken.js", "grid_card.js", "grid.js")
     )
-    return st.components.v2.component(_KEY, css=css, js=f"{card}\n{grid}")
+    return st.components.v2.component(_KEY, css=css, js="\n".join(scripts))
 
 
 def rewrite_grid(
@@ -74,8 +74,7 @@ def rewrite_grid(
 
     _component()(
         key=key,
-        data=data
-        | {"words": {name: say(text) for name, text in _WORDS.items()}, "decimal": decimal_mark()},
+        data=data | for_component(_WORDS),
         on_word_change=heard("word", on_word),
         on_peek_change=heard("peek", on_peek),
     )

@@ -1,5 +1,5 @@
 // The card of a word: its most likely outputs, shown while somebody looks at the word. This text is
-// put before that of grid.js, and both are one module.
+// put before that of grid.js, and both are one module. spoken.js stands before both.
 
 const element = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -8,21 +8,18 @@ const element = (tag, className, text) => {
   return node;
 };
 
-// A sentence with its gaps, such as "{input}", filled.
-const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
-
 const percent = (p) => {
-  if (p >= 0.9995) return ">99.9 %";
+  if (p >= 0.9995) return `>${written(99.9)} %`;
   if (p >= 0.1) return `${Math.round(100 * p)} %`;
-  return p >= 0.001 ? `${(100 * p).toFixed(1)} %` : "<0.1 %";
+  return p >= 0.001 ? `${written(100 * p, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} %` : `<${written(0.1)} %`;
 };
 
-const distance = (d, itself) => (d === null ? "–" : d === 0 ? itself : d.toPrecision(3));
+const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
+const distance = (d) => (d === null ? "–" : d === 0 ? words.itself : written(d, digits));
 
 const sameWord = (one, other) => one.toLowerCase() === other.toLowerCase();
 
-function fillCard(card, token, row, input, likely, { words, decimal }) {
-  const written = (number) => number.replace(".", decimal);
+function fillCard(card, token, row, input, likely) {
   card.replaceChildren();
   const title = element("p", "card-title");
   const [before, after] = words.card.split("{input}");
@@ -42,13 +39,13 @@ function fillCard(card, token, row, input, likely, { words, decimal }) {
   const body = element("tbody");
   for (const [word, probability, far] of likely.outputs) {
     const line = element("tr");
-    const chance = element("td", "chance", written(percent(probability)));
+    const chance = element("td", "chance", percent(probability));
     const bar = element("span", "bar");
     bar.style.width = `${Math.max(2, Math.round(48 * probability))}px`;
     bar.style.background = row.colour;
     chance.append(bar);
     const name = element("td", sameWord(word, token.text) ? "here" : "", word);
-    line.append(name, chance, element("td", "number", written(distance(far, words.itself))));
+    line.append(name, chance, element("td", "number", distance(far)));
     body.append(line);
   }
   const header = element("thead");
@@ -74,7 +71,7 @@ function look(state, button, token, row) {
   clearTimeout(state.asking);
   state.shown = id;
   state.refill = () => {
-    fillCard(state.card, token, row, state.data.inputs[token.place], state.likely.get(id), state.data);
+    fillCard(state.card, token, row, state.data.inputs[token.place], state.likely.get(id));
     place(state.card, button, state.root);
   };
   state.refill();

@@ -8,8 +8,9 @@ in all languages: only what is drawn is translated, and only when it is drawn.
 from __future__ import annotations
 
 import gettext
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from numbers import Real
@@ -32,7 +33,9 @@ LANGUAGE = "lang"
 DOMAIN = "pages"
 LOCALE = Path(__file__).parents[1] / "locale"
 
+_LOCALES = {ENGLISH: "en-US", "de": "de-DE"}
 _EXCHANGED = str.maketrans(",.", ".,")
+_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*")
 _of_run = threading.local()  # .context, .language: of the script run of this thread; .file
 
 
@@ -79,11 +82,12 @@ def say(sentence: str, /, **values: Any) -> str:
 @contextmanager
 def speaking(spoken: str) -> Iterator[None]:
     """A block that speaks this language: for a file that is made when nobody's page is drawn."""
+    before = getattr(_of_run, "file", None)
     _of_run.file = spoken
     try:
         yield
     finally:
-        _of_run.file = None
+        _of_run.file = before
 
 
 def later(sentence: str) -> str:
@@ -105,26 +109,28 @@ class Waiting(str):
 
 
 def numeral(text: str) -> str:
-    """A number that was written in English, such as "1,200.5", as this language writes it."""
+    """A number that was written in English, "1,200.5" or "at most 0.3", as this language does."""
     spoken = language()
-    return text if spoken == ENGLISH else translated(text, spoken, text.translate(_EXCHANGED))
+    if spoken == ENGLISH:
+        return text
+    return _WORDS.sub(lambda match: translated(match[0], spoken), text.translate(_EXCHANGED))
 
 
-def decimal_mark() -> str:
-    """What stands before the decimals, for components that write numbers themselves."""
-    return numeral(".")
-
-
-def translated(sentence: str, spoken: str, otherwise: str | None = None) -> str:
-    """A sentence in another language than English.
+def for_component(sentences: Mapping[str, str]) -> dict[str, Any]:
+    """What a component says itself, for its data: see `spoken.js`.
 
     Args:
-        sentence: in English.
-        spoken: the language.
-        otherwise: what to say where the catalogue has none; None for the sentence itself.
+        sentences: in English, by the name under which the component knows them; it fills the gaps.
     """
-    told = _catalogue(spoken).gettext(sentence) if sentence else ""  # the head is kept under ""
-    return otherwise if otherwise is not None and told == sentence else told
+    return {
+        "words": {name: say(sentence) for name, sentence in sentences.items()},
+        "locale": _LOCALES[language()],
+    }
+
+
+def translated(sentence: str, spoken: str) -> str:
+    """A sentence in another language than English; itself where the catalogue has none."""
+    return _catalogue(spoken).gettext(sentence) if sentence else ""  # the head is kept under ""
 
 
 @cache

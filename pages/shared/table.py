@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
+from dpcore.papers.written import Filled
 from dpcore.plots.layout import number
-from pages.shared.language import say
+from pages.shared.language import ENGLISH, language, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,32 +22,48 @@ DIGITS, PERCENT = "%.3g", "%.3g %%"
 _LEAST = 1e-6  # a browser writes what is nearer to 0 with an e
 
 
-def show_table(table: Any, alt: str, *, place: DeltaGenerator | None = None, **more: Any) -> None:
+def show_table(
+    table: Any,
+    alt: str,
+    *,
+    place: DeltaGenerator | None = None,
+    spoken: Iterable[str] = (),
+    **more: Any,
+) -> None:
     """Draw a table whose cells are plain text and numbers.
 
     Args:
         table: a DataFrame or the like.
         alt: its text alternative.
         place: where it is drawn; None for where the page is.
+        spoken: columns whose cells are sentences of ours; those that know their gaps are anyway.
         more: for `st.dataframe`.
     """
     config = dict(more.pop("column_config", {}))
     if isinstance(table, pd.DataFrame):
-        table = _legible(table, config)
-        _translate(table, config)
+        table = _translated(_legible(table, config), config, spoken)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
     (place or st).dataframe(
         table, hide_index=True, placeholder="", alt=alt, column_config=config, **more
     )
 
 
-def _translate(table: pd.DataFrame, config: dict[str, Any]) -> None:
-    """Give columns their headings in this language; in a file they have the English ones."""
+def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[str]) -> pd.DataFrame:
+    """The table in this language; in a file it is in English."""
+    if language() == ENGLISH:
+        return table
     for name in table.columns:
-        heading = say(name) if isinstance(name, str) else name
-        if heading != name:
-            column = dict(config.get(name, {}))
-            config[name] = column | {"label": column.get("label") or heading}
+        given = config.get(name, {})
+        if isinstance(name, str) and not (isinstance(given, str) or given.get("label")):
+            config[name] = {**given, "label": say(name)}
+    changed: dict[str, Any] = {name: [say(cell) for cell in table[name]] for name in spoken}
+    for name in table.columns[[dtype.kind == "O" for dtype in table.dtypes]]:
+        changed.setdefault(name, [_told(cell) for cell in table[name]])
+    return table.assign(**changed)
+
+
+def _told(cell: object) -> object:
+    return say(cell) if isinstance(cell, Filled) else cell
 
 
 def numbers(names: Iterable[str], form: str = DIGITS) -> dict[str, Any]:

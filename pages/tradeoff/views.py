@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pages.shared.bench import Bench
+    from pages.tradeoff.quantities import Utility
     from pages.tradeoff.scene import Scene
 
 
@@ -53,7 +54,7 @@ def at_step(scene: Scene) -> pd.DataFrame:
     """One row a mechanism: what it gives away and leaves at the dial, and what that takes."""
     leakage, utility = scene.leakage, scene.utility
     share = leakage.steps[step_of(leakage)]
-    kept = Filled("{axis} (%)", axis=Filled(utility.axis))
+    kept = _kept_column(utility)
     rows = []
     for one in scene.shown:
         epsilon = one.curve.epsilon_at(counted(leakage), share)
@@ -75,13 +76,18 @@ def at_step(scene: Scene) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _kept_column(utility: Utility) -> Filled:
+    return Filled("{axis} (%)", axis=Filled(utility.axis))
+
+
 def _numbers_view(scene: Scene) -> None:
-    table = at_step(scene)
+    table, kept = at_step(scene), _kept_column(scene.utility)
     columns = [str(name) for name in table.select_dtypes("float")]
     show_table(
         table,
         say("What every mechanism gives away and leaves at the dial"),
-        column_config=numbers(columns, "%.3g"),
+        column_config=numbers(columns, "%.3g")
+        | {str(kept): st.column_config.NumberColumn(say(kept), format="%.3g")},
     )
     note(
         say(
