@@ -121,7 +121,7 @@ def packages_part() -> None:
 
 
 st.html(f"<style>{_STYLE}</style>")
-st.title(later("Is the promise true?"), anchor=False)
+st.title(say("Is the promise true?"), anchor=False)
 with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)
@@ -131,11 +131,11 @@ controls = st.container(horizontal=True, vertical_alignment="center")
 with controls:
     look = choose_one(
         st.segmented_control,
-        later("Show"),
+        say("Show"),
         _TITLES,
         LOOK,
         required=True,
-        help=later(
+        help=say(
             "Claims: what papers and this laboratory say, and whether it is true. Experiments: "
             "what papers measured, measured again beforehand. Packages: what releases of others "
             "do, seen from outside."
