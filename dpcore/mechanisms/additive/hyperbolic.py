@@ -107,7 +107,7 @@ class Hyperbolic(Mechanism):
         """Above d − 1 the density has a finite mass."""
         reason = "the dimension less one, from which on the noise has a density"
         if self.lexicon.dimension > 1 and not self._made_for_it:
-            reason += f"; `--lexicon {HYPERBOLIC_NAME}` has few dimensions"
+            reason += f"; the lexicon {HYPERBOLIC_NAME!r} has few dimensions"
         return EpsilonRange(low=self.lexicon.dimension - 1.0, low_reason=reason)
 
     @cached_property

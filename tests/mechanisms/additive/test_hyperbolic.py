@@ -219,7 +219,7 @@ def test_the_guarantee_says_how_far_it_reaches() -> None:
 
 def test_many_dimensions_are_refused_with_what_to_take() -> None:
     mechanism = Hyperbolic(lexicon=lexicons.cloud(10, 25))
-    with pytest.raises(EpsilonError, match=r"must be > 24 .*--lexicon hyperbolic") as caught:
+    with pytest.raises(EpsilonError, match=r"must be > 24 .*the lexicon 'hyperbolic'") as caught:
         mechanism.check_epsilon(12.0)
     assert "dimension less one" in str(caught.value)
     assert "were not made for" in mechanism.caution
