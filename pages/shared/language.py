@@ -113,6 +113,9 @@ def numeral(text: str) -> str:
     spoken = language()
     if spoken == ENGLISH:
         return text
+    whole = translated(text, spoken)
+    if whole != text:
+        return whole
     return _WORDS.sub(lambda match: translated(match[0], spoken), text.translate(_EXCHANGED))
 
 

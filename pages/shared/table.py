@@ -42,6 +42,8 @@ def show_table(
     config = dict(more.pop("column_config", {}))
     if isinstance(table, pd.DataFrame):
         table = _translated(_legible(table, config), config, spoken)
+    else:
+        _name(getattr(table, "column_names", ()), config)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
     (place or st).dataframe(
         table, hide_index=True, placeholder="", alt=alt, column_config=config, **more
@@ -52,14 +54,21 @@ def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[st
     """The table in this language; in a file it is in English."""
     if language() == ENGLISH:
         return table
-    for name in table.columns:
-        given = config.get(name, {})
-        if isinstance(name, str) and not (isinstance(given, str) or given.get("label")):
-            config[name] = {**given, "label": say(name)}
+    _name(table.columns, config)
     changed: dict[str, Any] = {name: [say(cell) for cell in table[name]] for name in spoken}
     for name in table.columns[[dtype.kind == "O" for dtype in table.dtypes]]:
         changed.setdefault(name, [_told(cell) for cell in table[name]])
     return table.assign(**changed)
+
+
+def _name(columns: Iterable[Any], config: dict[str, Any]) -> None:
+    """Give columns without a heading of their own theirs in this language."""
+    for name in columns:
+        given = config.get(name, {})
+        if isinstance(name, str) and not (isinstance(given, str) or given.get("label")):
+            heading = say(name)
+            if heading != name:
+                config[name] = {**given, "label": heading}
 
 
 def _told(cell: object) -> object:

@@ -60,7 +60,7 @@ def take_turn(slot: Any = None) -> Turn | None:
             place = place or slot or st.empty()
             place.progress(
                 0.0,
-                text=_told(turn.before),
+                text=say("{state}; long computations take turns.", state=waiting_text(turn.before)),
             )
     except BaseException:  # the person clicked elsewhere, or left
         turn.leave()
@@ -70,8 +70,10 @@ def take_turn(slot: Any = None) -> Turn | None:
     return turn
 
 
-def _told(before: int) -> str:
-    """What is said to who waits."""
-    if not before:
-        return say("Starting; long computations take turns.")
-    return say("Waiting: {before} before you; long computations take turns.", before=before)
+def waiting_text(before: int) -> str:
+    """What is said to who waits.
+
+    Args:
+        before: how many come first; at 0 it begins now.
+    """
+    return say("Waiting: {before} before you", before=before) if before else say("Starting")

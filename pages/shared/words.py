@@ -64,7 +64,9 @@ def choose_word(
         elif clear is not None:
             clear()
 
-    may_be_empty: dict[str, Any] = {} if clear is None else {"index": None, "placeholder": "none"}
+    may_be_empty: dict[str, Any] = (
+        {} if clear is None else {"index": None, "placeholder": say("none")}
+    )
     st.selectbox(
         label,
         list(dict.fromkeys(offered)),
