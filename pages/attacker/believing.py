@@ -114,8 +114,8 @@ def _list() -> str:
         help=say(
             "`word=probability`, with commas between them; they sum to 1. Without numbers, "
             "`garage, kitchen`, all are alike. No other word is possible then. At most "
-            "{max_attack_prior_words} words; they are not put into the link.",
-            max_attack_prior_words=MAX_ATTACK_PRIOR_WORDS,
+            "{most} words; they are not put into the link.",
+            most=MAX_ATTACK_PRIOR_WORDS,
         ),
     )
 

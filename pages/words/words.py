@@ -130,7 +130,7 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
     limit = max(bench.pair.gaps) if radius is None else float(radius)
     show_table(
         facts_table(bench, density, limit),
-        say("How crowded it is around “{names}” and “{names2}”", names=names[0], names2=names[1]),
+        say("How crowded it is around “{first}” and “{second}”", first=names[0], second=names[1]),
         row_height=30,
         column_config={"fact": "", "first": names[0], "second": names[1]},
     )
