@@ -45,7 +45,8 @@ def _key(short: str, name: str) -> str:
 
 def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
     label, key, default = say(name.replace("_", " ")), _key(short, name), declared["default"]
-    common: dict[str, Any] = {"key": key, "bind": "query-params", "help": say(declared["help"])}
+    explained = declared["help"]
+    common: dict[str, Any] = {"key": key, "bind": "query-params", "help": say(explained)}
     if declared["choices"] is not None:
         options = list(declared["choices"])
         return st.selectbox(label, options, index=options.index(default), **common)

@@ -53,11 +53,11 @@ def _views(name: str, rows: Rows, more: dict[str, View]) -> None:
         "solve": solve_view,
     }
     views |= more
-    first = say(TABS["curves"])
-    if st.session_state.get(VIEW) not in {say(TABS[key]) for key in views}:
+    titles = {key: say(TABS[key]) for key in views}
+    if st.session_state.get(VIEW) not in titles.values():
         linked = st.query_params.get(VIEW, "")
-        st.session_state[VIEW] = say(TABS[linked]) if linked in views else first
-    tabs = st.tabs([say(TABS[key]) for key in views], key=VIEW, on_change="rerun")
+        st.session_state[VIEW] = titles.get(linked, titles["curves"])
+    tabs = st.tabs(list(titles.values()), key=VIEW, on_change="rerun")
     for tab, (key, view) in zip(tabs, views.items(), strict=True):
         if tab.open:
             link.write(VIEW, key, "curves")
