@@ -14,9 +14,7 @@ if __name__ == "__main__":  # run by Streamlit, for a visitor
     from pages.shared.warmup import warm_up
 
     page = open_frame()
-    if page.title != say(
-        CONTENTS[0].title
-    ):  # which is drawn at once; the others need what is loaded
+    if page.title != say(CONTENTS[0].title):  # which needs nothing that is loaded first
         warm_up()
     reading_aids(page.url_path)
     page.run()

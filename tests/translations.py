@@ -1,6 +1,6 @@
 """The catalogues of the pages: brought up to date with the code, and compiled.
 
-    python -m tests.translations        # adds what is new to each .po, drops what is gone, makes .mo
+    python -m tests.translations        # adds what is new to each .po, drops what is gone, compiles
 
 A translator edits `pages/locale/<language>/LC_MESSAGES/pages.po` and runs it again.
 """

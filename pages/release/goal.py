@@ -79,13 +79,15 @@ def choose_goal() -> Goal:
     return GOALS[
         choose_one(
             st.segmented_control,
-            "Goal",
+            say("Goal"),
             {key: goal.name for key, goal in GOALS.items()},
             "aim",
             required=True,
             label_visibility="collapsed",
-            help="What must hold: of 100 words a stranger guesses at most so many; or a classifier "
-            "that learns from the private texts is right in so many points less, at most.",
+            help=say(
+                "What must hold: of 100 words a stranger guesses at most so many; or a classifier "
+                "that learns from the private texts is right in so many points less, at most."
+            ),
         )
     ]
 

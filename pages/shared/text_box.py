@@ -37,7 +37,7 @@ def text_box() -> str:
 
 
 def _presets() -> None:
-    options = list(PRESETS)
+    label, options = say("Start from an example"), list(PRESETS)
     more: dict[str, Any] = {
         "key": _PRESET,
         "on_change": _take_preset,
@@ -46,13 +46,13 @@ def _presets() -> None:
     if language() == ENGLISH:
         # A default beside a value in the session state is one too many, and is logged.
         default = None if _PRESET in st.session_state else DEFAULT_PRESET
-        st.pills("Start from an example", options, default=default, bind="query-params", **more)
+        st.pills(label, options, default=default, bind="query-params", **more)
         return
     if _PRESET not in st.session_state:
         linked = st.query_params.get(_PRESET)
         st.session_state[_PRESET] = linked if linked in PRESETS else DEFAULT_PRESET
     more |= {"format_func": say, "persist_state": "session"}
-    chosen = st.pills(say("Start from an example"), options, **more)
+    chosen = st.pills(label, options, **more)
     link.write(_PRESET, chosen or DEFAULT_PRESET, DEFAULT_PRESET)
 
 

@@ -27,7 +27,7 @@ def choose_two() -> tuple[Leakage, Utility]:
     chosen = leakages[
         choose_one(
             st.selectbox,
-            "What a stranger learns",
+            say("What a stranger learns"),
             {key: say("Learned: {title}", title=say(one.title)) for key, one in leakages.items()},
             "learned",
             help=say("What counts as given away; the dial counts it.")
