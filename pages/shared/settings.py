@@ -44,7 +44,7 @@ def _key(short: str, name: str) -> str:
 def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
     label, key, default = name.replace("_", " "), _key(short, name), declared["default"]
     explained = declared["help"]
-    common = {"key": key, "bind": "query-params"}
+    common: dict[str, Any] = {"key": key, "bind": "query-params"}
     if declared["choices"] is not None:
         options = list(declared["choices"])
         return st.selectbox(label, options, index=options.index(default), help=explained, **common)
