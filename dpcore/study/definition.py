@@ -85,7 +85,7 @@ class Study:
         rewrites: whether mechanisms that write words are compared, and not networks that read
             noise.
         complete: of an experiment whose plan depends on its lexicon, such as one whose ε are found
-            by measuring: makes the plan that is run of `plan`.
+            by measuring: makes of `plan` the plan that is run, and rows of what was found.
         command: the command line that records it; empty for `study run`.
     """
 
@@ -96,7 +96,7 @@ class Study:
     choice: Choice | None = None
     panels: tuple[Panel, ...] = ()
     rewrites: bool = True
-    complete: Callable[[Plan, Given], Plan] | None = None
+    complete: Callable[[Plan, Given], tuple[Plan, list[Row]]] | None = None
     command: str = ""
 
     @property

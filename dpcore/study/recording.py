@@ -119,9 +119,10 @@ def record(
                 seconds += done.seconds
             return collected(some, sources, work)  # in the order of the plan, whoever was first
 
+        found: list[Row] = []
         if study.complete is not None:
-            plan = study.complete(plan, Given(there, finish, progress))
-        rows = finish(plan)
+            plan, found = study.complete(plan, Given(there, finish, progress))
+        rows = [*found, *finish(plan)]
     common: dict[str, Any] = {
         "name": study.name,
         "title": study.title,

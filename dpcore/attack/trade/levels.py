@@ -59,7 +59,7 @@ class Outputs:
 
 
 COARSE = Outputs(100, 100, 400)
-FINE = Outputs(200, 1_000, 10_000)
+FINE = Outputs(200, 1_000, 5_000)
 
 
 @dataclass(frozen=True)

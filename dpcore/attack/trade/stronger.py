@@ -104,9 +104,7 @@ def _replaced(
     for row in rows:
         if _repeated(row) and better[row.epsilon][0] > row.value:
             value, low, high = better[row.epsilon]
-            row = replace(
-                row, value=value, low=low, high=high, attacker=attacker, exact=exact
-            )
+            row = replace(row, value=value, low=low, high=high, attacker=attacker, exact=exact)
         result.append(row)
     return result
 

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
 """Shares of the words that are guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
 _LEARNED = {"vickrey": 20}
-# Outputs of each word that `stronger.learned` has seen. Only of an arm that often answers with a neighbour, so that
-# who repeats the output knows less: for the others he learns nothing that repeating does not say.
+# Outputs of each word that he has seen who learns (`stronger.learned`). Only of an arm that often
+# answers with a neighbour, so that who repeats the output knows less: for the others he learns
+# nothing that repeating does not say.
 MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
 """Of a trade-off, what is recorded beside the texts."""
 
@@ -168,7 +169,6 @@ def drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, Labell
 
 def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
     """The share of the words that are guessed, and how near the text stays."""
-    from dpcore.attack.trade.ground import REPEATS
     from dpcore.attack.trade.stronger import from_all_laws, from_draws
     from dpcore.attack.trade.tradeoff import tradeoff
 
