@@ -188,12 +188,14 @@ class MetricPrivacy(Guarantee):
     """Loss ≤ ε·d(w, w′) for all words, for the named metric d.
 
     `euclidean_factor` converts: ε·euclidean_factor·‖φ_w − φ_w′‖₂ bounds the same loss, so that
-    mechanisms over different metrics can be compared.
+    mechanisms over different metrics can be compared. No two words are farther apart than
+    `farthest`, in the own metric.
     """
 
     kind: ClassVar[str] = "metric"
     metric: str = "euclidean"
     euclidean_factor: float = 1.0
+    farthest: float = math.inf
 
     def loss(self, distance: float) -> float:
         """ε·d, with d in the guarantee's own metric."""
@@ -201,7 +203,7 @@ class MetricPrivacy(Guarantee):
 
     def euclidean_loss(self, distance: float) -> float:
         """ε·f·d₂, f the factor that bounds the own metric by the Euclidean one."""
-        return self.loss(self.euclidean_factor * distance)
+        return self.loss(min(self.euclidean_factor * distance, self.farthest))
 
     @property
     def _statement(self) -> str:

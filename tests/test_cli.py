@@ -74,7 +74,8 @@ def test_path_covers_a_range_of_epsilon_without_gaps(
         assert before["to_epsilon"] == after["from_epsilon"]
         assert before["output"] != after["output"]
     if answer["exact"]:
-        bounded = name == "truncated-gumbel-repaired"  # defined above a positive ε only
+        # Defined above a positive ε only.
+        bounded = name in {"truncated-gumbel-repaired", "hyperbolic"}
         assert (pieces[0]["from_epsilon"] > 0) == bounded
         assert pieces[-1]["to_epsilon"] is None
 

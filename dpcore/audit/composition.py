@@ -138,6 +138,7 @@ def composition(
     delta: float = TEXT_DELTA,
     *,
     guarantee: Guarantee | None = None,
+    bounds: LossBounds | None = None,
 ) -> Composition:
     """The promise for any two texts that differ in nothing but so many protected words.
 
@@ -149,6 +150,7 @@ def composition(
         words: j ≥ 0.
         delta: δ of the whole text, in [0, 1).
         guarantee: of the mechanism at ε, if already known.
+        bounds: on the losses of two words; those of any two if not given.
 
     Raises:
         ParameterError: j or δ is out of range.
@@ -160,7 +162,7 @@ def composition(
             f"a composition needs words >= 0 and delta in [0, 1), got {words} and {delta}"
         )
     guarantee = guarantee or mechanism.guarantee(value)
-    bounds = mechanism.loss_bounds(guarantee)
+    bounds = bounds or mechanism.loss_bounds(guarantee)
     total = _product(words, bounds.promised)
     least, (method, source) = math.inf, ("", "")
     if guarantee.status is not Status.REFUTED:
@@ -183,6 +185,33 @@ def composition(
         method=method,
         source=source,
     )
+
+
+def group_compositions(
+    mechanism: Mechanism,
+    epsilon: float,
+    words: int,
+    delta: float = TEXT_DELTA,
+    *,
+    guarantee: Guarantee | None = None,
+) -> dict[str, Composition]:
+    """As `composition`, for texts in which words are exchanged within one public group alone.
+
+    Args:
+        mechanism: as for `composition`, and so the others.
+        epsilon: of every word.
+        words: j ≥ 0.
+        delta: δ of the whole text.
+        guarantee: of the mechanism at ε, if already known.
+
+    Returns:
+        By the names of `Mechanism.loss_groups`; empty where all pairs are promised the same.
+    """
+    guarantee = guarantee or mechanism.guarantee(epsilon)
+    return {
+        name: composition(mechanism, epsilon, words, delta, guarantee=guarantee, bounds=bounds)
+        for name, bounds in mechanism.loss_groups(guarantee).items()
+    }
 
 
 def worst_delta(bounds: LossBounds, words: int, epsilon: float) -> float:

@@ -24,7 +24,6 @@ from dpcore.lexicon.progress import Progress, silent
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
-    from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.mechanism import Mechanism
 
 _PAIR_WORDS = 1000
@@ -153,9 +152,7 @@ def audit_report(
         )
     if mechanism.clip_power is not None:
         return _profile(mechanism, value, words, seed)
-    if mechanism.rays is not None:
-        return _sampler(mechanism.rays, value, seed)
-    raise ParameterError(f"there is no audit of {mechanism.short} yet")
+    return _sampler(mechanism, value, seed)
 
 
 def _claimed_log_delta(guarantee: Guarantee) -> float:
@@ -258,7 +255,7 @@ def _profile(mechanism: Mechanism, epsilon: float, words: int | None, seed: int)
     )
 
 
-def _sampler(mechanism: RadialMechanism, epsilon: float, seed: int) -> AuditReport:
+def _sampler(mechanism: Mechanism, epsilon: float, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
     report = noise_report(mechanism, epsilon, _NOISE_DRAWS, seed)
     test = report.test

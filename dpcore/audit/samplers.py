@@ -23,7 +23,7 @@ from dpcore.noise.radial import Radial, radii, radius_cdf
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from dpcore.mechanisms.additive.additive import RadialMechanism
+    from dpcore.mechanisms.mechanism import Mechanism
 
 # SciPy hands a law the whole sample; its stub says one number at a time.
 _Law = Callable[[float], float]
@@ -177,13 +177,11 @@ def check_noise(
     return SamplerReport(tuple(Check(*values, threshold) for values in statistics), draws, error)
 
 
-def noise_report(
-    mechanism: RadialMechanism, epsilon: float, count: int, seed: int
-) -> SamplerReport:
+def noise_report(mechanism: Mechanism, epsilon: float, count: int, seed: int) -> SamplerReport:
     """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical.
 
     Args:
-        mechanism: whose sampler is looked at.
+        mechanism: whose sampler is looked at: one with `rays` or `reference_noise`.
         epsilon: ε.
         count: noise vectors.
         seed: of the noise.
@@ -192,21 +190,42 @@ def noise_report(
         ParameterError: more noise than fits in memory.
     """
     rng = generator(seed, "audit", "sampler", mechanism.key)
-    noise = mechanism.vector_noise(epsilon)
+    radial = mechanism.rays
+    if radial is None:
+        return _reference_report(mechanism, epsilon, rng, count, seed)
+    noise = radial.vector_noise(epsilon)
     family, dimension = noise.family, noise.dimension
-    if not count * dimension <= MAX_AUDIT_ENTRIES:
-        raise ParameterError(
-            f"at most {MAX_AUDIT_ENTRIES // dimension:,} noise vectors of {dimension} coordinates "
-            f"are tested at a time, got {count:,}: lower the draws"
-        )
+    _check_room(count, dimension)
     rows = 2 * count if dimension == 1 else count
-    directions = mechanism.directions(rng, rows)
+    directions = radial.directions(rng, rows)
     z = directions * (noise.scale * radii(rng, family, rows, dimension))[:, None]
     if dimension == 1:  # a sign is no direction to project: two draws in a row are i.i.d. Laplace
         return check_noise(z.reshape(count, 2), Radial.LAPLACE, noise.scale, seed=seed)
     share = noise.covariance
     matrix = None if share is None else whitening_matrix(mechanism.lexicon, share)
     return check_noise(z, family, noise.scale, whitening=matrix, seed=seed)
+
+
+def _reference_report(
+    mechanism: Mechanism, epsilon: float, rng: np.random.Generator, count: int, seed: int
+) -> SamplerReport:
+    """Checks of noise that was brought to the law of L2-Laplace noise at scale 1."""
+    dimension = mechanism.lexicon.dimension
+    _check_room(count, dimension)
+    rows = mechanism.reference_noise(rng, epsilon, 2 * count if dimension == 1 else count)
+    if rows is None:
+        raise ParameterError(f"{mechanism.short} has no noise whose sampler could be tested")
+    if dimension == 1:
+        return check_noise(rows.reshape(count, 2), Radial.LAPLACE, 1.0, seed=seed)
+    return check_noise(rows, Radial.L2LAPLACE, 1.0, seed=seed)
+
+
+def _check_room(count: int, dimension: int) -> None:
+    if not count * dimension <= MAX_AUDIT_ENTRIES:
+        raise ParameterError(
+            f"at most {MAX_AUDIT_ENTRIES // dimension:,} noise vectors of {dimension} coordinates "
+            f"are tested at a time, got {count:,}: lower the draws"
+        )
 
 
 def _axes(family: Radial, d: int, seed: int) -> FloatArray:

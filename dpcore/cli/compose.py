@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from click import option
 
-from dpcore.audit.composition import TEXT_DELTA, Composition, composition
+from dpcore.audit.composition import (
+    TEXT_DELTA,
+    Composition,
+    composition,
+    group_compositions,
+)
 from dpcore.audit.document import document_losses
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
-from dpcore.lexicon.metric import paired_distances
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_TEXT_TOKENS
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
 
 if TYPE_CHECKING:
+    from dpcore.arrays import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 _TABLE = "{share:>10.0%|of the sum} {total_epsilon:>10.4g|ε of the text} {delta:>12.3g|δ}"
@@ -54,18 +59,32 @@ def compose_command(options: Options) -> Answer:
         pair, lines = _two_texts(mechanism, epsilon, options)
     words = options.differing or pair["different"]
     worst = composition(mechanism, epsilon, words, options.delta)
+    groups = group_compositions(mechanism, epsilon, words, options.delta)
     return Answer(
         shared.mechanism_fields(mechanism)
         | {"epsilon": epsilon}
         | pair
-        | {"worst": worst.to_dict()},
-        [*lines, _any_two(worst)],
+        | {
+            "worst": worst.to_dict(),
+            "worst_groups": {name: part.to_dict() for name, part in groups.items()},
+        },
+        [*lines, _any_two(worst), *(_any_two(part, name) for name, part in groups.items())],
     )
 
 
-def _any_two(worst: Composition) -> str:
+def _any_two(worst: Composition, group: str = "") -> str:
     words = "1 word" if worst.words == 1 else f"{worst.words:,} words"
-    return f"Of any two texts that differ in {words}: {worst.statement}"
+    within = f" of one budget ({group})" if group else ""
+    return f"Of any two texts that differ in {words}{within}: {worst.statement}"
+
+
+def _promised(mechanism: Mechanism, epsilon: float, first: IntArray, second: IntArray) -> float:
+    """The sum of the losses that are promised for the places in which two texts differ."""
+    promise, total = mechanism.guarantee(epsilon), 0.0
+    for pair in np.stack((first, second))[:, first != second].T:
+        apart = mechanism.promised_distances(pair, epsilon)
+        total += promise.loss(1.0 if apart is None else float(apart[0, 1]))
+    return total
 
 
 def _two_texts(
@@ -85,9 +104,7 @@ def _two_texts(
     ways = [
         document_losses(mechanism, epsilon, *texts) for texts in ((first, second), (second, first))
     ]
-    promise, vectors = mechanism.guarantee(epsilon), mechanism.lexicon.vectors
-    apart = paired_distances(vectors[first], vectors[second])
-    total = sum(promise.euclidean_loss(distance) for distance in apart[first != second].tolist())
+    total = _promised(mechanism, epsilon, first, second)
     rows = [
         {
             "share": share,

@@ -18,12 +18,15 @@ from dpcore.lexicon.fetch import Added, add, fetch
 from dpcore.lexicon.kinds import kinds_of, write_kinds
 from dpcore.lexicon.listing import describe, list_lexicons, similarity
 from dpcore.lexicon.readers import ReadReport
+from dpcore.lexicon.train.hyperbolic import train_hyperbolic
 from dpcore.lexicon.train.plan import TrainingPlan
+from dpcore.lexicon.train.poincare import HyperbolicPlan
 from dpcore.lexicon.train.run import train
 from dpcore.lexicon.train.wordnet import kinds
 
 _INDENT = 2  # of the JSON of these actions, which people read as well
 _PLAN = TrainingPlan()
+_HYPERBOLIC = HyperbolicPlan()
 
 lexicon_command = group("lexicon", "The vocabularies and their word vectors.")
 
@@ -196,6 +199,31 @@ def _train(options: Options) -> Answer:
     manifest = train(plan, options.data, options.out, options.progress, threads=options.threads)
     size = f"{manifest['words']:,} words x {manifest['dimensions']}"
     return Answer(manifest, [f"{size} in {options.out}"], indent=_INDENT)
+
+
+@command("hyperbolic", lexicon_command)
+@argument("lexicon", required=False)
+@shared.file("--wordnet", "the table of Open English WordNet", metavar="PARQUET", required=True)
+@shared.file("--out", "folder to write", metavar="DIR", required=True)
+@shared.number("--dimensions", _HYPERBOLIC.dimensions, "columns of the vectors")
+@shared.number("--epochs", _HYPERBOLIC.epochs, "passes over all pairs")
+@shared.number("--seed", _HYPERBOLIC.seed, "of the training")
+def _hyperbolic(options: Options) -> Answer:
+    """Train points of hyperbolic space for the words of a lexicon that have hypernyms."""
+    plan = HyperbolicPlan(**shared.fields(options, "dimensions epochs seed"))
+    lexicon = load(options.lexicon)
+    manifest = train_hyperbolic(options.wordnet, lexicon, options.out, plan, options.progress)
+    quality = manifest.facts["quality"]
+    return Answer(
+        dict(manifest.facts),
+        [
+            f"{manifest.words:,} of {len(lexicon):,} words x {manifest.dimension} in {options.out}",
+            f"of {quality['pairs']:,} words above another the median rank is "
+            f"{quality['median_rank']:g}, the mean {quality['mean_rank']:.4g}; mean average "
+            f"precision {quality['average_precision']:.3f}",
+        ],
+        indent=_INDENT,
+    )
 
 
 @command("kinds", lexicon_command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from click import option
 
-from dpcore.audit.composition import Composition, composition
+from dpcore.audit.composition import Composition, composition, group_compositions
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
@@ -79,6 +79,7 @@ def rewrite_command(options: Options) -> Answer:
         rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
     composed = composition(mechanism, epsilon, sentence.protected)
     guarantee = composed.guarantee
+    groups = group_compositions(mechanism, epsilon, sentence.protected, guarantee=guarantee)
     return Answer(
         shared.mechanism_fields(mechanism)
         | {
@@ -95,6 +96,7 @@ def rewrite_command(options: Options) -> Answer:
             "protected_words": sentence.protected,
             "whole_text": guarantee.for_tokens(sentence.protected),
             "composed": composed.to_dict(),
+            "composed_groups": {name: part.to_dict() for name, part in groups.items()},
             "unknown_words": str(treatment.unknown_words),
             "released": list(treatment.released),
             "experiment": experiment,

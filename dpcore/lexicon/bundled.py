@@ -29,6 +29,11 @@ def bundled_folder() -> Path:
     return bundled_data("lexicon", "vectors.npy")
 
 
+def hyperbolic_folder() -> Path:
+    """The folder of the bundled points of hyperbolic space."""
+    return bundled_data("hyperbolic", "vectors.npy")
+
+
 def bundled_extent(fingerprint: str) -> dict[str, Any] | None:
     """The extent that was computed beforehand for this fingerprint, as JSON, or None."""
     return _bundled("extent.json", fingerprint)

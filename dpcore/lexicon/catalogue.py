@@ -7,12 +7,13 @@ takes a second copy (`ExactIndex`, 1.2 GB in all); `Lexicon.nearest` does not.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.bundled import bundled_extent, bundled_folder
+from dpcore.lexicon.bundled import bundled_extent, bundled_folder, hyperbolic_folder
 from dpcore.lexicon.cache import cache_folder, keep_nothing_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from dpcore.lexicon.readers import ReadReport
 
 DEFAULT_NAME = "default"
+HYPERBOLIC_NAME = "hyperbolic"
+"""Of the bundled words of WordNet's hierarchy, as points of hyperbolic space."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,11 @@ def added_folder() -> Path:
 
 
 def available() -> list[CatalogueEntry]:
-    """The bundled lexicon, if it is there, then the added ones by name; damaged ones left out."""
+    """The bundled lexicons, if they are there, then the added ones by name; no damaged ones."""
     entries: list[CatalogueEntry] = []
-    try:
-        manifest = read_manifest(bundled_folder())
-        entries.append(CatalogueEntry(DEFAULT_NAME, bundled_folder(), manifest, True))
-    except LexiconError:
-        pass
+    for name, folder in _bundled().items():
+        with contextlib.suppress(LexiconError):
+            entries.append(CatalogueEntry(name, folder, read_manifest(folder), True))
     try:
         folders = sorted(path for path in added_folder().iterdir() if path.is_dir())
     except OSError:
@@ -69,14 +70,19 @@ def available() -> list[CatalogueEntry]:
     return entries
 
 
+def _bundled() -> dict[str, Path]:
+    """The folders of the lexicons that come with the laboratory, by their names."""
+    return {DEFAULT_NAME: bundled_folder(), HYPERBOLIC_NAME: hyperbolic_folder()}
+
+
 def name_of(lexicon: Lexicon) -> str | None:
     """The name by which `load` gives this lexicon (in whatever metric); None if it has none."""
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
     for entry in available():
         if entry.manifest.facts.get("fingerprint") == fingerprint:
             return entry.name
-        # The manifest of the bundled one is of its training and holds no fingerprint.
-        if entry.bundled and bundled_extent(fingerprint) is not None:
+        # The manifest of the default one is of its training and holds no fingerprint.
+        if entry.name == DEFAULT_NAME and bundled_extent(fingerprint) is not None:
             return entry.name
     return None
 
@@ -111,9 +117,10 @@ def load(
     """Load a lexicon.
 
     Args:
-        name_or_path: None or "default" for the bundled one; the name of an added one; or the path
-            of a vector file (see `dpcore.lexicon.readers`; a member of a zip archive is
-            ARCHIVE.zip::MEMBER) or of a folder that `add` wrote.
+        name_or_path: None or "default" for the bundled one; "hyperbolic" for the bundled points of
+            hyperbolic space; the name of an added one; or the path of a vector file (see
+            `dpcore.lexicon.readers`; a member of a zip archive is ARCHIVE.zip::MEMBER) or of a
+            folder that `add` wrote.
         limit: keep only the first `limit` rows of the file.
         progress: called with (stage, done, total).
 
@@ -135,9 +142,9 @@ def load_reporting(
     """As `load`, with how the file was read; None for a lexicon in our own format."""
     if limit is not None and not limit >= 2:
         raise LexiconError(f"a lexicon has at least 2 words, got the limit {limit}")
-    if name_or_path is None or str(name_or_path) == DEFAULT_NAME:
-        return read_stored(bundled_folder(), limit=limit), None
-    text = str(name_or_path)
+    text = DEFAULT_NAME if name_or_path is None else str(name_or_path)
+    if text in _bundled():
+        return read_stored(_bundled()[text], limit=limit), None
     if "/" not in text and "\\" not in text and (added_folder() / text).is_dir():
         return read_stored(added_folder() / text, limit=limit), None
     path = Path(text.split("::")[0]).expanduser()

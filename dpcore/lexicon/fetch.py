@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_folder, cache_status
-from dpcore.lexicon.catalogue import DEFAULT_NAME, added_folder
+from dpcore.lexicon.catalogue import DEFAULT_NAME, HYPERBOLIC_NAME, added_folder
 from dpcore.lexicon.download import download
 from dpcore.lexicon.readers import read_lexicon
 from dpcore.lexicon.sources import SOURCES, Source, source_named
@@ -145,10 +145,10 @@ def _name_from(location: str) -> str:
 
 def _free(name: str, replace: bool) -> Path:
     """The folder for a new lexicon of this name."""
-    if not _NAME.fullmatch(name) or name == DEFAULT_NAME:
+    if not _NAME.fullmatch(name) or name in {DEFAULT_NAME, HYPERBOLIC_NAME}:
         raise LexiconError(
-            f"a lexicon's name has 1 to 64 letters, digits, dots, dashes and underscores and is "
-            f"not 'default', got {name[:80]!r}"
+            "a lexicon's name has 1 to 64 letters, digits, dots, dashes and underscores and is "
+            f"not '{DEFAULT_NAME}' or '{HYPERBOLIC_NAME}', got {name[:80]!r}"
         )
     status = cache_status()
     if not status.writable:

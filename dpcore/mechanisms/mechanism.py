@@ -312,6 +312,18 @@ class Mechanism(Settings, ABC):
         """The noise that is added to a vector, for a mechanism that does so."""
         return None
 
+    def reference_noise(
+        self, rng: np.random.Generator, epsilon: float, count: int
+    ) -> FloatArray | None:
+        """Fresh noise brought to a law that tests know: that of L2-Laplace noise at scale 1.
+
+        For mechanisms whose noise is of another kind and whose sampler is tested by it.
+
+        Returns:
+            Shape (count, p), or None where there is no such noise.
+        """
+        return None
+
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
         """How large the loss of any two words may be where this is promised.
 
@@ -323,6 +335,13 @@ class Mechanism(Settings, ABC):
             lexicon = self.lexicon.with_metric(Metric.EUCLIDEAN)
             farthest = lexicon.extent.diameter * (1.0 + distance_error(lexicon.dimension))
         return LossBounds(guarantee.euclidean_loss(farthest))
+
+    def loss_groups(self, guarantee: Guarantee) -> dict[str, LossBounds]:
+        """As `loss_bounds`, for pairs of words that a public rule puts together, by its names.
+
+        Empty where no pair is promised more than any other.
+        """
+        return {}
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray | None:
         """The distances that the promise at ε speaks of, between words, shape (k, k).

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, ParameterError, UnknownMechanismError
+from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection
 from dpcore.mechanisms.additive.vickrey import Vickrey
@@ -28,6 +29,7 @@ from dpcore.mechanisms.clipped.clipped import (
     ClippedLaplace,
 )
 from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
+from dpcore.mechanisms.exponential.budget import Budget
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.exponential.santext import SanText
 from dpcore.mechanisms.exponential.santext_plus import SanTextPlus
@@ -50,9 +52,11 @@ _OURS: dict[str, type[Mechanism]] = {
         Mahalanobis,
         Vickrey,
         RandomProjection,
+        Hyperbolic,
         TruncatedExponential,
         TemCalibrated,
         Optimal,
+        Budget,
         TruncatedGumbel,
         TruncatedGumbelRepaired,
         ClippedLaplace,

@@ -10,13 +10,14 @@ from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.papers.carvalho2021 import claims as tem
+from dpcore.papers.feyisetan2019 import claims as curved
 from dpcore.papers.feyisetan2020 import claims as noise
 from dpcore.papers.field import candidates, santext, texts
 from dpcore.papers.habernal2021 import claims as adept
 from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.lecuyer2019 import claims as pixeldp
+from dpcore.papers.ours import budget, frontier
 from dpcore.papers.ours import claims as calibrated
-from dpcore.papers.ours import frontier
 from dpcore.papers.xu2021 import claims as gumbel
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ CLAIMS: dict[str, Claim] = {
     "dp-bart-one-noise": _at_once(texts.dp_bart_one_noise),
     "greedy-paraphrase": texts.greedy_paraphrase,
     "budget-from-text": texts.budget_from_text,
+    "budget-own-epsilon": budget.own_epsilon,
+    "hyperbolic-flat": _at_once(curved.hyperbolic_flat),
     "santext-plus": santext.santext_plus,
     "custext": candidates.custext,
     "carvalho-theorem-2": tem.carvalho_theorem_2,
@@ -55,6 +58,7 @@ CLAIMS: dict[str, Claim] = {
     "mahalanobis": _at_once(noise.mahalanobis),
     "vickrey": noise.vickrey,
     "random-projection": _at_once(noise.random_projection),
+    "hyperbolic": _at_once(curved.hyperbolic),
     "laplace": _at_once(clipped.laplace),
     "l2-laplace": _at_once(clipped.l2_laplace),
     "gaussian": _at_once(clipped.gaussian),
@@ -65,6 +69,8 @@ CLAIMS: dict[str, Claim] = {
     "optimal": frontier.optimal,
     "neighbour-response": _at_once(frontier.neighbour_response),
     "epsilon-two": frontier.epsilon_two,
+    "budget": budget.budget,
+    "budget-any": budget.budget_any,
     "truncated-gumbel-repaired": calibrated.gumbel_repaired,
     "tem-calibrated": calibrated.tem_calibrated,
     "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),

@@ -36,6 +36,9 @@ PAPERS: dict[str, Source] = {
     ),
     "lecuyer2019": Source("Lecuyer et al. 2019, PixelDP", ("lecuyer2019pixeldp",)),
     "feyisetan2020": Source("Feyisetan et al. 2020, and its family", ("feyisetan2020madlib",)),
+    "feyisetan2019": Source(
+        "Feyisetan et al. 2019, hyperbolic noise", ("feyisetan2019hyperbolic",)
+    ),
     "yue2021": Source("Yue et al. 2021, SanText", ("yue2021santext",)),
     "chen2023": Source("Chen et al. 2023, CusText", ("chen2023custext",)),
     "tong2023": Source("Tong et al. 2023, RANTEXT", ("tong2023inferdpt",)),

@@ -100,7 +100,7 @@ _STYLES = {
     "rantext": Style("#12AB00", DASH, "triangle-up"),
     "diffractor": Style("#905163", LONG_DASH, "square"),
     "syntf": Style("#24752D", THREE_DOTS, "bowtie"),
-    # One that is planned.
+    "budget": Style("#BD635A", SOLID, "triangle-nw"),
     "hyperbolic": Style("#7E75AB", DASH_THREE_DOTS, "diamond"),
 }
 _STYLES["neighbour-response"] = _STYLES["neighbour-response, k = 10"]  # its default

@@ -131,6 +131,10 @@ class Label:
                     f"Half of the texts have at most {_words(median['words'])}. "
                     f"{median['statement']}",
                     f"The longest has {_words(longest['words'])}. {longest['statement']}",
+                    *(
+                        f"Where words are exchanged within one budget ({name}): {part['statement']}"
+                        for name, part in record["composed_groups"].items()
+                    ),
                     _TWICE,
                 ),
             ),

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
-from dpcore.audit.composition import composition
+from dpcore.audit.composition import composition, group_compositions
 from dpcore.errors import StudyError
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
@@ -121,6 +121,7 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         found = composition(order.mechanism, order.epsilon, words, guarantee=guarantee)
         return found.to_dict()
 
+    groups = group_compositions(order.mechanism, order.epsilon, longest, guarantee=guarantee)
     released = list(order.treatment.released)
     if order.columns.keep:
         released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
@@ -136,6 +137,7 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         "longest_document": guarantee.for_tokens(longest),
         "composed": composed(longest),
         "composed_median": composed(median_length(lengths)),
+        "composed_groups": {name: part.to_dict() for name, part in groups.items()},
         "unknown_words": state["unknown_words"],
         "released": released,
         "format": state["format"],

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pages.shared.resources import Settings
 
 
+_LONGEST = 500  # characters of a rule
+
+
 def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
     """Draw one field for each declared parameter; every field stands in the link.
 
@@ -44,6 +47,8 @@ def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
     if declared["choices"] is not None:
         options = list(declared["choices"])
         return st.selectbox(label, options, index=options.index(default), **common)
+    if str(declared["type"]).startswith("str"):  # a rule in words, which the mechanism checks
+        return st.text_input(label, default, max_chars=_LONGEST, **common)
     whole = str(declared["type"]).startswith("int")
     kind = int if whole else float
     # Streamlit wants ends and default of one type.

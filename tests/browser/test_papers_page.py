@@ -30,7 +30,7 @@ def test_a_row_chooses_a_claim_and_the_button_computes_it(app_url: str, new_page
     page, watch = new_page()
     open_page(page, f"{app_url}/audit")  # an old address
     expect(page).to_have_title("Papers – Word Privacy Lab")
-    expect(page.get_by_text("14 refuted")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("16 refuted")).to_be_visible(timeout=WAIT_MS)
     page.get_by_role("option", name="ADePT, as published").click()
     expect(page.get_by_role("heading", name="ADePT, as published")).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+
+from dpcore.arrays import FloatArray
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.testing import MechanismContract
@@ -9,11 +12,20 @@ from tests.mechanisms.contract import needed
 
 # What a mechanism does otherwise on purpose, with the reason.
 TEM: dict[str, Any] = {"quiet_settings": {"beta": 1e-12}}  # it keeps β for other words for ever
+
+
+def both_ways(_: MechanismContract, mechanism: Any, epsilon: float) -> FloatArray:
+    """Exact laws on a line, from the two directions that there are."""
+    n, unit = len(mechanism.lexicon), np.array([[1.0], [-1.0]])
+    return np.stack([mechanism.law(w, [epsilon], unit=unit).dense(n)[0] for w in range(n)])
+
+
 ON_PURPOSE: dict[str, dict[str, Any]] = {
     "tem.v1": TEM,
     "tem-calibrated.v1": TEM,
     # The second nearest word comes out with a probability of t.
     "vickrey.v1": {"quiet_settings": {"t": 0.5}, "on_a_line": False},
+    "hyperbolic.v1": {"line_laws": both_ways},
     "neighbour-response.v1": {"quiet_settings": {"k": 1}},
     "truncated-gumbel.v1": {"quiet_epsilon": 1e200, "proves": False},
     # However small ε is, these tell two words apart: noise that stops growing, words that are not

@@ -33,6 +33,7 @@ REFUTED = {
     "xu-theorem-1", "xu-lemma-1", "huang-theorem-3", "adept-published", "pixeldp-slides",
     "santext-cosine", "custext-aggressive", "rantext", "wbb", "syntf-synonyms",
     "dp-st-cluster", "dp-bart-one-noise", "greedy-paraphrase", "budget-from-text",
+    "budget-own-epsilon", "hyperbolic-flat",
 }  # fmt: skip
 SETTINGS = AuditSettings(words=4, draws=2000)
 

@@ -60,7 +60,6 @@ FAMILIES = (
     ("santext", "santext-plus"),
     K_FAMILY,
 )
-PLANNED = {"hyperbolic"}
 # At the size of a mark these are one shape.
 SHAPES = ({"circle", "pentagon", "hexagon"}, {"star", "hexagram"}, {"diamond", "diamond-tall"})
 # Of the characters that look like marks those that phones may draw as coloured pictures.
@@ -124,7 +123,7 @@ def grounds() -> list[str]:
 
 def test_every_mechanism_has_a_line_of_the_table() -> None:
     named = {mechanism.short for mechanism in MECHANISMS.values()}
-    assert set(_STYLES) == named | set(K_FAMILY) | PLANNED
+    assert set(_STYLES) == named | set(K_FAMILY)
     styles = [style_of(key) for key in MECHANISMS]
     assert len(set(styles)) == len(styles)
 

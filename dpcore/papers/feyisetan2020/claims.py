@@ -28,22 +28,25 @@ if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
     from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
 
 _BLOCK = 500  # draws of a word between two reports of progress
 
 
-def _sampler_verdict(
+def sampler_verdict(
     key: str,
-    mechanism: MultivariateLaplace,
+    mechanism: Mechanism,
     settings: AuditSettings,
     numbers: dict[str, Number],
     *,
+    epsilon: float | None = None,
     met: tuple[bool, ...] | None = None,
     outputs: Check | None = None,
     **gaps: Any,
 ) -> Verdict:
     """What the proof says of the law, and what tests say of the sampler (and of its outputs)."""
-    report = noise_report(mechanism, settings.epsilon, settings.draws, settings.seed)
+    value = settings.epsilon if epsilon is None else epsilon
+    report = noise_report(mechanism, value, settings.draws, settings.seed)
     if outputs is not None:
         report = report.extended(outputs, DEFAULT_ERROR)
     test = report.test
@@ -61,15 +64,16 @@ def _sampler_verdict(
         settings,
         test.judged(law),
         mechanism=mechanism,
-        parameters={"epsilon": settings.epsilon, **mechanism.settings()},
+        parameters={"epsilon": value, **mechanism.settings()},
         numbers=tested | numbers,
         met=met,
         fails=not report.passed,
-        computed=report.sentence,
+        computed=report.sentence + gaps.pop("further", ""),
         failing_step="The sampler does not draw from the density of the proof; the proof is "
         "untouched.",
         law=law,
         sampler=test,
+        epsilon=value,
         **gaps,
     )
 
@@ -84,7 +88,7 @@ def madlib(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "delta at epsilon·d, at most": profile.delta(settings.epsilon * length)[1],
         "delta at 0.9·epsilon·d, at least": profile.delta(0.9 * settings.epsilon * length)[0],
     }
-    return _sampler_verdict("madlib", mechanism, settings, numbers)
+    return sampler_verdict("madlib", mechanism, settings, numbers)
 
 
 def mahalanobis(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
@@ -96,7 +100,7 @@ def mahalanobis(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         # d_RM ≤ d₂/√(smallest eigenvalue): what the claim promises in the usual distance.
         "epsilon per unit of Euclidean distance": settings.epsilon / math.sqrt(smallest),
     }
-    return _sampler_verdict("mahalanobis", mechanism, settings, numbers)
+    return sampler_verdict("mahalanobis", mechanism, settings, numbers)
 
 
 def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
@@ -125,7 +129,7 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         "draws of a word": count,
     }
     outputs = Check("outputs of two near words", bound.epsilon, p_value, bound.error)
-    return _sampler_verdict("vickrey", mechanism, settings, numbers, outputs=outputs)
+    return sampler_verdict("vickrey", mechanism, settings, numbers, outputs=outputs)
 
 
 def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
@@ -141,7 +145,7 @@ def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     }
     if exact:
         numbers["largest stretch of this matrix"] = mechanism.stretch
-    return _sampler_verdict(
+    return sampler_verdict(
         "random-projection",
         mechanism,
         settings,

@@ -40,7 +40,7 @@ def parameters_of(
     """What a check of this mechanism depends on."""
     return {
         "epsilon": epsilon,
-        **mechanism.settings(),
+        **{name: value for name, value in mechanism.settings().items() if value is not None},
         "words": int(words.size),
         "seed": settings.seed,
     }

@@ -297,3 +297,25 @@ def test_a_setting_reaches_its_mechanism(opened: Callable[..., AppTest]) -> None
     test.number_input(key="vickrey_t").set_value(1.0).run()
     assert rows(test)["vickrey.v1"]["strip"] != plain_noise["strip"]
     assert written(rows(test)["vickrey.v1"]) != written(plain_noise)
+
+
+def test_a_rule_for_budgets_is_typed_into_the_settings_and_stands_in_the_link() -> None:
+    test = open_link(
+        "rewrite", metric=["tem", "budget"], budget_rule="noun.person:0.2,rank>20000:0.5"
+    )
+    assert test.text_input(key="budget_rule").value == "noun.person:0.2,rank>20000:0.5"
+    assert "budget.v1" in rows(test)
+    test.text_input(key="budget_rule").set_value("tfidf:0.5").run()
+    assert not test.exception
+    assert "budget.v1" not in rows(test)
+    assert "'tfidf' is no public fact about a word" in shown_text(test)
+
+
+def test_hyperbolic_noise_has_words_of_its_own_and_says_so_elsewhere() -> None:
+    shown = open_link("rewrite", lexicon="hyperbolic", metric=["hyperbolic", "tem"], eps_metric="5")
+    row = rows(shown)["hyperbolic.v1"]
+    assert any("place" in token for token in row["tokens"])
+    # On the default words there is no such noise at this ε.
+    elsewhere = open_link("rewrite", metric=["hyperbolic", "tem"], eps_metric="5")
+    assert not elsewhere.exception
+    assert "299" in json.dumps(rows(elsewhere)["hyperbolic.v1"])

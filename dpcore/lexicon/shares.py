@@ -1,0 +1,131 @@
+"""Which share of ε each word gets, by a public rule: its kind, or how frequent it is.
+
+A rule is a text: entries WHAT:SHARE with commas between, such as
+
+    noun.person:0.2,noun.location:0.2,rank>20000:0.5
+
+WHAT is a kind of words (`dpcore.lexicon.kinds`: a class of WordNet such as noun.person, its first
+part such as noun for all of these, or unknown), or rank>N for the words behind the N most frequent
+ones of the lexicon's public order. SHARE is a number above 0 and at most 1. A word that several
+entries name has the smallest of their shares, any other word the share 1. So a share depends on the
+word and on public tables alone, never on the text that the word stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.kinds import Kinds, kinds_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.arrays import FloatArray, IntArray
+    from dpcore.lexicon.lexicon import Lexicon
+
+_RANK = re.compile(r"rank>(\d{1,9})")
+_MOST_ENTRIES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The share of every word of a lexicon; arrays are read-only.
+
+    Attributes:
+        values: the different shares that words have, ascending, shape (k,).
+        names: what the rule calls the words with each of them.
+        codes: place in `values` of the share of each word, shape (n,), int64.
+    """
+
+    values: FloatArray
+    names: tuple[str, ...]
+    codes: IntArray
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+        self.codes.setflags(write=False)
+
+    @property
+    def of(self) -> FloatArray:
+        """The share of each word, shape (n,)."""
+        return np.asarray(self.values[self.codes])
+
+    def words(self, code: int) -> IntArray:
+        """The words with one of the shares, ascending."""
+        return np.flatnonzero(self.codes == code)
+
+
+@lru_cache(maxsize=16)
+def shares_of(lexicon: Lexicon, rule: str) -> Shares:
+    """The shares that a rule gives the words of a lexicon.
+
+    Args:
+        lexicon: words, most frequent first.
+        rule: see above.
+
+    Raises:
+        ParameterError: the rule cannot be read, or names what is no public fact about a word.
+        LexiconError: the table of kinds cannot be read.
+    """
+    kinds, share = kinds_of(lexicon), np.ones(len(lexicon))
+    entries = _entries(rule)
+    named = {what: _words(what, kinds) for what in entries}
+    for what, value in entries.items():
+        share[named[what]] = np.minimum(share[named[what]], value)
+    values, codes = np.unique(share, return_inverse=True)
+    calls = {
+        value: " and ".join(what for what, given in entries.items() if given == value)
+        for value in values.tolist()
+    }
+    if 1.0 in calls:  # what no entry names
+        calls[1.0] = " and ".join(filter(None, (calls[1.0], "all other words")))
+    return Shares(values, tuple(calls[value] for value in values.tolist()), codes.astype(np.int64))
+
+
+def _entries(rule: str) -> dict[str, float]:
+    """The entries of a rule in their order: what, and its share."""
+    parts = [part.strip() for part in rule.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MOST_ENTRIES:
+        raise ParameterError(
+            f"a rule has 1 to {_MOST_ENTRIES} entries such as noun.person:0.5, got {len(parts)}"
+        )
+    entries: dict[str, float] = {}
+    for part in parts:
+        what, colon, text = (piece.strip() for piece in part.rpartition(":"))
+        try:
+            value = float(text)
+        except ValueError:
+            value = np.nan
+        if not (what and colon and 0 < value <= 1):
+            raise ParameterError(
+                f"an entry of a rule is WHAT:SHARE with a share > 0 and at most 1, such as "
+                f"noun.person:0.5, got {part[:40]!r}"
+            )
+        if what in entries:
+            raise ParameterError(f"a rule names {what[:40]!r} twice: give it one share")
+        entries[what] = value
+    return entries
+
+
+def _words(what: str, kinds: Kinds) -> NDArray[np.bool_]:
+    """Whether an entry names each word, shape (n,)."""
+    rank = _RANK.fullmatch(what)
+    if rank is not None:
+        return np.asarray(np.arange(kinds.codes.size) >= int(rank[1]))
+    codes = [
+        code for code, name in enumerate(kinds.names) if what in (name, name.partition(".")[0])
+    ]
+    if not codes:
+        raise ParameterError(
+            f"{what[:40]!r} is no public fact about a word: a rule goes by kinds "
+            f"({', '.join(kinds.names)}; noun, verb, adj and adv for all of these) and by rank>N. "
+            "A share that is computed from the private text shows in what is released and is "
+            "charged nowhere, so there is none (`python -m dpcore audit --claim budget-from-text`)"
+        )
+    return np.isin(kinds.codes, codes)

@@ -1,0 +1,394 @@
+"""Noise in hyperbolic space (Feyisetan, Diethe, Drake 2019): the nearest word to a moved point.
+
+The point of a word is moved by the noise with the density
+
+    p(x | w) ∝ e^(−ε·d_H(x, w))
+
+with respect to the volume of H^d, and the word that is nearest to it in d_H comes out. An isometry
+moves every point to every other, so the normaliser is the same for all words, and the triangle
+inequality bounds the loss by ε·d_H(w, w′). The volume of a ball grows as e^((d − 1)·r): there is
+such a density only for ε > d − 1.
+
+The radius has the density ∝ sinh^(d−1)(r)·e^(−ε·r), so that T = e^(−2r) is a Beta variable of
+a = (ε − d + 1)/2 and d: substitute r = −½·ln T. It is drawn exactly, with a uniform direction.
+(The paper draws by Metropolis–Hastings, which has the density only in the limit. With respect to
+the flat volume of Poincaré's ball the normaliser would differ from word to word, and the promise
+fails: `audit --claim hyperbolic-flat`.)
+
+On the geodesic that leaves w in the direction u let C_y = cosh d_H(w, y), and z_y the point y as w
+sees it (`dpcore.lexicon.hyperbolic.seen_from`). The point at radius r is at the distance d from y,
+
+    cosh d = cosh r·C_y − sinh r·⟨u, z_y⟩ = ½·e^(−r)·(2·C_y + x·P_y),
+    x = e^(2r) − 1 ≥ 0,  P_y = C_y − ⟨u, z_y⟩ > 0,
+
+lines in x: the nearest word is their lower envelope, as for noise in a vector space. The line of w
+has the slope 1, so only a word with P_y < 1 is ever nearer. One draw has exact breaks in ε, and a
+law is a mean over directions with the radius integrated out. Since T = 1/(1 + x), x is the quotient
+of Gamma variables of d and of a.
+
+Hyperbolic space has room: a word that is far down in a hierarchy sees all others within a small
+part of the sphere around it, and a noisy point in any other direction stays nearest to it however
+far it goes. So trained vectors keep their words at every ε for which there is noise at all; `scale`
+puts words nearer to each other, where space is nearly flat and the hierarchy is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.catalogue import HYPERBOLIC_NAME, name_of
+from dpcore.lexicon.hyperbolic import distances, polar, seen_from
+from dpcore.mechanisms.additive.envelope import Lines, Steps, lower_envelope, pad
+from dpcore.mechanisms.distance_blocks import by_word
+from dpcore.mechanisms.law import Effort, Law
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
+from dpcore.mechanisms.settings import EpsilonRange, parameter
+from dpcore.noise.radial import Radial, directions
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray, IntArray
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.ranking import Ranking
+
+HYPERBOLIC_DISTANCE = "hyperbolic"
+_BLOCK_ENTRIES = 2_000_000  # float64 entries of one product: 16 MB
+_LOOKED_AT, _FEW, _NEARLY, _MOST_STAY = 24, 100, 0.01, 0.9  # of `left` and `caution`
+_HALVINGS = 64  # of an interval of ln a, for the ε of a break
+_SLACK = 1e-12  # relative: what rounding may put below a chord
+_LOG_LOWEST, _LOG_HIGHEST = -60.0, 60.0  # ln a, a = (ε − d + 1)/2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Hyperbolic(Mechanism):
+    """The word nearest to exp_w(r·u), with the density e^(−ε·d_H) of hyperbolic space."""
+
+    key = "hyperbolic.v1"
+    short = "hyperbolic"
+    title = "Hyperbolic noise"
+    summary = (
+        "Moves the word in hyperbolic space, where what is general lies in the middle; takes the "
+        "nearest word"
+    )
+    source = "Feyisetan, Diethe, Drake 2019, with an exact sampler"
+    cited: ClassVar[tuple[str, ...]] = ("feyisetan2019hyperbolic", "nickel2017poincare")
+    meaning = EpsilonMeaning.METRIC
+
+    scale: float = parameter(
+        1.0,
+        help="all vectors are multiplied by it: less puts words nearer to each other, so that the "
+        "same ε changes more of them, and leaves less of a hierarchy",
+        low=1e-3,
+        high=10.0,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse vectors that are too long for hyperbolic sines."""
+        super().__post_init__()
+        self._points  # noqa: B018 - checks them
+
+    @property
+    def _points(self) -> tuple[FloatArray, FloatArray]:
+        """Lengths and directions of all words."""
+        return _polar(self.lexicon, self.scale)
+
+    # -- ε and the promise
+
+    @property
+    def admissible(self) -> EpsilonRange:
+        """Above d − 1 the density has a finite mass."""
+        reason = "the dimension less one, from which on the noise has a density"
+        if self.lexicon.dimension > 1 and not self._made_for_it:
+            reason += f"; the lexicon {HYPERBOLIC_NAME!r} has few dimensions"
+        return EpsilonRange(low=self.lexicon.dimension - 1.0, low_reason=reason)
+
+    @cached_property
+    def _made_for_it(self) -> bool:
+        return name_of(self.lexicon) == HYPERBOLIC_NAME
+
+    @property
+    def caution(self) -> str:
+        """How little it changes, and which lexicon it is for."""
+        low = f"ε must be above {self.admissible.low:g}"
+        if not self._made_for_it:
+            return (
+                f"{low}, and vectors are read as points of hyperbolic space, which these were not "
+                f"made for: the lexicon {HYPERBOLIC_NAME} holds WordNet's hierarchy in few "
+                "dimensions"
+            )
+        text = f"{low}; as ε falls towards that, a word still stays with {self.left:.0%} on average"
+        return text if self.left < _MOST_STAY else f"{text}: less of a scale changes more"
+
+    @cached_property
+    def left(self) -> float:
+        """`staying` of a few words."""
+        return self.staying(_LOOKED_AT, _FEW)
+
+    def staying(self, words: int, rays: int) -> float:
+        """Mean probability that a word stays where ε is next to its lower end.
+
+        Args:
+            words: how many, evenly spaced in the order of the vocabulary.
+            rays: directions of the noise along which it is integrated.
+        """
+        some = np.unique(np.linspace(0, len(self.lexicon) - 1, words).astype(np.int64))
+        low = self.admissible.low
+        epsilon, effort = low + _NEARLY * max(low, 1.0), Effort(directions=rays)
+        laws = [self.law(word, epsilon, effort=effort) for word in some.tolist()]
+        return float(np.mean([law.stay() for law in laws]))
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """ε·d_H, proved: one normaliser for all words, and the triangle inequality."""
+        value = self.check_epsilon(epsilon)
+        longest = self.scale * self.lexicon.largest_norm
+        # The exponential map stretches by sinh r/r across a ray, and not at all along it.
+        curved = self.lexicon.dimension > 1 and longest > 0
+        stretch = self.scale * (math.sinh(longest) / longest if curved else 1.0)
+        return MetricPrivacy(
+            epsilon=value,
+            status=Status.PROVED,
+            reason=(
+                "The density falls by e^(−ε·d_H) with respect to the volume of hyperbolic space, "
+                "of which all points look alike: its normaliser is the same for all words, and by "
+                "the triangle inequality its logarithm changes by at most ε times the distance "
+                "moved. The nearest word sees the noisy point alone."
+            ),
+            source=self.source,
+            metric=HYPERBOLIC_DISTANCE,
+            euclidean_factor=stretch,
+            farthest=2.0 * longest,
+        )
+
+    def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
+        """d_H between words, shape (k, k)."""
+        self.check_epsilon(epsilon)
+        points = self.scale * self.lexicon.vectors[words].astype(np.float64)
+        return distances(points, points)
+
+    # -- the noise
+
+    def _shape(self, epsilon: float) -> float:
+        """The a of T = e^(−2r) ~ Beta(a, d)."""
+        return 0.5 * (epsilon - self.lexicon.dimension + 1.0)
+
+    def _lengths(self, rng: np.random.Generator, count: int, epsilon: float) -> FloatArray:
+        """1/x of fresh noise, shape (count,); 0 where x overflows."""
+        above = rng.standard_gamma(self._shape(epsilon), size=count)
+        return np.asarray(above / rng.standard_gamma(self.lexicon.dimension, size=count))
+
+    def below(self, lengths: FloatArray, epsilon: float) -> FloatArray:
+        """P(e^(2r) − 1 ≤ x), elementwise; x may be ∞."""
+        return _below(lengths, self._shape(epsilon), self.lexicon.dimension)
+
+    def _directions(self, rng: np.random.Generator, count: int) -> FloatArray:
+        return directions(rng, Radial.L2LAPLACE, count, self.lexicon.dimension)
+
+    def reference_noise(self, rng: np.random.Generator, epsilon: float, count: int) -> FloatArray:
+        """Directions of the noise, with lengths that are Gamma(d) if P(r > ·) is as stated."""
+        from scipy.special import betainc, gammainccinv
+
+        value, d = self.check_epsilon(epsilon), self.lexicon.dimension
+        unit, inverse = self._directions(rng, count), self._lengths(rng, count, value)
+        farther = betainc(self._shape(value), d, inverse / (1.0 + inverse))  # P(T ≤ ·) = P(r > ·)
+        return np.asarray(unit * gammainccinv(d, farther)[:, None])
+
+    # -- outputs
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One output per entry of `words` (k,), each with fresh noise.
+
+        An exact index is accepted and not needed: it knows another distance.
+        """
+        self.check_index(index)
+        entries, value = self.check_words(words), self.check_epsilon(epsilon)
+        if not entries.size:
+            return entries
+        unit = self._directions(rng, entries.size)
+        inverse = self._lengths(rng, entries.size, value)
+        outputs = np.empty(entries.size, dtype=np.int64)
+        for word, members in zip(*by_word(entries), strict=True):
+            near = self._candidates(word, unit[members])
+            # 2·C + x·P over 1 + x, so that an x of any size has a place.
+            least = inverse[members][near.ray]
+            scores = (2.0 * near.rise * least + near.slope) / (1.0 + least)
+            best = np.lexsort((near.word, scores, near.ray))
+            firsts = np.searchsorted(near.ray, np.arange(members.size))
+            outputs[members] = near.word[best[firsts]]
+        return outputs
+
+    def _candidates(self, word: int, unit: FloatArray) -> _Candidates:
+        """The words that are nearest somewhere along each direction, and some more."""
+        rise, seen = seen_from(*self._points, word)
+        order = np.argsort(rise, kind="stable")
+        rise, seen = rise[order], seen[order]
+        step = max(1, _BLOCK_ENTRIES // len(order))
+        rays, places = [], []
+        for start in range(0, len(unit), step):
+            # P ≤ 1; of the word itself both sides are 0.
+            ray, place = np.nonzero(unit[start : start + step] @ seen.T >= rise)
+            rays.append(ray + start)
+            places.append(place)
+        row, place = np.concatenate(rays), np.concatenate(places)
+        # P = e^(−d) + sinh d·(1 − cos φ), φ the angle between u and z: nothing cancels.
+        sinh = np.sqrt(rise * (rise + 2.0))
+        towards = seen / np.where(sinh > 0, sinh, 1.0)[:, None]
+        apart = unit[row] - towards[place]
+        cut = 0.5 * np.einsum("ij,ij->i", apart, apart)
+        slope = 1.0 / (1.0 + rise + sinh)[place] + sinh[place] * cut
+        return _Candidates(row, order[place], rise[place], slope)
+
+    def _steps(self, word: int, unit: FloatArray) -> Steps:
+        """The nearest word as a step function of x along each direction."""
+        near = _on_the_hull(self._candidates(word, unit))
+        count = np.bincount(near.ray, minlength=len(unit))
+        ids, lines, slopes = pad(len(unit), near.ray, near.word, 2.0 * near.rise, -0.5 * near.slope)
+        slopes = np.where(np.arange(slopes.shape[1]) < count[:, None], slopes, -np.inf)
+        return lower_envelope(Lines(ids, lines, slopes))  # type: ignore[arg-type]
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry as an exact step function of ε: a direction, and a quantile of r."""
+        entries = self.check_words(words)
+        if not entries.size:
+            return replace(EpsilonPaths.none(), low=self.admissible.low)
+        unit, share = self._directions(rng, entries.size), rng.random(entries.size)
+        parts = []
+        for word, members in zip(*by_word(entries), strict=True):
+            steps = self._steps(word, unit[members])
+            # The radius falls as ε rises, so it passes each threshold at one ε.
+            inverse = self._inverse_epsilon(steps.thresholds, share[members])
+            paths = in_epsilon(entries[members], inverse, steps.targets, lambda s: 1.0 / s)
+            parts.append((members, replace(paths, low=self.admissible.low)))
+        joined = EpsilonPaths.join([paths for _, paths in parts])
+        back = np.argsort(np.concatenate([members for members, _ in parts]))
+        return replace(
+            joined, words=entries, breaks=joined.breaks[back], outputs=joined.outputs[back]
+        )
+
+    def _inverse_epsilon(self, lengths: FloatArray, share: FloatArray) -> FloatArray:
+        """1/ε for the ε at which P(e^(2r) − 1 ≤ x) is this share, shape (k, P); ∞ for padding.
+
+        By halving an interval of ln a; the probability rises with a.
+        """
+        low = np.full(lengths.shape, _LOG_LOWEST)
+        high = np.full(lengths.shape, _LOG_HIGHEST)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            enough = _below(lengths, np.exp(middle), self.lexicon.dimension) >= share[:, None]
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        epsilons = 2.0 * np.exp(high) + self.lexicon.dimension - 1.0
+        return np.asarray(np.where(np.isfinite(lengths), 1.0 / epsilons, np.inf))
+
+    def law(
+        self,
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+        unit: FloatArray | None = None,
+    ) -> Law:
+        """Rao–Blackwell estimate: directions are drawn, the radius is integrated out.
+
+        Args:
+            word: the word, or its index.
+            epsilon: one or several.
+            rng: of the directions; None takes `estimating`.
+            ranking: not needed.
+            effort: how many directions.
+            unit: directions to take in their place, shape (N, d).
+        """
+        values, index = self.check_epsilons(epsilon), int(self.check_words([word])[0])
+        if unit is None:
+            unit = self._directions(rng or self.estimating(), (effort or Effort()).directions)
+        steps, count = self._steps(index, unit), len(unit)
+        outputs, column = np.unique(steps.targets, return_inverse=True)
+        column = column.reshape(steps.targets.shape)
+        ray = np.broadcast_to(np.arange(count)[:, None], column.shape)
+        probabilities, error = np.empty((values.size, outputs.size)), 0.0
+        for e, value in enumerate(values.tolist()):
+            below = self.below(steps.thresholds, value)
+            edges = np.concatenate((np.zeros((count, 1)), below, np.ones((count, 1))), axis=1)
+            mass = np.zeros((count, outputs.size))
+            np.add.at(mass, (ray, column), np.diff(edges, axis=1))
+            probabilities[e] = mass.mean(axis=0)
+            error = max(error, float(mass.std(axis=0, ddof=1).max()) / math.sqrt(count))
+        method = f"Rao–Blackwell over {count} directions"
+        return Law(self.lexicon, index, values, outputs, probabilities, False, error, method, count)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Lines 2·C + x·P of some words along rays, by ray and then by distance.
+
+    Attributes:
+        ray: of each line, shape (m,), ascending.
+        word: index of the word, shape (m,).
+        rise: C − 1 = cosh d − 1, shape (m,).
+        slope: P, shape (m,).
+    """
+
+    ray: IntArray
+    word: IntArray
+    rise: FloatArray
+    slope: FloatArray
+
+
+def _on_the_hull(near: _Candidates) -> _Candidates:
+    """Without those that surely lie above the lower envelope, whatever x.
+
+    In the plane of (C, −P) the lines of the envelope are vertices of the upper hull; a point below
+    the chord of its two neighbours is none, also when these are dropped with it.
+    """
+    ray, word, rise, slope = near.ray, near.word, near.rise, near.slope
+    while ray.size > 2:
+        # Cross-multiplied: C ascends along a ray, so no sign flips.
+        left, right = slope[:-2] - slope[1:-1], slope[:-2] - slope[2:]
+        below = left * (rise[2:] - rise[:-2]) < right * (rise[1:-1] - rise[:-2]) * (1.0 - _SLACK)
+        dropped = below & (ray[2:] == ray[:-2])
+        if not dropped.any():
+            break
+        kept = np.ones(ray.size, dtype=np.bool_)
+        kept[1:-1] = ~dropped
+        ray, word, rise, slope = ray[kept], word[kept], rise[kept], slope[kept]
+    return _Candidates(ray, word, rise, slope)
+
+
+def _below(lengths: FloatArray, shape: FloatArray | float, dimension: int) -> FloatArray:
+    """P(X ≤ x) for a and d: 1 − T = X/(1 + X) ~ Beta(d, a)."""
+    from scipy.special import betainc
+
+    share = np.zeros(np.shape(lengths))
+    np.divide(1.0, 1.0 + 1.0 / np.maximum(lengths, 1e-300), out=share, where=lengths > 0)
+    return np.asarray(betainc(dimension, shape, share))
+
+
+@lru_cache(maxsize=8)
+def _polar(lexicon: Lexicon, scale: float) -> tuple[FloatArray, FloatArray]:
+    """Lengths and directions of all words at a scale."""
+    points = polar(scale * lexicon.vectors.astype(np.float64))
+    for array in points:
+        array.setflags(write=False)
+    return points

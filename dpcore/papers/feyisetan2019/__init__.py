@@ -1,0 +1,1 @@
+"""Feyisetan, Diethe, Drake 2019: noise in hyperbolic space."""
