@@ -2,12 +2,13 @@
 
 Levels of leakage, because equal ε is no equal privacy: it means something else in every mechanism.
 First all admissible ε are looked at on a coarse grid (`measure.epsilon_ranges.scan`), with few
-outputs. Then a bracket around each level is cut into five, twice, so that its ends differ by a
-twentieth; between them the log odds of the share are a straight line in ln ε (`TradeCurve`). What
-is guessed in truth at an ε that was found so is to be measured again, with other noise.
+outputs. Then a bracket around each level is cut into three, twice, so that its ends differ by a
+seventh; between them the log odds of the share are a straight line in ln ε (`TradeCurve`). What is
+guessed in truth at an ε that was found so is to be measured again, with other noise.
 
 The share is that of `tradeoff`: Bayes' where columns of the law are closed forms, elsewhere of one
-who repeats what came out, a lower bound.
+who repeats what came out, a lower bound. Where a law is computed word by word, that share is the
+mean Nw of some words (`measure.deniability`), which says more than counting their outputs.
 """
 
 from __future__ import annotations
@@ -23,18 +24,22 @@ from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.tradeoff import amounts, has_columns
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.deniability import measure
 from dpcore.measure.epsilon_ranges import scan
+from dpcore.measure.summary import summarise
+from dpcore.measure.words import sample
+from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 _EVERY = 2  # of the grid of `scan`: three ε a decade are close enough for a bracket
-_CUTS, _ROUNDS = 5, 2
+_CUTS, _ROUNDS = 3, 2
 _CLOSE = 1.01  # ratio of the ends of a bracket that needs no cut
-_JUST_BELOW = 0.95
-"""Of a level: a mechanism that comes this near to it at large ε is set where it gives away"""
-_OF_THE_MOST = 0.99  # this part of the most that it ever gives away
+_NEARLY = 0.95
+"""Of a level that a mechanism does not quite reach, or not quite leave: from here on it is set
+where it gives away a hundredth less than the most that it does, or more than the least."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Outputs:
 
     Attributes:
         columns: where a column of the law is a closed form.
-        laws: where a law is computed word by word, and outputs are drawn from it.
+        laws: where a law is computed word by word: laws, or outputs drawn from them.
         draws: where outputs are drawn by adding noise.
     """
 
@@ -58,8 +63,8 @@ class Outputs:
         return self.laws if mechanism.exact_law else self.draws
 
 
-COARSE = Outputs(100, 100, 400)
-FINE = Outputs(200, 1_000, 5_000)
+COARSE = Outputs(100, 60, 400)
+FINE = Outputs(200, 200, 5_000)
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,11 @@ def epsilons_at(
 
     def look(epsilons: FloatArray, outputs: Outputs) -> None:
         count = outputs.of(mechanism)
+        if mechanism.exact_law and not has_columns(mechanism):
+            known.update(
+                zip(epsilons.tolist(), _staying(mechanism, epsilons, count, seed), strict=True)
+            )
+            return
         for row in amounts(mechanism, epsilons, ground, count, seed, progress):
             if row.quantity == "word":
                 known[row.epsilon] = row.value
@@ -119,7 +129,8 @@ def epsilons_at(
         return TradeCurve(mechanism.short, mechanism.short, epsilons, {"word": values})
 
     look(np.asarray(first_epsilons(mechanism) if grid is None else grid, dtype=float), coarse)
-    wanted = {share: _wanted(share, max(known.values())) for share in shares}
+    least, most = min(known.values()), max(known.values())
+    wanted = {share: _wanted(share, least, most) for share in shares}
     for _ in range(_ROUNDS):
         cuts = [_cut(curve(), share) for share in wanted.values()]
         fresh = np.unique(np.concatenate(cuts))
@@ -136,8 +147,18 @@ def first_epsilons(mechanism: Mechanism) -> tuple[float, ...]:
     return tuple(sorted({*grid[::_EVERY], grid[-1]}))
 
 
-def _wanted(share: float, most: float) -> float:
-    return _OF_THE_MOST * most if _JUST_BELOW * share <= most < share else share
+def _staying(mechanism: Mechanism, epsilons: FloatArray, count: int, seed: int) -> list[float]:
+    """Mean Nw of some words at each ε: how often one who repeats the output is right."""
+    rng = generator(seed, "levels", mechanism.key)
+    words = sample(mechanism.lexicon, min(count, len(mechanism.lexicon)), rng)
+    means: list[float] = summarise(measure(mechanism, words, epsilons), "nw").mean.tolist()
+    return means
+
+
+def _wanted(share: float, least: float, most: float) -> float:
+    if _NEARLY * share <= most < share:
+        return 0.99 * most
+    return 1.01 * least if share <= least <= share / _NEARLY else share
 
 
 def _cut(curve: TradeCurve, share: float) -> FloatArray:
@@ -157,5 +178,8 @@ def _level(curve: TradeCurve, share: float, wanted: float) -> Level:
         if values[0] >= share:
             return Level(share, None, f"gives away {values[0]:.3g} of the words or more at any ε")
         return Level(share, None, f"gives away {values.max():.3g} of the words or less at any ε")
-    why = "" if wanted == share else f"gives away {values.max():.3g} of the words at most"
+    why = ""
+    if wanted != share:
+        end, value = ("most", values.max()) if wanted < share else ("least", values[0])
+        why = f"gives away {value:.3g} of the words at {end}"
     return Level(share, epsilon, why)

@@ -8,7 +8,7 @@ draws, of every word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,17 +30,19 @@ if TYPE_CHECKING:
 
 _TOGETHER = 64  # words whose rankings are made at a time
 _DRAWN = 2_000  # words whose draws are made at a time
-_NEIGHBOURS = 1.5
+_NEIGHBOURS, _BLIND = 1.6, 2.0
 """Outputs that are near to the word, the word itself among them, over those that are the word: from
 here on who repeats the output is taken for a poor attacker. Of noise that is added to vectors of
-many dimensions it is 1.0 to 1.2 where a twentieth of the words stay or more."""
+many dimensions it is 1.0 to 1.4 where two words of a hundred stay or more. And over what is near
+of a word of which nothing is known: as long as it is less, there is nothing to learn."""
 
 
-def poorly_attacked(rows: Sequence[Amount]) -> frozenset[float]:
+def poorly_attacked(rows: Sequence[Amount], before: Mapping[str, float]) -> frozenset[float]:
     """The ε at which a better attacker than one who repeats the output may guess far more.
 
     Args:
         rows: of one mechanism, as `dpcore.attack.trade.tradeoff.amounts` gives them.
+        before: `Ground.before`.
     """
     shares = {
         name: {row.epsilon: row.value for row in rows if row.quantity == name}
@@ -49,8 +51,9 @@ def poorly_attacked(rows: Sequence[Amount]) -> frozenset[float]:
     return frozenset(
         row.epsilon
         for row in rows
-        if (row.quantity, row.attacker) == ("word", REPEATS)
+        if _repeated(row)
         and shares["near"][row.epsilon] >= _NEIGHBOURS * shares["word"][row.epsilon]
+        and shares["near"][row.epsilon] >= _BLIND * before["near"]
     )
 
 

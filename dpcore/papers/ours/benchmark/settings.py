@@ -47,7 +47,7 @@ class Size:
 
     trials: int = 5
     part: float = 1.0
-    compared: int = 12
+    compared: int = 8
     timed: int = 100
     outputs: tuple[Outputs, Outputs, Outputs] = (COARSE, FINE, FINAL)
     calibrate: bool = True
@@ -65,7 +65,7 @@ class Size:
 WHOLE = Size()
 QUICK = Size(
     trials=2, part=0.25, compared=0, timed=10, calibrate=False,
-    outputs=(COARSE, Outputs(100, 100, 400), Outputs(100, 200, 2_000)),
+    outputs=(COARSE, Outputs(100, 60, 400), Outputs(100, 200, 2_000)),
 )  # fmt: skip
 """Minutes in place of an hour: for a first look, not for a ranking."""
 
