@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _EVERY = 2  # of the grid of `scan`: three ε a decade are close enough for a bracket
 _CUTS, _ROUNDS = 3, 2
 _CLOSE = 1.01  # ratio of the ends of a bracket that needs no cut
+_JUMP = 4.0  # ratio of the shares at the ends of the last bracket, from which on none is between
 _NEARLY = 0.95
 """Of a level that a mechanism does not quite reach, or not quite leave: from here on it is set
 where it gives away a hundredth less than the most that it does, or more than the least."""
@@ -178,6 +179,10 @@ def _level(curve: TradeCurve, share: float, wanted: float) -> Level:
         if values[0] >= share:
             return Level(share, None, f"gives away {values[0]:.3g} of the words or more at any ε")
         return Level(share, None, f"gives away {values.max():.3g} of the words or less at any ε")
+    stop = int(np.flatnonzero(values >= wanted)[0])
+    if stop and values[stop] > _JUMP * values[stop - 1]:
+        first, last = values[[stop - 1, stop]]
+        return Level(share, None, f"jumps from {first:.3g} to {last:.3g} near ε = {epsilon:.3g}")
     why = ""
     if wanted != share:
         end, value = ("most", values.max()) if wanted < share else ("least", values[0])

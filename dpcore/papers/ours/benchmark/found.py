@@ -54,9 +54,10 @@ def complete(
         calibrate: whether noise is certified for the lexicon first, where that takes minutes.
 
     Returns:
-        The plan with an arm a mechanism, and rows of what was found: `status` and `reason` of the
-        promise, `level` (share `at`, ε or 0), `promised` (the same of what the promise permits),
-        `absent`; `variant` holds why.
+        The plan with an arm a mechanism, and rows of what was found: `absent`; `least`, the largest
+        ε that promises the share `at`, which is the least that can give so much away; `status` and
+        `reason` of each promise; its own ε, or 0, that gives away a share (`level`), and that
+        promises one (`promised`). `variant` holds why.
     """
     ((name, lexicon),) = given.lexicons.items()
     named: dict[str, Any] = {"lexicon": name, "data": "", "seed": plan.seeds[0]}
@@ -75,6 +76,13 @@ def complete(
         if calibrated is not None and calibrated.certificate is None and calibrate:
             calibrated.calibrate(given.progress)
     promises = promised_epsilons(lexicon, compute=calibrate, progress=given.progress)
+    rows += [
+        named
+        | {"label": "least", "mechanism": ""}
+        | row("least", epsilon, at=share, tested_on=kind)
+        for kind, pairs in promises.items()
+        for share, epsilon in pairs
+    ]
     levels = _levels(plan, made, given)
     arms = []
     for label, (mechanism, settings) in made.items():
