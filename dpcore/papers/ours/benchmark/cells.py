@@ -106,7 +106,7 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     from dpcore.attack.trade.stronger import from_draws, poorly_attacked
     from dpcore.attack.trade.tradeoff import tradeoff
 
-    outputs = Outputs(*cell.option("outputs")[2]).of(mechanism)
+    outputs = Outputs(*cell.option("outputs")[1]).of(mechanism)
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
     amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
     poor = poorly_attacked(amounts, table.before)

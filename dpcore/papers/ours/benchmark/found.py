@@ -154,7 +154,7 @@ def _levels(
         for label, (mechanism, settings) in made.items()
     )
     options = dict(plan.options)
-    asked: Settings = (("shares", LADDER), ("outputs", options["outputs"][:2]))
+    asked: Settings = (("shares", LADDER), ("outputs", options["outputs"][0]))
     first = Plan(f"{plan.name}-levels", _FIND, arms, plan.lexicons, options=asked, together=True)
     found: dict[str, list[tuple[float, float | None, str]]] = {label: [] for label in made}
     for each in given.run(first):
@@ -217,15 +217,13 @@ def _facts(
 def find(cell: Cell, sources: Sources) -> list[Row]:
     """The levels of one mechanism: `value` is ε, or 0 where it does not meet the level.
 
-    Options: `shares`; `outputs`, on the grid and in brackets.
+    Options: `shares`; `outputs`.
     """
-    coarse, fine = (Outputs(*sizes) for sizes in cell.option("outputs"))
     levels = epsilons_at(
         sources.mechanism(cell),
         cell.option("shares"),
         cell.epsilons,
-        coarse=coarse,
-        fine=fine,
+        outputs=Outputs(*cell.option("outputs")),
         seed=cell.seed,
     )
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.attack.trade.levels import COARSE, FINE, Outputs
+from dpcore.attack.trade.levels import SEARCH, Outputs
 from dpcore.guarantee import MetricPrivacy, Status
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Size:
         part: of the texts of the teaching corpus that are used.
         compared: test texts of each trial whose meaning is compared, by the encoder.
         timed: texts whose rewriting is timed.
-        outputs: of a lexicon's words, on the grid, in brackets and at the ε that were found.
+        outputs: of a lexicon's words, while ε is looked for and at the ε that were found.
         calibrate: whether noise is certified for a lexicon first, where that takes minutes.
     """
 
@@ -49,7 +49,7 @@ class Size:
     part: float = 1.0
     compared: int = 8
     timed: int = 100
-    outputs: tuple[Outputs, Outputs, Outputs] = (COARSE, FINE, FINAL)
+    outputs: tuple[Outputs, Outputs] = (SEARCH, FINAL)
     calibrate: bool = True
 
     @property
@@ -65,7 +65,7 @@ class Size:
 WHOLE = Size()
 QUICK = Size(
     trials=2, part=0.25, compared=0, timed=10, calibrate=False,
-    outputs=(COARSE, Outputs(100, 60, 400), Outputs(100, 200, 2_000)),
+    outputs=(Outputs(100, 60, 1_000), Outputs(100, 200, 2_000)),
 )  # fmt: skip
 """Minutes in place of an hour: for a first look, not for a ranking."""
 
