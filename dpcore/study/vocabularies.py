@@ -57,9 +57,9 @@ class Corpus:
 
 BUNDLED = "bundled"
 """The vocabulary that needs no corpus: the lexicon that comes with the laboratory."""
-GLOVE_HEAD = "glove10k"
+GLOVE_HEAD = "glove5k"
 """The most frequent words of `GLOVE`, whatever any corpus holds."""
-_HEAD = 10_000  # words; the file is in the order of their frequency
+_HEAD = 5_000  # words; the file is in the order of their frequency
 RANDOM = "random"
 _SEED = 2024  # of the random vectors: public, and the same for everyone
 _GAP = 4.787  # median distance of a word to its nearest, as of GloVe 840B and the bundled lexicon

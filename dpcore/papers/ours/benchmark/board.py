@@ -136,26 +136,23 @@ class Board:
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """A record with what belongs to it, ready to be read.
+    """A record, ready to be read.
 
     Attributes:
         figures: of the benchmark.
-        others: of records of the same mechanisms at the same ε on other texts.
     """
 
     figures: Figures
-    others: tuple[Figures, ...] = ()
 
     @cached_property
     def trials(self) -> dict[tuple[str, str], dict[float, FloatArray]]:
         """One number a trial, by (utility, label) and ε; the trials of all are the same."""
         found: dict[tuple[str, str], dict[float, FloatArray]] = {}
-        for figures in (self.figures, *self.others):
-            for utility, rows in _measured(figures, main=figures is self.figures):
-                ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
-                for (label, epsilon), some in ordered.groupby(["label", "epsilon"], sort=False):
-                    numbers = some["value"].to_numpy(dtype=np.float64)
-                    found.setdefault((utility, str(label)), {})[float(epsilon)] = numbers
+        for utility, rows in _measured(self.figures):
+            ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
+            for (label, epsilon), some in ordered.groupby(["label", "epsilon"], sort=False):
+                numbers = some["value"].to_numpy(dtype=np.float64)
+                found.setdefault((utility, str(label)), {})[float(epsilon)] = numbers
         return found
 
     @cached_property
@@ -224,16 +221,15 @@ class Benchmark:
     def without(self) -> dict[str, Reading]:
         """What is left and what is inferred of texts as they stand, and `auc`."""
         found = {}
-        for figures in (self.figures, *self.others):
-            for utility, rows in _measured(figures, main=figures is self.figures, clean=True):
-                numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
-                if numbers.size:
-                    found[utility] = _reading(numbers)
+        for utility, rows in _measured(self.figures, clean=True):
+            numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
+            if numbers.size:
+                found[utility] = _reading(numbers)
         return found
 
 
 def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
-    """A recorded benchmark, with the records that belong to it.
+    """A recorded benchmark.
 
     Args:
         name: of the study.
@@ -241,9 +237,7 @@ def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
     Raises:
         StudyError: it is not recorded, or damaged.
     """
-    first, texts, _ = STUDIES
-    others = (Figures(read_recorded(texts.name)),) if name == first.name else ()
-    return Benchmark(Figures(read_recorded(name)), others)
+    return Benchmark(Figures(read_recorded(name)))
 
 
 def boards(benchmark: Benchmark) -> tuple[Board, ...]:
@@ -529,21 +523,18 @@ def _only(line: Line) -> Line:
     return Line(line.label, line.mechanism, line.bounds, line.status, line.reason, line.why)
 
 
-def _measured(
-    figures: Figures, *, main: bool, clean: bool = False
-) -> Iterator[tuple[str, pd.DataFrame]]:
+def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
     """Rows of one number a trial, by utility; the AUC last."""
-    if main:
-        yield KEPT, figures.rows("nw")
-        cosines = figures.rows("cosine")
-        if len(cosines):
-            yield COSINE, cosines
+    yield KEPT, figures.rows("nw", data="")
+    cosines = figures.rows("cosine")
+    if len(cosines):
+        yield COSINE, cosines
     where = {} if clean else {"tested_on": PRIVATE}
     accuracies = figures.rows("accuracy", **where)
     for name, rows in accuracies.groupby("data", sort=False):
         yield str(name), rows
     attacks = figures.rows("auc", variant=STRONGER)
-    if main and len(attacks):
+    if len(attacks):
         yield "auc", attacks
 
 

@@ -1,4 +1,4 @@
-"""The studies that are recorded, and the same on a lexicon of one's own."""
+"""The two studies that are recorded, and the same on a lexicon of one's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def study(
     size: Size = WHOLE,
     *,
     files: Sequence[tuple[str, Settings]] = (),
-    own: bool = True,
     mechanisms: Sequence[tuple[str, Settings]] = (),
     encoder: bool = True,
     command: str = "",
@@ -38,12 +37,11 @@ def study(
         size: how much is measured.
         files: real corpora, each with `train` and `test` texts of a trial, `words` of each that
             are read, and `title`.
-        own: whether the teaching corpus is learned from, and the lexicon itself measured.
         mechanisms: short name or key, with settings; all of the registry if there is none.
         encoder: whether texts are compared by their meaning.
         command: that makes it again, if not `study run`.
     """
-    data = (*([""] if own else []), *(file for file, *_ in files))
+    data = ("", *(file for file, *_ in files))
     options: Settings = (
         *size.options,
         ("encoder", bool(encoder and size.compared)),
@@ -62,6 +60,14 @@ def _corpus(file: str, title: str, training: int, testing: int) -> tuple[str, Se
     return file, sizes
 
 
+_COLUMNS, _LAWS, _DRAWS = (getattr(WHOLE.outputs[1], name) for name in ("columns", "laws", "draws"))
+_SIZES = (
+    f"In each of {WHOLE.trials} trials {round(1008 * WHOLE.part)} training and "
+    f"{round(432 * WHOLE.part)} test texts of the teaching corpus, drawn anew; the meaning of "
+    f"{WHOLE.compared} test texts a trial; words guessed from {_COLUMNS} outputs where columns of "
+    f"the law are closed forms, elsewhere from {3 * _DRAWS // 2:,} pairs of word and output, "
+    f"{3 * _LAWS // 2:,} where laws are computed word by word."
+)
 REAL = (
     _corpus("sst2.parquet", "SST-2", 800, 400),
     _corpus("agnews.parquet", "AG News", 300, 200),
@@ -70,26 +76,14 @@ STUDIES = (
     study(
         "benchmark",
         "All mechanisms at equal leakage: the benchmark",
-        f"In each of {WHOLE.trials} trials 1,008 training and 432 test texts of the teaching "
-        f"corpus, drawn anew and whole; the meaning of {WHOLE.compared} test texts a trial; words "
-        "guessed from 400 outputs where columns of the law are closed forms, elsewhere from "
-        "15,000 pairs of word and output, 1,500 where laws are computed word by word.",
+        f"The bundled lexicon. {_SIZES}",
         BUNDLED,
-    ),
-    study(
-        "benchmark-texts",
-        "SST-2 and AG News: all mechanisms at equal leakage",
-        f"In each of {WHOLE.trials} trials 800 training and 400 test texts of SST-2, 300 and 200 "
-        f"of AG News, drawn anew, of each its first {_WORDS} words; over the bundled lexicon.",
-        BUNDLED,
-        files=REAL,
-        own=False,
     ),
     study(
         "benchmark-glove",
         "All mechanisms at equal leakage, with GloVe vectors",
-        f"The 10,000 most frequent words of GloVe 840B; else as the benchmark: {WHOLE.trials} "
-        "trials of 1,008 training and 432 test texts of the teaching corpus.",
+        f"The 5,000 most frequent words of GloVe 840B. {_SIZES}",
         GLOVE_HEAD,
+        command="python -m dpcore study run benchmark-glove --data ../shared/data",
     ),
 )

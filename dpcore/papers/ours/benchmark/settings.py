@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.attack.trade.levels import SEARCH, Outputs
+from dpcore.attack.trade.levels import Outputs
 from dpcore.guarantee import MetricPrivacy, Status
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ VARIANTS: tuple[tuple[str, Settings], ...] = (
     ("neighbour-response", (("k", 30),)),
 )
 """Beside the default settings: k is the dial between the word itself and a word like it."""
-FINAL = Outputs(400, 1_000, 10_000)
-"""Outputs of what is recorded: columns that are closed forms say the share to a percent of it."""
+SEARCH = Outputs(100, 60, 2_000)
+FINAL = Outputs(200, 300, 4_000)
+"""Outputs while ε is looked for, and of what is recorded: columns that are closed forms say the
+share to one or two percent of it, pairs of word and output to a tenth of it where it is a twentieth."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class Size:
         calibrate: whether noise is certified for a lexicon first, where that takes minutes.
     """
 
-    trials: int = 5
-    part: float = 1.0
-    compared: int = 8
-    timed: int = 100
+    trials: int = 4
+    part: float = 0.4
+    compared: int = 4
+    timed: int = 60
     outputs: tuple[Outputs, Outputs] = (SEARCH, FINAL)
     calibrate: bool = True
 
@@ -64,7 +66,7 @@ class Size:
 
 WHOLE = Size()
 QUICK = Size(
-    trials=2, part=0.25, compared=0, timed=10, calibrate=False,
+    trials=2, part=0.2, compared=0, timed=10, calibrate=False,
     outputs=(Outputs(100, 60, 1_000), Outputs(100, 200, 2_000)),
 )  # fmt: skip
 """Minutes in place of an hour: for a first look, not for a ranking."""
