@@ -113,7 +113,7 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
         files=files,
         mechanisms=chosen,
         encoder=encoder,
-        command="python -m dpcore benchmark" + (f" --lexicon {name}" if options.lexicon else ""),
+        command="python -m dpcore benchmark" + _said(options),
     )
     try:
         entry, rows = record(
@@ -134,6 +134,12 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
     if not (rows.loc[rows["quantity"] == "least", "tested_on"] == "metric").any():
         notes.append(_UNKNOWN)
     return Benchmark(Figures(Recorded(entry, rows)))
+
+
+def _said(options: Options) -> str:
+    """What of the options says how to make the same again, but for mechanisms and files."""
+    chosen = f" --lexicon {options.lexicon}" if options.lexicon else ""
+    return chosen + (" --quick" if options.quick else "")
 
 
 def _chosen(options: Options) -> Iterator[tuple[str, Settings]]:
@@ -166,7 +172,8 @@ def _result(benchmark: Benchmark, found: Sequence[Board], notes: Sequence[str]) 
 def _lines(benchmark: Benchmark, found: Sequence[Board]) -> Iterator[str]:
     entry = benchmark.figures.entry
     yield f"{entry.title}. {entry.sizes}"
-    without = ", ".join(f"{name} {reading}" for name, reading in benchmark.without().items())
+    names = headings(benchmark)
+    without = ", ".join(f"{names[name]} {reading}" for name, reading in benchmark.without().items())
     yield f"Without privacy: {without}"
     for board in found:
         yield ""
