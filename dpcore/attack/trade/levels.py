@@ -182,8 +182,11 @@ class _Search:
         epsilon = self._curve().epsilon_at("word", share)
         if epsilon is None:
             return None
+        # Where a share hardly rises any more, one that is nearly the level may be far from it in ε.
+        left = max(self.known.values()) - share
+        near = min(_MET * share, 0.1 * left) if left > 0 else _MET * share
         for other, value in self.known.items():
-            if abs(value / share - 1.0) <= _MET or abs(epsilon / other - 1.0) <= _SAME:
+            if abs(value - share) <= near or abs(epsilon / other - 1.0) <= _SAME:
                 return None
         return epsilon
 

@@ -31,7 +31,7 @@ VARIANTS: tuple[tuple[str, Settings], ...] = (
 SEARCH = Outputs(100, 60, 2_000)
 FINAL = Outputs(200, 300, 4_000)
 """Outputs while ε is looked for, and of what is recorded: columns that are closed forms say the
-share to one or two percent of it, pairs of word and output to a tenth of it where it is a twentieth."""
+share to one or two percent of it, pairs of word and output to a tenth of it where it is .05."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def test_there_is_a_board_for_each_level_of_each_sense() -> None:
 
 def test_where_as_many_words_are_guessed_all_is_as_it_was_measured_there() -> None:
     tenth = board(ALL, GUESSED, 0.1)
-    assert [one.label for one in tenth.there][0] == "first"
+    assert tenth.there[0].label == "first"
     first = line(tenth, "first")
     assert first.epsilon is not None
     assert first.guessed is not None
