@@ -13,6 +13,7 @@ mean Nw of some words (`measure.deniability`), which says more than counting the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -179,16 +180,21 @@ class _Search:
 
     def next(self, share: float) -> float | None:
         """Where the straight line has a share; None if that is known well enough."""
-        epsilon = self._curve().epsilon_at("word", share)
+        curve = self._curve()
+        epsilon = curve.epsilon_at("word", share)
         if epsilon is None:
             return None
+        values, stop = curve.values("word"), int(np.searchsorted(curve.epsilons, epsilon))
         # Where a share hardly rises any more, one that is nearly the level may be far from it in ε.
-        left = max(self.known.values()) - share
+        left = float(values.max()) - share
         near = min(_MET * share, 0.1 * left) if left > 0 else _MET * share
-        for other, value in self.known.items():
-            if abs(value - share) <= near or abs(epsilon / other - 1.0) <= _SAME:
-                return None
-        return epsilon
+        if np.abs(values - share).min() <= near:
+            return None
+        low, high = curve.epsilons[[max(stop - 1, 0), min(stop, len(values) - 1)]].tolist()
+        if epsilon > (1.0 + _SAME) * low and epsilon < (1.0 - _SAME) * high:
+            return epsilon
+        # The line is steep at one end: false position would stay there.
+        return math.sqrt(low * high) if high > _NARROW * low else None
 
     def level(self, share: float, wanted: float) -> Level:
         """What is said of a share in the end."""

@@ -1,4 +1,4 @@
-"""The leaderboard on the page Papers: a board at a time, its finding, who is not on it, the line."""
+"""The leaderboard on the page Papers: a board at a time, who is not on it, and the line."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -1,4 +1,4 @@
-"""The recorded benchmarks: complete, what their definitions say, and what the page in docs prints."""
+"""The recorded benchmarks: complete, as they are defined, and what the page in docs prints."""
 
 import json
 import re
