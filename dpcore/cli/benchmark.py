@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
     encoder = len(installed(_ENCODER)) == len(_ENCODER)
     if not (encoder or options.quick):
         notes.append(_WITHOUT)
-    files = ()
+    files: tuple[tuple[str, Settings], ...] = ()
     if options.data is not None:
         files = tuple((file, sizes) for file, sizes in REAL if (options.data / file).is_file())
         if not files:
@@ -209,8 +209,8 @@ def _write(
         raise ParameterError(f"cannot write {path}: {error.strerror}") from None
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[Benchmark, Sequence[Board], dict[str, Any]], str]] = {
     ".md": lambda benchmark, found, _: "\n".join(markdown(benchmark, found)) + "\n",
-    ".csv": lambda _, found, __: frame(found).to_csv(index=False),
+    ".csv": lambda _, found, __: str(frame(found).to_csv(index=False)),
     ".json": lambda _, __, result: to_json(result, 1) + "\n",
 }

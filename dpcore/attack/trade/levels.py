@@ -41,6 +41,7 @@ _MET, _SAME = 0.01, 0.005  # relative: a share that is the level, and two ε tha
 _NEARLY = 0.95
 """Of a level that a mechanism does not quite reach, or not quite leave: from here on it is set
 where it gives away a hundredth less than the most that it does, or more than the least."""
+_HALVED = 1.1  # ratio of two ε between which nothing is looked at any more near the most
 _JUMP, _NARROW = 4.0, 1.5
 """Ratio of the shares at the ends of a bracket of which those of ε are no further apart than that:
 from here on the share jumps over the level."""
@@ -123,7 +124,7 @@ def epsilons_at(
     for share in wanted.values():
         search.bracket(first, share)
     for _ in range(_STEPS):
-        search.look(search.next(share) for share in wanted.values())
+        search.look(search.next(level, level != share) for share, level in wanted.items())
     return tuple(search.level(share, wanted[share]) for share in shares)
 
 
@@ -178,23 +179,26 @@ class _Search:
             self.look([grid[middle]])
             low, high = (middle, high) if self.known[grid[middle]] < share else (low, middle)
 
-    def next(self, share: float) -> float | None:
-        """Where the straight line has a share; None if that is known well enough."""
+    def next(self, share: float, flat: bool) -> float | None:
+        """What to look at next for a share; None if that is known well enough.
+
+        Args:
+            share: that is wanted.
+            flat: whether it is near the most or the least, where it hardly changes with ε any more:
+                then a bracket is halved, for the straight line would stay at one of its ends.
+        """
         curve = self._curve()
         epsilon = curve.epsilon_at("word", share)
         if epsilon is None:
             return None
-        values, stop = curve.values("word"), int(np.searchsorted(curve.epsilons, epsilon))
-        # Where a share hardly rises any more, one that is nearly the level may be far from it in ε.
-        left = float(values.max()) - share
-        near = min(_MET * share, 0.1 * left) if left > 0 else _MET * share
-        if np.abs(values - share).min() <= near:
-            return None
-        low, high = curve.epsilons[[max(stop - 1, 0), min(stop, len(values) - 1)]].tolist()
-        if epsilon > (1.0 + _SAME) * low and epsilon < (1.0 - _SAME) * high:
-            return epsilon
-        # The line is steep at one end: false position would stay there.
-        return math.sqrt(low * high) if high > _NARROW * low else None
+        stop = int(np.searchsorted(curve.epsilons, epsilon))
+        low, high = curve.epsilons[[max(stop - 1, 0), min(stop, len(self.known) - 1)]].tolist()
+        if flat and high > _HALVED * low:
+            return math.sqrt(low * high)
+        for other, value in self.known.items():
+            if abs(value / share - 1.0) <= _MET or abs(epsilon / other - 1.0) <= _SAME:
+                return None
+        return epsilon
 
     def level(self, share: float, wanted: float) -> Level:
         """What is said of a share in the end."""

@@ -150,9 +150,11 @@ class Benchmark:
         found: dict[tuple[str, str], dict[float, FloatArray]] = {}
         for utility, rows in _measured(self.figures):
             ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
-            for (label, epsilon), some in ordered.groupby(["label", "epsilon"], sort=False):
-                numbers = some["value"].to_numpy(dtype=np.float64)
-                found.setdefault((utility, str(label)), {})[float(epsilon)] = numbers
+            for label, of_one in ordered.groupby("label", sort=False):
+                known = found.setdefault((utility, str(label)), {})
+                for epsilon in of_one["epsilon"].unique().tolist():
+                    some = of_one.loc[of_one["epsilon"] == epsilon, "value"]
+                    known[epsilon] = some.to_numpy(dtype=np.float64)
         return found
 
     @cached_property
@@ -367,7 +369,8 @@ def _measured_at(benchmark: Benchmark, line: Line, epsilon: float) -> Found:
             at_least=poor or shares["word"]["variant"] != BAYES,
             near=_ends(shares["near"]),
             meaning=_ends(shares["meaning"]),
-            **_cost(benchmark, line.label),
+            cost=_cost(benchmark, "cost ratio", line.label),
+            microseconds=_cost(benchmark, "cost", line.label),
         ),
         {} if poor else trials,
     )
@@ -427,7 +430,8 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
             at_least=any(e in poor or words[e]["variant"] != BAYES for e in around),
             near=readings["near"],
             meaning=readings["meaning"],
-            **_cost(benchmark, line.label),
+            cost=_cost(benchmark, "cost ratio", line.label),
+            microseconds=_cost(benchmark, "cost", line.label),
         ),
         trials,
     )
@@ -559,9 +563,6 @@ def _repeated(known: dict[float, dict[str, Any]], epsilons: FloatArray, trials: 
     return np.repeat(values[:, None], trials, axis=1)
 
 
-def _cost(benchmark: Benchmark, label: str) -> dict[str, float]:
-    ratio = next(iter(benchmark.shares.get(("cost ratio", label), {}).values()), None)
-    time = next(iter(benchmark.shares.get(("cost", label), {}).values()), None)
-    if ratio is None or time is None:
-        return {}
-    return {"cost": float(ratio["value"]), "microseconds": float(time["value"])}
+def _cost(benchmark: Benchmark, quantity: str, label: str) -> float | None:
+    measured = benchmark.shares.get((quantity, label), {}).values()
+    return next((float(each["value"]) for each in measured), None)

@@ -150,7 +150,7 @@ def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float
     times = [release_seconds(documents, mechanism, epsilon)]
     while len(times) < _TIMINGS and sum(times) < _LONG:
         times.append(release_seconds(documents, mechanism, epsilon))
-    return 1e6 * float(np.median(times)) / documents.words.size
+    return 1e6 * float(np.median(times)) / int(documents.words.size)
 
 
 def _bounds(lexicon: Lexicon) -> Iterator[Row]:

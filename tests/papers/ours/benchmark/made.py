@@ -79,8 +79,8 @@ def _facts(made: Made) -> list[Row]:
         row("cost ratio", 1.5, epsilon=4.0, count=100),
     ]
     for share, level in zip(LADDER, made.levels, strict=True):
-        there = not isinstance(level, str)
-        rows.append(row("level", level if there else 0.0, at=share, variant="" if there else level))
+        why, found = (level, 0.0) if isinstance(level, str) else ("", level)
+        rows.append(row("level", found, at=share, variant=why))
     for place, share in enumerate(LEVELS, start=1):
         own = LEAST[made.bounds] * place / made.factor
         there = own in EPSILONS and made.status == "proved"
