@@ -226,7 +226,7 @@ class Benchmark:
         for utility, rows in _measured(self.figures, clean=True):
             numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
             if numbers.size:
-                found[utility] = _reading(numbers)
+                found[utility] = _reading(numbers, share=utility != COSINE)
         return found
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Benchmark, Board, Line
+from dpcore.papers.ours.benchmark.board import (
+    GUESSED,
+    MEMBERSHIP,
+    Benchmark,
+    Board,
+    Line,
+    interpolation_error,
+)
 from dpcore.papers.ours.benchmark.settings import METRIC
 from dpcore.papers.ours.benchmark.tables import explained, place, title
 from dpcore.plots.captions import Caption
@@ -26,16 +33,23 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
     best = there[0]
     behind = sum(line.places.get(first, (1,))[0] > 1 for line in there)
     right = f"{100 * best.left[first].mean:.0f} of 100 texts"
-    rest = f"{behind} of {len(there)} are surely behind" if behind else "nobody is surely behind"
-    finding = f"{best.label} reads best: {right}, {_where(board)}; {rest}."
+    if behind:
+        surely = f"{behind} of {len(there)} {'is' if behind == 1 else 'are'} surely behind"
+        finding = f"{best.label} has the largest accuracy: {right}, {_where(board)}; {surely}."
+    else:
+        finding = f"Nobody reads surely better, {_where(board)}: {best.label}, first, {right}."
     without = benchmark.without()
     bare = f"Without privacy it is {without[first]}. " if first in without else ""
     listed = ", ".join(f"{line.label} {place(line, first)}" for line in there)
+    off, checked = interpolation_error(benchmark).get(first, (math.nan, 0))
+    doubt = ""
+    if board.sense == MEMBERSHIP and checked:
+        doubt = f"Checked at an ε that was left out, such readings are off by up to {off:.2f}. "
     how = (
-        f"{title(board)}. {explained(board)} {bare}Accuracy of a classifier that learned from "
-        "rewritten texts and reads rewritten texts, mean over trials that all mechanisms share. "
-        "Two are told apart where the interval of their difference does not hold 0, all pairs "
-        f"together at 95 %. Places of accuracy ({first}): {listed}."
+        f"{title(board)}. {explained(board)} {doubt}{bare}Accuracy of a classifier that learned "
+        "from rewritten texts and reads rewritten texts, mean over trials that all mechanisms have "
+        "in common. Two are told apart where the interval of their difference does not hold 0, all "
+        f"pairs together at 95 %. Places of accuracy ({first}): {listed}."
     )
     return Caption(finding, how)
 

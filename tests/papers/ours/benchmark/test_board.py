@@ -207,13 +207,16 @@ def test_a_finding_is_computed_from_its_board() -> None:
     tenth = board(ALL, GUESSED, 0.1)
     caption = board_caption(tenth, ALL)
     assert caption.finding == (
-        "first reads best: 70 of 100 texts, where 10 of 100 words are guessed; 4 of 5 are surely "
-        "behind."
+        "first has the largest accuracy: 70 of 100 texts, where 10 of 100 words are guessed; 4 of "
+        "5 are surely behind."
     )
     found = frontier_finding(boards(ALL), METRIC, 0.1)
     assert "needs 4 times the least possible ε" in found.finding
     alike = board_caption(board(benchmark(SECOND, SAME), GUESSED, 0.1), ALL)
-    assert alike.finding.endswith("nobody is surely behind.")
+    assert alike.finding.startswith("Nobody reads surely better, where 10 of 100 words")
+    read = board_caption(board(ALL, MEMBERSHIP, 0.6), ALL)
+    assert "are off by up to 0." in str(read)
+    assert "are off by" not in str(caption)
 
 
 def test_every_epsilon_of_the_made_up_benchmark_is_measured() -> None:
