@@ -90,7 +90,7 @@ def board_view(record: Recorded) -> None:
         "≥: of an attacker who need not be the best one. Near: guessed is one as near as the nine "
         "nearest words. Place: of accuracy, as far as the trials tell two apart. Nearness: of an "
         "output to its word, 0 as by chance. A line without accuracy: a better attacker may guess "
-        "far more, so it is not compared. × least: ε over the least at which any mechanism "
+        "far more, so it is not compared. × least: ε over the largest known at which none "
         "gives as much away. Cost: of a word, over that of k-ary."
     )
 

@@ -67,7 +67,8 @@ class Line:
         promised: the ε that is proved or certified there, per unit of Euclidean distance or between
             any two words; None if nothing is.
         delta: δ of that promise, if it has one.
-        waste: own promise over the least ε under which any mechanism gives so much away.
+        waste: own promise over the largest known ε under which no mechanism gives more away: at
+            most so many times the least ε that any mechanism needs.
         guessed: share of the words that are guessed.
         at_least: whether a better attacker may guess more.
         near: share of the words of which one as near as the nine nearest is guessed.

@@ -37,7 +37,10 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
         surely = f"{behind} of {len(there)} {'is' if behind == 1 else 'are'} surely behind"
         finding = f"{best.label} has the largest accuracy: {right}, {_where(board)}; {surely}."
     else:
-        finding = f"Nobody reads surely better, {_where(board)}: {best.label}, first, {right}."
+        finding = (
+            f"No two mechanisms are told apart {_where(board)}; the largest accuracy, {right}, is "
+            f"that of {best.label}."
+        )
     without = benchmark.without()
     bare = f"Without privacy it is {without[first]}. " if first in without else ""
     listed = ", ".join(f"{line.label} {place(line, first)}" for line in there)
@@ -104,7 +107,7 @@ def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Capt
     least, most = wastes[0], wastes[-1]
     finding = (
         f"Where {100 * level:g} of 100 words are guessed, {least.label} needs "
-        f"{_times(least)} the least possible ε, {most.label} {_times(most)}."
+        f"at most {_times(least)} the least possible ε, {most.label} {_times(most)}."
     )
     listed = ", ".join(f"{line.label} {_times(line)}" for line in wastes)
     return Caption(finding, f"{how}ε over the least at that level: {listed}.")

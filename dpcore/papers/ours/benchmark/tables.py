@@ -51,7 +51,7 @@ def explained(board: Board) -> str:
             f"from apart from others with an AUC of {board.level:g}, read between measured ε."
         )
     return (
-        f"The largest ε under which no mechanism lets a stranger guess more than "
+        f"The largest known ε under which no mechanism lets a stranger guess more than "
         f"{100 * board.level:g} of 100 words. Only promises that are proved or certified."
     )
 
@@ -103,7 +103,7 @@ def promise(line: Line) -> str:
     """What is promised, with its status."""
     if line.promised is None:
         return f"none: {line.status}" if line.status else ""
-    delta = "" if line.delta is None else f", δ = {line.delta:.3g}"
+    delta = "" if line.delta is None else f", δ = {number(line.delta)}"
     status = "certified" if str(line.status).startswith("certified") else str(line.status)
     return f"{number(line.promised)} {PER[line.bounds]}{delta}; {status}"
 

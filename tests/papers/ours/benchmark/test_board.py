@@ -211,9 +211,9 @@ def test_a_finding_is_computed_from_its_board() -> None:
         "5 are surely behind."
     )
     found = frontier_finding(boards(ALL), METRIC, 0.1)
-    assert "needs 4 times the least possible ε" in found.finding
+    assert "needs at most 4 times the least possible ε" in found.finding
     alike = board_caption(board(benchmark(SECOND, SAME), GUESSED, 0.1), ALL)
-    assert alike.finding.startswith("Nobody reads surely better, where 10 of 100 words")
+    assert alike.finding.startswith("No two mechanisms are told apart where 10 of 100 words")
     read = board_caption(board(ALL, MEMBERSHIP, 0.6), ALL)
     assert "are off by up to 0." in str(read)
     assert "are off by" not in str(caption)

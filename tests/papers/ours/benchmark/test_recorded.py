@@ -101,11 +101,12 @@ def test_the_promises_are_those_of_the_mechanisms() -> None:
         assert str(guarantee.status) == row["variant"]
 
 
-def test_the_least_epsilon_is_that_of_the_meter() -> None:
+def test_at_the_promised_epsilon_nobody_guesses_more_than_the_level() -> None:
     for bounds in (METRIC, LOCAL):
         for share, epsilon in read_benchmark().least(bounds).items():
             (reading,) = meter(load(None), [epsilon], local=bounds == LOCAL).rows
-            assert reading.high == pytest.approx(share, rel=0.01)
+            assert reading.high <= share * (1 + 1e-9)
+            assert reading.high >= 0.6 * share  # of a metric the known ε are a grid
 
 
 def test_no_noise_of_the_search_is_in_the_record() -> None:
