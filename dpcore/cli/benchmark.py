@@ -15,15 +15,10 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.catalogue import DEFAULT_NAME
 from dpcore.lexicon.packages import installed
-from dpcore.papers.ours.benchmark.board import (
-    Benchmark,
-    Board,
-    boards,
-    interpolation_error,
-    read_benchmark,
-)
+from dpcore.papers.ours.benchmark.board import Board, boards, interpolation_error
 from dpcore.papers.ours.benchmark.found import everything
 from dpcore.papers.ours.benchmark.plans import REAL, STUDIES, study
+from dpcore.papers.ours.benchmark.record import Benchmark, read_benchmark
 from dpcore.papers.ours.benchmark.settings import QUICK, WHOLE
 from dpcore.papers.ours.benchmark.tables import (
     absent,

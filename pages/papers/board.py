@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.papers.ours.benchmark.board import (
-    GUESSED,
-    MEMBERSHIP,
-    PROMISED,
-    boards,
-    read_benchmark,
-)
+from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, PROMISED, boards
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier, frontier_finding
 from dpcore.papers.ours.benchmark.plans import TASK
+from dpcore.papers.ours.benchmark.record import read_benchmark
 from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.tables import absent, cells, frame, headings
 from dpcore.plots.attack.tradeoff import frontier_figure
@@ -31,7 +26,8 @@ from pages.shared.table import show_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.papers.ours.benchmark.board import Benchmark, Board
+    from dpcore.papers.ours.benchmark.board import Board
+    from dpcore.papers.ours.benchmark.record import Benchmark
     from dpcore.study.recorded import Recorded
 
 _SENSES = {

@@ -3,9 +3,10 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.papers.ours.benchmark.board import Board, boards, read_benchmark
+from dpcore.papers.ours.benchmark.board import Board, boards
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier_finding
 from dpcore.papers.ours.benchmark.plans import STUDIES
+from dpcore.papers.ours.benchmark.record import read_benchmark
 from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.tables import absent, cells
 from pages.papers.board import boards_of, is_benchmark

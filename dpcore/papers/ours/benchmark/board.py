@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import BAYES
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
-from dpcore.learn.intervals import mean_interval, places
-from dpcore.papers.ours.benchmark.plans import STUDIES
+from dpcore.learn.intervals import places
+from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line, reading
 from dpcore.papers.ours.benchmark.settings import (
     ATTACK_LEVELS,
     HOLDS,
@@ -29,13 +28,10 @@ from dpcore.papers.ours.benchmark.settings import (
     LOCAL,
     METRIC,
 )
-from dpcore.study.membership_trial import STRONGER
-from dpcore.study.reading import Figures, Reading
-from dpcore.study.recorded import read_recorded
-from dpcore.study.rows import PRIVATE
+from dpcore.study.reading import Reading
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 GUESSED, MEMBERSHIP, PROMISED = "guessed", "membership", "promised"
 SENSES = {
@@ -44,62 +40,10 @@ SENSES = {
     PROMISED: "ε promised",
 }
 """In which sense the leakage of a board is equal."""
-KEPT, COSINE = "kept", "cosine"
 _ONCE = ("word", "near", "meaning")
 NEAR = 0.15
 """Relative: what is guessed may differ so much from the level at which ε was looked for, by the end
 of its interval that is nearest."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """One mechanism on a board.
-
-    Attributes:
-        label: of its curve.
-        mechanism: short name.
-        bounds: what its ε bounds, `METRIC` or `LOCAL`; empty, as what follows, of a mechanism that
-            could not be made.
-        status: of its promise.
-        reason: of the status.
-        why: why it is not on the board; empty if it is.
-        epsilon: its own ε there, with an interval where that was read between measured ones.
-        promised: the ε that is proved or certified there, per unit of Euclidean distance or between
-            any two words; None if nothing is.
-        delta: δ of that promise, if it has one.
-        waste: own promise over the largest known ε under which no mechanism gives more away: at
-            most so many times the least ε that any mechanism needs.
-        guessed: share of the words that are guessed.
-        at_least: whether a better attacker may guess more.
-        near: share of the words of which one as near as the nine nearest is guessed.
-        auc: of the attacker on membership.
-        left: what is left, by utility: `kept` (words of texts), `cosine` (meaning of texts by an
-            encoder), and the accuracy under each labelling or corpus by its name.
-        meaning: of the lexicon: 1 − E d(w, y)/d̄, or the like in another record.
-        places: of each of `left`, the first and last place on this board.
-        cost: processor time a word, over that of randomised response.
-        microseconds: the same in microseconds.
-    """
-
-    label: str
-    mechanism: str
-    bounds: str = ""
-    status: Status | None = None
-    reason: str = ""
-    why: str = ""
-    epsilon: Reading | None = None
-    promised: float | None = None
-    delta: float | None = None
-    waste: float | None = None
-    guessed: Reading | None = None
-    at_least: bool = False
-    near: Reading | None = None
-    auc: Reading | None = None
-    left: dict[str, Reading] = field(default_factory=dict)
-    meaning: Reading | None = None
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
-    cost: float | None = None
-    microseconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -133,114 +77,6 @@ class Board:
     def best(self, utility: str) -> tuple[Line, ...]:
         """Those that are not told apart from the best in a utility."""
         return tuple(line for line in self.there if line.places.get(utility, (2,))[0] == 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Benchmark:
-    """A record, ready to be read.
-
-    Attributes:
-        figures: of the benchmark.
-    """
-
-    figures: Figures
-
-    @cached_property
-    def trials(self) -> dict[tuple[str, str], dict[float, FloatArray]]:
-        """One number a trial, by (utility, label) and ε; the trials of all are the same."""
-        found: dict[tuple[str, str], dict[float, FloatArray]] = {}
-        for utility, rows in _measured(self.figures):
-            ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
-            for label, of_one in ordered.groupby("label", sort=False):
-                known = found.setdefault((utility, str(label)), {})
-                for epsilon in of_one["epsilon"].unique().tolist():
-                    some = of_one.loc[of_one["epsilon"] == epsilon, "value"]
-                    known[epsilon] = some.to_numpy(dtype=np.float64)
-        return found
-
-    @cached_property
-    def shares(self) -> dict[tuple[str, str], dict[float, dict[str, Any]]]:
-        """What is measured once of a lexicon, by (quantity, label) and ε."""
-        table = self.figures.recorded.table
-        wanted = {"word", "near", "meaning", "promise", "poorly attacked", "cost", "cost ratio"}
-        found: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
-        for each in table[table["quantity"].isin(wanted)].to_dict("records"):
-            key = str(each["quantity"]), str(each["label"])
-            found.setdefault(key, {})[float(each["epsilon"])] = {str(k): v for k, v in each.items()}
-        return found
-
-    @cached_property
-    def utilities(self) -> tuple[str, ...]:
-        """What is left, in the order of the columns: words, meaning, accuracies."""
-        names = dict.fromkeys(utility for utility, _ in self.trials if utility != "auc")
-        return tuple(names)
-
-    @cached_property
-    def accuracies(self) -> tuple[str, ...]:
-        """The labellings and corpora that are learned from."""
-        return tuple(name for name in self.utilities if name not in {KEPT, COSINE})
-
-    @cached_property
-    def bare(self) -> tuple[Line, ...]:
-        """Every mechanism with its promise, and those that could not be made, with why."""
-        reasons = {str(r["label"]): str(r["variant"]) for r in self._rows("reason")}
-        lines = [
-            Line(
-                str(each["label"]),
-                str(each["mechanism"]),
-                str(each["tested_on"]),
-                Status(each["variant"]),
-                reasons[str(each["label"])],
-            )
-            for each in self._rows("status")
-        ]
-        absent = [
-            Line(
-                str(r["label"]), str(r["mechanism"]), "", Status.CONDITIONAL, "", str(r["variant"])
-            )
-            for r in self._rows("absent")
-        ]
-        return tuple(lines + absent)
-
-    def least(self, bounds: str) -> dict[float, float]:
-        """The largest ε that promises each level, by level."""
-        return {
-            float(each["at"]): float(each["value"])
-            for each in self._rows("least")
-            if each["tested_on"] == bounds
-        }
-
-    def _rows(self, quantity: str) -> list[dict[str, Any]]:
-        rows = self.figures.rows(quantity).to_dict("records")
-        return [{str(name): value for name, value in each.items()} for each in rows]
-
-    def levels(self, quantity: str) -> dict[tuple[str, float], tuple[float | None, str]]:
-        """ε and why, by label and level, of the rows `level` or `promised`."""
-        return {
-            (str(r["label"]), float(r["at"])): (float(r["value"]) or None, str(r["variant"]))
-            for r in self._rows(quantity)
-        }
-
-    def without(self) -> dict[str, Reading]:
-        """What is left and what is inferred of texts as they stand, and `auc`."""
-        found = {}
-        for utility, rows in _measured(self.figures, clean=True):
-            numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
-            if numbers.size:
-                found[utility] = _reading(numbers, share=utility != COSINE)
-        return found
-
-
-def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
-    """A recorded benchmark.
-
-    Args:
-        name: of the study.
-
-    Raises:
-        StudyError: it is not recorded, or damaged.
-    """
-    return Benchmark(Figures(read_recorded(name)))
 
 
 def boards(benchmark: Benchmark) -> tuple[Board, ...]:
@@ -407,13 +243,13 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
     logs = read(np.repeat(np.log(epsilons)[:, None], auc.shape[1], axis=1))
     if logs is None or any(numbers is None for numbers in once.values()):
         return replace(line, why="meets the AUC in some of the trials alone"), {}
-    at = Reading(*(math.exp(end) for end in _reading(logs)))
+    at = Reading(*(math.exp(end) for end in reading(logs)))
     poor = benchmark.shares.get(("poorly attacked", line.label), {})
     near = np.searchsorted(epsilons, at.mean)
     around = epsilons[max(near - 1, 0) : near + 1].tolist()
     words = benchmark.shares["word", line.label]
     readings = {
-        name: _reading(numbers, share=name != "meaning")
+        name: reading(numbers, share=name != "meaning")
         for name, numbers in once.items()
         if numbers is not None
     }
@@ -507,9 +343,9 @@ def _board(
     lines = [
         replace(
             line,
-            auc=_reading(trials["auc"]) if "auc" in trials else None,
+            auc=reading(trials["auc"]) if "auc" in trials else None,
             left={
-                utility: _reading(trials[utility], share=utility != COSINE)
+                utility: reading(trials[utility], share=utility != COSINE)
                 for utility in benchmark.utilities
                 if utility in trials
             },
@@ -526,28 +362,6 @@ def _board(
 def _only(line: Line) -> Line:
     """A line with its promise and why it is absent, and nothing else."""
     return Line(line.label, line.mechanism, line.bounds, line.status, line.reason, line.why)
-
-
-def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rows of one number a trial, by utility; the AUC last."""
-    yield KEPT, figures.rows("nw", data="")
-    cosines = figures.rows("cosine")
-    if len(cosines):
-        yield COSINE, cosines
-    where = {} if clean else {"tested_on": PRIVATE}
-    accuracies = figures.rows("accuracy", **where)
-    for name, rows in accuracies.groupby("data", sort=False):
-        yield str(name), rows
-    attacks = figures.rows("auc", variant=STRONGER)
-    if len(attacks):
-        yield "auc", attacks
-
-
-def _reading(values: FloatArray, *, share: bool = False) -> Reading:
-    """Mean and interval; of a share cut at 0 and 1, where what is read may lie beyond."""
-    mean = mean_interval(values)
-    ends = (mean.mean, mean.low, mean.high)
-    return Reading(*np.clip(ends, 0.0, 1.0).tolist()) if share else Reading(*ends)
 
 
 def _ends(each: dict[str, Any]) -> Reading:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.papers.ours.benchmark.board import (
-    GUESSED,
-    MEMBERSHIP,
-    Benchmark,
-    Board,
-    Line,
-    interpolation_error,
-)
+from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board, interpolation_error
+from dpcore.papers.ours.benchmark.record import Benchmark, Line
 from dpcore.papers.ours.benchmark.settings import METRIC
 from dpcore.papers.ours.benchmark.tables import explained, place, title
 from dpcore.plots.captions import Caption

@@ -6,15 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.papers.ours.benchmark.board import (
-    COSINE,
-    GUESSED,
-    KEPT,
-    MEMBERSHIP,
-    Benchmark,
-    Board,
-    Line,
-)
+from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board
+from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
 from dpcore.papers.ours.benchmark.settings import LOCAL, METRIC
 from dpcore.plots.layout import number
 

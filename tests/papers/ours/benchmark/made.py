@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpcore.papers.ours.benchmark.board import Benchmark
+from dpcore.papers.ours.benchmark.record import Benchmark
 from dpcore.papers.ours.benchmark.settings import LADDER, LEVELS, LOCAL, METRIC
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.reading import Figures

@@ -8,18 +8,15 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.papers.ours.benchmark.board import (
-    COSINE,
     GUESSED,
-    KEPT,
     MEMBERSHIP,
     PROMISED,
-    Benchmark,
     Board,
-    Line,
     boards,
     interpolation_error,
 )
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier_finding
+from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
 from dpcore.papers.ours.benchmark.settings import ATTACK_LEVELS, LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.tables import absent, cells, fields, frame, headings, markdown
 from dpcore.study.reading import Figures

@@ -10,17 +10,10 @@ from dpcore.attack.frontier.meter import meter
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.papers.ours.benchmark.board import (
-    GUESSED,
-    KEPT,
-    NEAR,
-    Benchmark,
-    boards,
-    interpolation_error,
-    read_benchmark,
-)
+from dpcore.papers.ours.benchmark.board import GUESSED, NEAR, boards, interpolation_error
 from dpcore.papers.ours.benchmark.found import everything, label_of
 from dpcore.papers.ours.benchmark.plans import STUDIES, study
+from dpcore.papers.ours.benchmark.record import KEPT, Benchmark, read_benchmark
 from dpcore.papers.ours.benchmark.settings import HOLDS, LADDER, LOCAL, METRIC, WHOLE
 from dpcore.papers.ours.benchmark.tables import markdown
 from dpcore.study.recorded import read_recorded
