@@ -10,6 +10,7 @@ from dpcore.papers.agreement import agreement
 from dpcore.papers.comparison import comparison_table
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS
+from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.experiments import comes_to, paper_of
 from pages.papers.frontier import frontier_view
 from pages.shared import link
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 VIEW = "use_view"
 TABS = {
+    "board": "Leaderboard",
+    "line": "Nobody crosses",
     "curves": "Curves",
     "frontier": "Frontier",
     "membership": "Membership",
@@ -91,6 +94,8 @@ def takeaway(record: Recorded) -> Takeaway:
     tables: dict[str, Callable[[], pd.DataFrame]] = {"All numbers": lambda: record.table}
     if entry.source:
         tables["Paper against measurement"] = lambda: comparison_table(record)
+    if is_benchmark(record):
+        tables["All boards"] = lambda: all_boards(record)
     return Takeaway(
         cell=python_cell(entry.name),
         cited=PAPERS[paper_of(entry.name)].cited,
@@ -126,6 +131,8 @@ def _rewriting(record: Recorded) -> None:
         "membership": lambda: membership_view(evidence),
         "solve": lambda: solve_view(evidence),
     }
+    if is_benchmark(record):
+        views = {"board": lambda: board_view(record), "line": lambda: line_view(record)} | views
     examples = record.examples
     if examples is not None:
         views["examples"] = lambda: recorded_examples(examples, evidence)
