@@ -24,8 +24,8 @@ COMMANDS = Commands(
     (
         "mechanisms", "distribution", "path", "calibrate", "rewrite", "privatize", "deniability",
         "solve", "meter", "tradeoff", "compose", "neighbours", "density", "map", "appendix-c",
-        "audit", "attack", "language", "utility", "robust", "autoencoder", "study", "lexicon",
-        "doctor",
+        "audit", "attack", "language", "utility", "robust", "autoencoder", "study", "benchmark",
+        "lexicon", "doctor",
     ),
     "Word-level differential privacy from the shell.",
 )  # fmt: skip

@@ -54,6 +54,52 @@ def student_quantile(freedom: int, level: float = LEVEL) -> float:
     return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share what is left
 
 
+def difference_error(table: NDArray[np.float64]) -> tuple[float, int]:
+    """Standard error of the difference of two rows' means, over trials that all have in common.
+
+    What a trial does to all cancels. What is left is taken to have one variance for all rows (as
+    Dunnett 1955 takes it): the residual of number ~ row + trial.
+
+    Args:
+        table: one row each of what is compared, one column a trial, shape (m, t).
+
+    Returns:
+        The error, NaN where nothing is left to estimate it from, and (m − 1)·(t − 1), its degrees
+        of freedom.
+    """
+    m, trials = table.shape
+    freedom = (m - 1) * (trials - 1)
+    if not freedom:
+        return math.nan, 0
+    rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+    return math.sqrt(2.0 * float(np.square(rest).sum()) / freedom / trials), freedom
+
+
+def places(table: NDArray[np.float64], level: float = LEVEL) -> list[tuple[int, int]]:
+    """The places that each row may have, the largest mean first, as far as trials tell them apart.
+
+    Two rows are told apart where the interval of their difference does not hold 0; the intervals of
+    all pairs hold together (Bonferroni). A row is behind all that are surely larger, and before all
+    that are surely smaller: so all ranges of places together hold at the level.
+
+    Args:
+        table: as for `difference_error`.
+        level: coverage of all intervals together.
+
+    Returns:
+        First and last place of each row, counted from 1.
+    """
+    m = len(table)
+    error, freedom = difference_error(table)
+    if not freedom:
+        return [(1, m)] * m
+    half = student_quantile(freedom, 1.0 - (1.0 - level) / (0.5 * m * (m - 1))) * error
+    means = table.mean(axis=1)
+    larger = means[None, :] - means[:, None] > half  # column over row
+    before, behind = larger.sum(axis=1), larger.sum(axis=0)
+    return [(1 + int(a), m - int(b)) for a, b in zip(before, behind, strict=True)]
+
+
 def _sample(values: ArrayLike, what: str) -> NDArray[np.float64]:
     sample = np.asarray(values, dtype=np.float64).reshape(-1)
     if not (sample.size and np.isfinite(sample).all()):

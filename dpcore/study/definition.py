@@ -8,11 +8,18 @@ series, and its words are chosen when it is recorded.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.study.plan import Arm, Plan, Settings
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+    from dpcore.study.rows import Row
 
 WORDS_TASK = "dpcore.study.series:measure_series"
 """What a cell of a study of words does."""
@@ -48,6 +55,22 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Given:
+    """What the plan of a study may be completed from, when it is recorded.
+
+    Attributes:
+        lexicons: by the names that the plan uses.
+        run: runs a plan before that of the study, in the same folder and by the same workers, and
+            returns its rows.
+        progress: called with (stage, done, total) by whatever else takes long.
+    """
+
+    lexicons: Mapping[str, Lexicon]
+    run: Callable[[Plan], list[Row]]
+    progress: Progress
+
+
+@dataclass(frozen=True)
 class Study:
     """A study to be recorded.
 
@@ -61,6 +84,9 @@ class Study:
         panels: what is drawn of a study of words.
         rewrites: whether mechanisms that write words are compared, and not networks that read
             noise.
+        complete: of an experiment whose plan depends on its lexicon, such as one whose ε are found
+            by measuring: makes of `plan` the plan that is run, and rows of what was found.
+        command: the command line that records it; empty for `study run`.
     """
 
     title: str
@@ -70,6 +96,8 @@ class Study:
     choice: Choice | None = None
     panels: tuple[Panel, ...] = ()
     rewrites: bool = True
+    complete: Callable[[Plan, Given], tuple[Plan, list[Row]]] | None = None
+    command: str = ""
 
     @property
     def name(self) -> str:

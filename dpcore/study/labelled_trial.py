@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcore.learn.bags import Bags
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.similarity.encoder import load_encoder
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
 from dpcore.study.membership_trial import QUARTERS, MembershipTrial
@@ -92,13 +93,17 @@ class Wanted:
         learners: names of `dpcore.learn.classifiers.LEARNERS`.
         attacked: those of them whose training texts are inferred.
         compared: test texts whose rewriting is compared with the original; 0 for none.
+        encoder: whether by their meaning too, for which the encoder's package is needed.
     """
 
     learners: tuple[str, ...] = ("averaged", "tf-idf")
     attacked: tuple[str, ...] = ()
     compared: int = 0
+    encoder: bool = False
 
 
+Draw = tuple[Bags, Bags]
+"""What is trained on and what is tested on, rewritten at one ε."""
 Watch = Callable[[str, str, float | None, "Classifier", "Bags"], None]
 """Called with labelling, learner, ε, the trained classifier and the test texts that it faces."""
 
@@ -111,6 +116,7 @@ def labelled_trial(
     wanted: Wanted,
     watch: Watch | None = None,
     progress: Progress = silent,
+    drawn: Sequence[Draw] | None = None,
 ) -> Iterator[Row]:
     """All that is wanted, at each ε of a mechanism, or of the texts as they stand.
 
@@ -122,6 +128,8 @@ def labelled_trial(
         wanted: what is measured.
         watch: sees every classifier.
         progress: called with (stage, done, total) while the texts are rewritten.
+        drawn: the private texts at each ε, where those of several trials were drawn at once
+            (`drawn_at_once`); None draws them.
 
     Yields:
         Rows of `dpcore.study.rows.COLUMNS`; `data` names the labelling, if it is about one.
@@ -132,10 +140,11 @@ def labelled_trial(
         MissingPackageError: scikit-learn or a similarity's package is not installed.
     """
     trained_on, tested_on = clean = material.bags
-    draws: list[tuple[float | None, tuple[Bags, Bags]]] = [(None, clean)]
+    draws: list[tuple[float | None, Draw]] = [(None, clean)]
     if mechanism is not None:
-        both = private(mechanism, clean, epsilons, seed, progress)
-        draws = [(e, (a, b)) for e, a, b in zip(epsilons, *both, strict=True)]
+        if drawn is None:
+            (drawn,) = drawn_at_once([material], mechanism, epsilons, seed, progress)
+        draws = list(zip(epsilons, drawn, strict=True))
     # The quarters are drawn once: all ε are attacked on the same members.
     attacks = {name: _Attacks(material, name, seed, wanted.attacked) for name in material.labels}
     for epsilon, (texts, tests) in draws:
@@ -150,10 +159,35 @@ def labelled_trial(
                     yield result | {"data": name}
     if wanted.compared:
         some = material.originals[: wanted.compared]
-        for result in rewriting(some, material.training.lexicon, mechanism, epsilons, seed):
+        encoder = load_encoder() if wanted.encoder else None
+        lexicon = material.training.lexicon
+        for result in rewriting(some, lexicon, mechanism, epsilons, seed, encoder):
             # Nw of these few texts would stand beside that of all of them.
             if mechanism is None or result["quantity"] != "nw":
                 yield result
+
+
+def drawn_at_once(
+    materials: Sequence[Material],
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    seed: int,
+    progress: Progress = silent,
+) -> list[list[Draw]]:
+    """The private texts of several trials, whose noise is independent, at each ε of each trial.
+
+    A law that is computed word by word is computed once for all trials.
+
+    Args:
+        materials: one a trial, over the lexicon of the mechanism.
+        mechanism: rewrites each place.
+        epsilons: of the mechanism.
+        seed: of all noise.
+        progress: called with (stage, done, total).
+    """
+    parts = [bags for material in materials for bags in material.bags]
+    texts = private(mechanism, parts, epsilons, seed, progress)
+    return [list(zip(*both, strict=True)) for both in zip(texts[::2], texts[1::2], strict=True)]
 
 
 def _learned(

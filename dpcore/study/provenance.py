@@ -41,10 +41,16 @@ def _trials(entry: Entry) -> list[str]:
     packages = ", ".join(f"{name} {version}" for name, version in entry.packages.items())
     return [
         entry.sizes,
-        f"Seeds {', '.join(str(seed) for seed in entry.plan['seeds'])}.",
+        f"Seeds {', '.join(map(str, seeds(entry)))}.",
         f"{_versions(entry)}, {packages}; {_machine(entry)}, {entry.seconds:,.0f} s of one core.",
         *(f"{lexicon['name']}: {_extent(lexicon)}" for lexicon in entry.lexicons),
     ]
+
+
+def seeds(entry: Entry) -> list[int]:
+    """The seeds of all trials of an experiment; a cell of several has those from its own on."""
+    together = int(dict(entry.plan["options"]).get("trials", 1))
+    return [seed + trial for seed in entry.plan["seeds"] for trial in range(together)]
 
 
 def _extent(words: dict[str, Any]) -> str:

@@ -21,11 +21,12 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed, generator
+from dpcore.study.definition import Given
 from dpcore.study.plan import canonical
 from dpcore.study.privacy_rows import privacy_rows
 from dpcore.study.recorded import Entry
 from dpcore.study.runner import collected, run
-from dpcore.study.sources import gather
+from dpcore.study.sources import Sources, gather
 from dpcore.study.tables import tidy, words_table
 from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon, load_vocabulary
 
@@ -59,6 +60,7 @@ def record(
     *,
     workers: int = 1,
     work: Path | None = None,
+    lexicons: Mapping[str, Lexicon] | None = None,
 ) -> tuple[Entry, pd.DataFrame]:
     """Run the plan of a study.
 
@@ -70,6 +72,8 @@ def record(
         workers: processes, of which each does a cell at a time.
         work: finished cells are kept here, and a run that was stopped goes on; a temporary folder
             if None.
+        lexicons: by the names that the plan of an experiment uses, of those that are no
+            vocabulary of `dpcore.study.vocabularies`.
 
     Returns:
         How it was made (`file` and `sha256` are empty until it is written), and the table.
@@ -84,7 +88,8 @@ def record(
     options = options or Options()
     if work is None:
         with tempfile.TemporaryDirectory(prefix="dpcore-") as folder:
-            return record(study, data, options, progress, workers=workers, work=Path(folder))
+            more: dict[str, Any] = {"workers": workers, "lexicons": lexicons, "work": Path(folder)}
+            return record(study, data, options, progress, **more)
     if study.choice is None:
         if options != Options():
             raise StudyError(
@@ -96,25 +101,33 @@ def record(
             )
     # All that can be refused is refused here, before vocabularies are counted for minutes.
     check_seed(options.seed or 0)
-    names = [name for name in study.plan.lexicons if name]
+    given = dict(lexicons or {})
+    names = [name for name in study.plan.lexicons if name and name not in given]
     counted = {name: load_vocabulary(name, data, progress) for name in names}
-    lexicons = {name: vocabulary.lexicon for name, vocabulary in counted.items()}
-    plan = study.plan
+    there = given | {name: vocabulary.lexicon for name, vocabulary in counted.items()}
+    plan, sources, seconds = study.plan, Sources(), 0.0
     if study.choice:
         (words,) = counted.values()
         plan = chosen_plan(study, choose_words(study, words, options), options)
     files = {name: data / name for name in plan.data if name and data is not None}
-    sources = gather(plan, work, lexicons=lexicons, files=files)
-    seconds = 0.0
     with of(workers) as executor:
-        for done in run(plan, sources, work, executor=executor, progress=progress):
-            seconds += done.seconds
-    rows = collected(plan, sources, work)  # in the order of the plan, whoever was done first
+
+        def finish(some: Plan) -> list[Row]:
+            nonlocal seconds, sources
+            sources = gather(some, work, lexicons=there, files=files)
+            for done in run(some, sources, work, executor=executor, progress=progress):
+                seconds += done.seconds
+            return collected(some, sources, work)  # in the order of the plan, whoever was first
+
+        found: list[Row] = []
+        if study.complete is not None:
+            plan, found = study.complete(plan, Given(there, finish, progress))
+        rows = [*found, *finish(plan)]
     common: dict[str, Any] = {
         "name": study.name,
         "title": study.title,
         "source": study.source,
-        "command": _command(study, options),
+        "command": study.command or _command(study, options),
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(seconds, 1),
@@ -130,13 +143,13 @@ def record(
     if study.choice:
         return _of_words(common, plan, words, rows)
     progress("what is true of the privacy", 0, 1)
-    table = tidy([*rows, *privacy_rows(plan, lexicons)])
+    table = tidy([*rows, *privacy_rows(plan, there)])
     entry = Entry(
         **common,
         plan=json.loads(canonical(plan.to_json())),  # lists for tuples, as it is read again
         sizes=study.sizes,
         workers=workers,
-        lexicons=[{"name": name, **_facts(lexicon)} for name, lexicon in lexicons.items()],
+        lexicons=[{"name": name, **_facts(lexicon)} for name, lexicon in there.items()],
         data={name: place.fingerprint for name, place in sources.files},
         packages=installed(_PACKAGES),
     )

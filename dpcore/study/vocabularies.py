@@ -57,6 +57,9 @@ class Corpus:
 
 BUNDLED = "bundled"
 """The vocabulary that needs no corpus: the lexicon that comes with the laboratory."""
+GLOVE_HEAD = "glove5k"
+"""The most frequent words of `GLOVE`, whatever any corpus holds."""
+_HEAD = 5_000  # words; the file is in the order of their frequency
 RANDOM = "random"
 _SEED = 2024  # of the random vectors: public, and the same for everyone
 _GAP = 4.787  # median distance of a word to its nearest, as of GloVe 840B and the bundled lexicon
@@ -158,9 +161,9 @@ def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) 
     Counting is kept in the cache, by the SHA-256 of both files.
 
     Args:
-        key: `BUNDLED` (every word counted once), a key of `CORPORA` for its words with the vectors
-            of its file, or one with "-bundled" (its words of the bundled lexicon) or "-random"
-            (`random_vectors`) behind.
+        key: `BUNDLED` or `GLOVE_HEAD` (every word counted once), a key of `CORPORA` for its words
+            with the vectors of its file, or one with "-bundled" (its words of the bundled lexicon)
+            or "-random" (`random_vectors`) behind.
         folder: holds the files of the corpus and of the vectors.
         progress: called while words are counted.
 
@@ -188,10 +191,15 @@ def _counted(
     from dpcore.lexicon.catalogue import load
 
     if key == BUNDLED:
-        lexicon = load()
-        return CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, {})
+        return _counted_once(load(), {})
+    if key == GLOVE_HEAD:
+        if folder is None or not (folder / GLOVE).is_file():
+            raise StudyError(f"this study reads {GLOVE}: give its folder")
+        words = load(folder / GLOVE, limit=_HEAD)
+        return _counted_once(words, {GLOVE: sha256_of_file(folder / GLOVE)})
     if key not in CORPORA:
-        raise StudyError(f"no vocabulary {key[:40]!r}; there are: {BUNDLED}, {', '.join(CORPORA)}")
+        known = ", ".join((BUNDLED, GLOVE_HEAD, *CORPORA))
+        raise StudyError(f"no vocabulary {key[:40]!r}; there are: {known}")
     corpus = CORPORA[key]
     if folder is None:
         raise StudyError(f"this study reads {corpus.file} and {corpus.vectors}: give their folder")
@@ -210,6 +218,10 @@ def _counted(
         keep(whole.fingerprint, kind, kept)
     counts, unknown = np.asarray(kept.arrays["counts"]), int(kept.facts["unknown"])
     return _part(corpus, key, whole, counts, unknown, data)
+
+
+def _counted_once(lexicon: Lexicon, data: dict[str, str]) -> CountedLexicon:
+    return CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, data)
 
 
 def _part(

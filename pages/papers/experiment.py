@@ -10,6 +10,7 @@ from dpcore.papers.agreement import agreement
 from dpcore.papers.comparison import comparison_table
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS
+from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.experiments import comes_to, paper_of
 from pages.papers.frontier import frontier_view
 from pages.shared import link
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 VIEW = "use_view"
 TABS = {
+    "board": later("Leaderboard"),
+    "line": later("Nobody crosses"),
     "curves": later("Curves"),
     "frontier": later("Frontier"),
     "membership": later("Membership"),
@@ -96,6 +99,8 @@ def takeaway(record: Recorded) -> Takeaway:
     tables: dict[str, Callable[[], pd.DataFrame]] = {later("All numbers"): lambda: record.table}
     if entry.source:
         tables[later("Paper against measurement")] = lambda: comparison_table(record)
+    if is_benchmark(record):
+        tables[later("All boards")] = lambda: all_boards(record)
     return Takeaway(
         cell=python_cell(entry.name),
         cited=PAPERS[paper_of(entry.name)].cited,
@@ -131,6 +136,8 @@ def _rewriting(record: Recorded) -> None:
         "membership": lambda: membership_view(evidence),
         "solve": lambda: solve_view(evidence),
     }
+    if is_benchmark(record):
+        views = {"board": lambda: board_view(record), "line": lambda: line_view(record)} | views
     examples = record.examples
     if examples is not None:
         views["examples"] = lambda: recorded_examples(examples, evidence)

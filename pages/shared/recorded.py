@@ -10,6 +10,7 @@ import dpcore
 from dpcore.errors import DpcoreError
 from dpcore.papers.comparison import compare
 from dpcore.study.provenance import provenance as how_made
+from dpcore.study.provenance import seeds
 from dpcore.study.recorded import read_recorded
 from pages.shared.footer import provenance
 from pages.shared.language import Waiting, say
@@ -99,6 +100,6 @@ def recorded_footer(experiment: Recorded) -> None:
     entry = experiment.entry
     parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
     if not entry.of_words:
-        seeds = len(entry.plan["seeds"])
-        parts.append(say("1 trial") if seeds == 1 else say("{seeds} trials", seeds=seeds))
+        trials = len(seeds(entry))
+        parts.append(say("1 trial") if trials == 1 else say("{seeds} trials", seeds=trials))
     provenance(" · ".join((*parts, say("recorded {date}", date=entry.date))))

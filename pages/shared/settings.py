@@ -46,12 +46,14 @@ def _key(short: str, name: str) -> str:
 def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
     label, key, default = say(name.replace("_", " ")), _key(short, name), declared["default"]
     explained = declared["help"]
-    common: dict[str, Any] = {"key": key, "bind": "query-params", "help": say(explained)}
+    common: dict[str, Any] = {"key": key, "bind": "query-params"}
     if declared["choices"] is not None:
         options = list(declared["choices"])
-        return st.selectbox(label, options, index=options.index(default), **common)
+        return st.selectbox(
+            label, options, index=options.index(default), help=say(explained), **common
+        )
     if str(declared["type"]).startswith("str"):  # a rule in words, which the mechanism checks
-        return st.text_input(label, default, max_chars=_LONGEST, **common)
+        return st.text_input(label, default, max_chars=_LONGEST, help=say(explained), **common)
     whole = str(declared["type"]).startswith("int")
     kind = int if whole else float
     # Streamlit wants ends and default of one type.
@@ -64,6 +66,7 @@ def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
         step=1 if whole else _step(default),
         format="%d" if whole else "%g",
         placeholder=say("its default"),
+        help=say(explained),
         **common,
     )
 

@@ -65,14 +65,13 @@ def measured(
 ) -> list[tuple[int, float]]:
     """Words and seconds of each part, as long as there is time."""
     from dpcore.mechanisms.bulk.documents import bulk
-    from dpcore.rewrite.documents import release_all
+    from dpcore.rewrite.documents import release_seconds
 
     sampler, rates = bulk(mechanism, epsilon), []
     for number, documents in enumerate(parts):
         ids = range(number * PART, number * PART + len(documents))
-        start = process_time()
-        release_all(documents, mechanism, epsilon, bytes(32), ids, sampler=sampler)
-        rates.append((documents.words.size, process_time() - start))
+        taken = release_seconds(documents, mechanism, epsilon, ids, sampler=sampler)
+        rates.append((documents.words.size, taken))
         if sum(taken for _, taken in rates) > seconds:
             break
     return rates

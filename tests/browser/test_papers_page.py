@@ -104,6 +104,42 @@ def test_the_link_of_a_choice_brings_it_back(app_url: str, new_page: NewPage) ->
     expect(again.locator(".js-plotly-plot")).to_have_count(page.locator(".js-plotly-plot").count())
 
 
+def test_the_leaderboard_changes_its_sense_and_shows_the_line(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/papers?experiment=benchmark")
+    expect(page.get_by_text("where 5 of 100 words are guessed").first).to_be_visible(
+        timeout=WAIT_MS
+    )
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(1)
+    page.get_by_role("radio", name="25 of 100").click()
+    expect(page.get_by_text("where 25 of 100 words are guessed").first).to_be_visible()
+    page.get_by_role("tab", name="Nobody crosses").click()
+    expect(page.locator(".js-plotly-plot")).to_have_count(1, timeout=WAIT_MS)
+    page.get_by_role("radio", name="between any two words").click()
+    wait_idle(page)
+    query = parse_qs(urlsplit(page.url).query)
+    assert query["use_view"] == ["line"]
+    assert query["board_bounds"] == ["local"]
+    watch.assert_clean()
+
+
+@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
+@pytest.mark.parametrize("view", ["board", "line"])
+def test_the_leaderboard_is_accessible_and_fits(
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
+) -> None:
+    page, watch = new_page(color_scheme=scheme, **options)
+    open_page(page, f"{app_url}/papers?experiment=benchmark&use_view={view}")
+    expect(page.get_by_role("tab", name="Leaderboard")).to_be_visible(timeout=WAIT_MS)
+    wait_idle(page)
+    assert accessibility_faults(page, RULES) == []
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+    assert not watch.page_errors
+
+
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 @pytest.mark.parametrize("view", ["claim=adept-published", "experiment=carvalho2021-figure-1"])
 def test_it_is_accessible_and_fits(

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import ParameterError
-from dpcore.learn.intervals import mean_interval, median_interval
+from dpcore.learn.intervals import difference_error, mean_interval, median_interval, places
 from tests.chance import FALSE_ALARM
 from tests.fixtures import MakeRng
 
@@ -59,3 +59,35 @@ def test_a_median_is_covered_at_least_as_often_as_it_says(rng: MakeRng, size: in
 def test_what_is_no_measurement_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ParameterError, match="finite"):
         median_interval(wrong)
+
+
+def test_the_error_of_a_difference_by_hand() -> None:
+    """Two rows, three trials: what is left of (0.1, 0.2, 0.3) is half of it on either side."""
+    table = np.array([[0.1, 0.2, 0.6], [0.0, 0.0, 0.3]])
+    error, freedom = difference_error(table)
+    differences = table[0] - table[1]
+    assert freedom == 2
+    assert error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
+    assert np.isnan(difference_error(table[:, :1])[0])
+
+
+def test_what_every_trial_does_to_all_does_not_matter(rng: MakeRng) -> None:
+    table = rng().normal(0.0, 1.0, (4, 6))
+    shifted = table + 100.0 * np.arange(6)
+    assert difference_error(shifted)[0] == pytest.approx(difference_error(table)[0])
+
+
+def test_places_are_ranges_where_trials_cannot_tell() -> None:
+    jitter = np.array([-0.001, 0.0, 0.001])
+    table = np.stack([0.9 + jitter, 0.5 + jitter[::-1], 0.5005 + jitter, 0.1 - jitter])
+    assert places(table) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert places(table[:, :1]) == [(1, 4)] * 4  # one trial tells nothing
+    assert places(table[:1]) == [(1, 1)]
+
+
+def test_all_places_hold_together_as_often_as_they_say(rng: MakeRng) -> None:
+    """Six rows that are alike in truth: any range that is not 1 to 6 is wrong."""
+    count = 4_000
+    draws = rng().normal(0.0, 1.0, (count, 6, 4)) + rng(1).normal(0.0, 5.0, (count, 1, 4))
+    wrong = sum(places(table) != [(1, 6)] * 6 for table in draws)
+    assert stats.binomtest(wrong, count, 0.05, alternative="greater").pvalue >= FALSE_ALARM

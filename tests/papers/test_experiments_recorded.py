@@ -51,10 +51,16 @@ def test_a_recorded_experiment_is_what_its_definition_says(name: str) -> None:
     )  # fmt: skip
     # The task is where the function stood in the version that recorded it: it may have moved.
     defined = json.loads(json.dumps(experiment.plan.to_json()))
-    assert entry.plan | {"task": experiment.plan.task} == defined
+    planned = entry.plan | {"task": experiment.plan.task}
+    if experiment.complete is not None:  # its arms were found: tests/papers/ours/benchmark
+        assert planned["arms"][: len(defined["arms"])] == defined["arms"]
+        planned |= {"arms": defined["arms"]}
+    assert planned == defined
     assert _version(entry.version) <= _version(__version__)
     assert name in entry.command
     assert {lexicon["name"] for lexicon in entry.lexicons} == set(experiment.plan.lexicons) - {""}
+    if experiment.complete is not None:
+        return
     assert set(table["seed"]) == set(experiment.plan.seeds)
     for arm in experiment.plan.arms:
         rows = table[table["label"] == arm.name]

@@ -64,7 +64,10 @@ def test_what_is_missing_is_said(folder: Path, tmp_path: Path) -> None:
         load_vocabulary("imdb", tmp_path)
     with pytest.raises(StudyError, match=r"give their folder"):
         load_vocabulary("imdb", None)
-    with pytest.raises(StudyError, match=r"no vocabulary 'x'; there are: bundled, imdb"):
+    for nowhere in (None, tmp_path):
+        with pytest.raises(StudyError, match=r"reads glove840b_33860x300.npy: give its folder"):
+            load_vocabulary("glove5k", nowhere)
+    with pytest.raises(StudyError, match=r"no vocabulary 'x'; there are: bundled, glove5k, imdb"):
         load_vocabulary("x", tmp_path)
     (folder / "t.parquet").write_bytes(b"no parquet")
     with pytest.raises(StudyError, match="not a parquet file with the columns split, text"):

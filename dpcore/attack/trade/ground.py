@@ -27,8 +27,9 @@ UTILITIES = ("kept", "meaning")
 NEAR = 10
 """k: the word itself and the nine words nearest to it."""
 PAIRS = 60
-BAYES, REPEATS = "bayes", "repeats"
-"""Who attacks: the best attacker, or one who says what came out."""
+BAYES, REPEATS, LEARNED = "bayes", "repeats", "learned"
+"""Who attacks: the best attacker, one who says what came out, or one who has seen some outputs of
+every word."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Amount:
         low: lower end of its interval of level 95 %; if exact, less the error of the computation.
         high: upper end.
         exact: whether all words and all outputs are in it.
-        attacker: `BAYES` or `REPEATS`, whose success it is; "" for a utility.
+        attacker: `BAYES`, `REPEATS` or `LEARNED`, whose success it is; "" for a utility.
     """
 
     mechanism: str

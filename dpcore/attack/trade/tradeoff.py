@@ -167,7 +167,7 @@ def amounts(
     """All quantities of one mechanism (see `tradeoff`)."""
     values = mechanism.check_epsilons(np.asarray(epsilons, dtype=np.float64))
     rows: list[Amount] = []
-    if _has_columns(mechanism):
+    if has_columns(mechanism):
         channel = open_channel(mechanism, progress=progress)
         rows += from_columns(channel, values, ground, outputs, seed, progress)
     else:
@@ -177,7 +177,7 @@ def amounts(
     return rows
 
 
-def _has_columns(mechanism: Mechanism) -> bool:
+def has_columns(mechanism: Mechanism) -> bool:
     """Whether a column of the law is a closed form, so that thousands of them are no matter."""
     n = len(mechanism.lexicon)
     if not mechanism.exact_law or n > MAX_ATTACK_WORDS:

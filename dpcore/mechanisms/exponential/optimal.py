@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.noise.discrete import Rows
 
-_KEPT = 2  # settings without weights whose normalisers are kept
+_KEPT = 32  # settings without weights whose normalisers are kept: as many ε as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 

@@ -23,9 +23,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dpcore.papers.ours.teaching import divided
+from dpcore.papers.ours.tradeoff import amount_row
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan, Settings
 
@@ -38,12 +37,12 @@ if TYPE_CHECKING:
 
 LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
 """Shares of the words that are guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
-LEARNED = "learned"
-"""The attacker who has seen some outputs of every word."""
 _LEARNED = {"vickrey": 20}
-# Outputs of each word that he has seen. Only of an arm that often answers with a neighbour, so that
-# who repeats the output knows less: for the others he learns nothing that repeating does not say.
-_MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
+# Outputs of each word that he has seen who learns (`stronger.learned`). Only of an arm that often
+# answers with a neighbour, so that who repeats the output knows less: for the others he learns
+# nothing that repeating does not say.
+MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
+"""Of a trade-off, what is recorded beside the texts."""
 
 _CLOSED: Settings = (("outputs", 400),)
 # Columns of these are closed forms: a few hundred outputs say the share to a percent of itself.
@@ -140,7 +139,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     """
     from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 
-    parts = _drawn(cell, sources) if cell.data else divided(cell.shared_generator("split"))
+    parts = drawn(cell, sources) if cell.data else divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
     mechanism = sources.mechanism(cell) if cell.mechanism else None
     wanted = Wanted(tuple(cell.option("learners")), tuple(cell.option("attacked")))
@@ -152,7 +151,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     return rows
 
 
-def _drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
+def drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
     """Texts of a real corpus, the same for every mechanism, each cut to its first words."""
     from dpcore.study.reading_corpora import labelled_rows
 
@@ -170,71 +169,18 @@ def _drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, Label
 
 def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
     """The share of the words that are guessed, and how near the text stays."""
-    from dpcore.attack.trade.ground import REPEATS
+    from dpcore.attack.trade.stronger import from_all_laws, from_draws
     from dpcore.attack.trade.tradeoff import tradeoff
-    from dpcore.study.rows import row
 
     outputs = int(cell.option("outputs"))
     # Pairs of words told apart are not wanted: as few as there can be.
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
-    rows = [
-        row(
-            amount.quantity,
-            amount.value,
-            epsilon=amount.epsilon,
-            variant=amount.attacker,
-            low=amount.low,
-            high=amount.high,
-            count=outputs,
-        )
-        for amount in table.rows
-        if amount.quantity in _MEASURED
-    ]
-    repeated = [line for line in rows if (line["quantity"], line["variant"]) == ("word", REPEATS)]
-    if repeated and mechanism.exact_law:
-        stronger = _from_all_laws(mechanism, cell)
-    elif repeated and cell.label in _LEARNED:
-        stronger = _learned(mechanism, cell)
-    else:
-        return rows
-    for line, other in zip(repeated, stronger, strict=True):
-        # Both are lower bounds, or the other is what they bound.
-        if other["value"] > line["value"]:
-            line |= other
-    return rows
-
-
-def _from_all_laws(mechanism: Mechanism, cell: Cell) -> list[Row]:
-    from dpcore.attack.trade.ground import BAYES
-    from dpcore.attack.trade.stronger import from_laws
-    from dpcore.study.rows import row
-
-    shares, error = from_laws(mechanism, np.asarray(cell.epsilons))
-    ends = {"variant": BAYES, "count": len(mechanism.lexicon)}
+    amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
+    if mechanism.exact_law:
+        amounts = from_all_laws(mechanism, amounts)
+    elif cell.label in _LEARNED:
+        amounts = from_draws(mechanism, amounts, _LEARNED[cell.label], outputs, cell.seed)
     return [
-        row("word", share, epsilon=epsilon, low=share - error, high=share + error, **ends)
-        for epsilon, share in zip(cell.epsilons, shares.tolist(), strict=True)
-    ]
-
-
-def _learned(mechanism: Mechanism, cell: Cell) -> list[Row]:
-    from dpcore.attack.trade.stronger import learned
-    from dpcore.measure.probability_intervals import Tally
-    from dpcore.study.rows import row
-
-    count, draws = int(cell.option("outputs")), _LEARNED[cell.label]
-    right = learned(mechanism, np.asarray(cell.epsilons), draws, count, cell.seed)
-    hits = right.sum(axis=0)
-    ends = zip(*Tally.counted(hits, count).interval(), strict=True)
-    return [
-        row(
-            "word",
-            hit / count,
-            epsilon=epsilon,
-            variant=LEARNED,
-            low=float(low),
-            high=float(high),
-            count=count,
-        )
-        for epsilon, hit, (low, high) in zip(cell.epsilons, hits.tolist(), ends, strict=True)
+        amount_row(amount, len(mechanism.lexicon) if amount.exact else outputs)
+        for amount in amounts
     ]

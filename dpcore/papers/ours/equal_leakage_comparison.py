@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.errors import StudyError
-from dpcore.learn.intervals import LEVEL, mean_interval, student_quantile
+from dpcore.learn.intervals import LEVEL, difference_error, mean_interval, student_quantile
 from dpcore.papers.ours.equal_leakage import ARMS, LEVELS, TEACHING
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.reading import Figures, Reading
@@ -211,18 +211,12 @@ def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
 def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
     """Of each mechanism from the reference, over trials that all have in common.
 
-    Trials of one seed have the same texts, so that what they do to all cancels. What is left has
-    one variance for all mechanisms of a level (as Dunnett 1955 takes it): the residual of number ~
-    mechanism + trial, with (m − 1)·(trials − 1) degrees of freedom.
+    Trials of one seed have the same texts, so that what they do to all cancels.
     """
     reference = numbers[REFERENCE]
     table = np.array([series.loc[reference.index].to_numpy(float) for series in numbers.values()])
-    m, trials = table.shape
-    freedom, half = (m - 1) * (trials - 1), math.nan
-    if freedom:
-        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
-        error = math.sqrt(2.0 * float(np.square(rest).sum()) / freedom / trials)
-        half = student_quantile(freedom, coverage) * error
+    error, freedom = difference_error(table)
+    half = student_quantile(freedom, coverage) * error if freedom else math.nan
     result = {}
     for curve, series in numbers.items():
         if curve != REFERENCE:

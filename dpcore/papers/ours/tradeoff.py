@@ -12,6 +12,7 @@ from dpcore.study.plan import Arm, Plan
 from dpcore.study.recorded import read_recorded
 
 if TYPE_CHECKING:
+    from dpcore.attack.trade.ground import Amount
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
     from dpcore.study.rows import Row
@@ -71,24 +72,33 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     Options: `outputs` and `pairs`, as for `dpcore.attack.trade.tradeoff.tradeoff`.
     """
     from dpcore.attack.trade.tradeoff import tradeoff
-    from dpcore.study.rows import row
 
     outputs, pairs = int(cell.option("outputs")), int(cell.option("pairs"))
     table = tradeoff(
         sources.mechanism(cell), cell.epsilons, outputs=outputs, pairs=pairs, seed=cell.seed
     )
-    return [
-        row(
-            amount.quantity,
-            amount.value,
-            epsilon=amount.epsilon,
-            variant=amount.attacker,
-            low=amount.low,
-            high=amount.high,
-            count=len(sources.lexicon(cell.lexicon)) if amount.exact else outputs,
-        )
-        for amount in table.rows
-    ]
+    n = len(sources.lexicon(cell.lexicon))
+    return [amount_row(amount, n if amount.exact else outputs) for amount in table.rows]
+
+
+def amount_row(amount: Amount, count: int) -> Row:
+    """A number of a trade-off as a row; the column `variant` says who attacks.
+
+    Args:
+        amount: the number.
+        count: outputs behind it.
+    """
+    from dpcore.study.rows import row
+
+    return row(
+        amount.quantity,
+        amount.value,
+        epsilon=amount.epsilon,
+        variant=amount.attacker,
+        low=amount.low,
+        high=amount.high,
+        count=count,
+    )
 
 
 @cache

@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
+from dpcore.attack.trade.ground import LEARNED
 from dpcore.cli import study as study_command
 from dpcore.cli.main import main
 from dpcore.errors import StudyError
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours import equal_leakage, equal_leakage_comparison
-from dpcore.papers.ours.equal_leakage import ARMS, LEARNED, LEVELS, STUDIES, TEACHING, measure
+from dpcore.papers.ours.equal_leakage import ARMS, LEVELS, STUDIES, TEACHING, measure
 from dpcore.papers.ours.equal_leakage_comparison import (
     NEAR,
     REFERENCE,

@@ -1,0 +1,228 @@
+"""At which ε a mechanism lets a share of the words be guessed, found by measuring.
+
+Levels of leakage, because equal ε is no equal privacy: it means something else in every mechanism.
+A bracket around each level is looked for on a coarse grid over all admissible ε
+(`measure.epsilon_ranges.scan`), and then narrowed by false position: between the ends of a bracket
+the log odds of the share are taken for a straight line in ln ε (`TradeCurve`). What is guessed in
+truth at an ε that was found so is to be measured again, with other noise.
+
+The share is that of `tradeoff`: Bayes' where columns of the law are closed forms, elsewhere of one
+who repeats what came out, a lower bound. Where a law is computed word by word, that share is the
+mean Nw of some words (`measure.deniability`), which says more than counting their outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import Ground
+from dpcore.attack.trade.tradeoff import amounts, has_columns
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.deniability import measure
+from dpcore.measure.epsilon_ranges import scan
+from dpcore.measure.summary import summarise
+from dpcore.measure.words import sample
+from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from dpcore.arrays import FloatArray
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_EVERY = 2  # of the grid of `scan`: three ε a decade are close enough for a bracket
+_STEPS = 4  # of false position
+_MET, _SAME = 0.01, 0.005  # relative: a share that is the level, and two ε that are one
+_NEARLY = 0.95
+"""Of a level that a mechanism does not quite reach, or not quite leave: from here on it is set
+where it gives away a hundredth less than the most that it does, or more than the least."""
+_HALVED = 1.1  # ratio of two ε between which nothing is looked at any more near the most
+_JUMP, _NARROW = 4.0, 1.5
+"""Ratio of the shares at the ends of a bracket of which those of ε are no further apart than that:
+from here on the share jumps over the level."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """How many outputs are looked at, by what a share costs.
+
+    Attributes:
+        columns: where a column of the law is a closed form.
+        laws: where a law is computed word by word: laws, or outputs drawn from them.
+        draws: where outputs are drawn by adding noise.
+    """
+
+    columns: int
+    laws: int
+    draws: int
+
+    def of(self, mechanism: Mechanism) -> int:
+        """How many of this mechanism."""
+        if has_columns(mechanism):
+            return self.columns
+        return self.laws if mechanism.exact_law else self.draws
+
+
+SEARCH = Outputs(200, 200, 5_000)
+
+
+@dataclass(frozen=True)
+class Level:
+    """Where a mechanism meets a level.
+
+    Attributes:
+        share: of the words, the level.
+        epsilon: ε; None if it does not meet it.
+        why: why not, or what was done in its place; empty if there is nothing to say.
+    """
+
+    share: float
+    epsilon: float | None
+    why: str = ""
+
+
+def epsilons_at(
+    mechanism: Mechanism,
+    shares: Sequence[float],
+    grid: Sequence[float] | None = None,
+    *,
+    outputs: Outputs = SEARCH,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> tuple[Level, ...]:
+    """The ε at which so many words are guessed, for each of several shares.
+
+    Where the share does not rise with ε there may be more of them; one is found.
+
+    Args:
+        mechanism: any.
+        shares: of the words, each above 0 and below 1.
+        grid: ε between which brackets are looked for, ascending; `first_epsilons` if None.
+        outputs: that are looked at, of each ε.
+        seed: of all drawing.
+        progress: called with (stage, done, all).
+
+    Raises:
+        ParameterError: a share is out of range.
+    """
+    for share in shares:
+        if not 0 < share < 1:
+            raise ParameterError(f"a level is above 0 and below 1, got {share}")
+    search = _Search(mechanism, outputs.of(mechanism), seed, progress)
+    first = first_epsilons(mechanism) if grid is None else tuple(grid)
+    if search.one_by_one:
+        search.look([first[0], first[-1]])
+    else:
+        search.look(first)
+    least, most = min(search.known.values()), max(search.known.values())
+    wanted = {share: _wanted(share, least, most) for share in shares}
+    for share in wanted.values():
+        search.bracket(first, share)
+    for _ in range(_STEPS):
+        search.look(search.next(level, level != share) for share, level in wanted.items())
+    return tuple(search.level(share, wanted[share]) for share in shares)
+
+
+def first_epsilons(mechanism: Mechanism) -> tuple[float, ...]:
+    """A coarse grid over all admissible ε."""
+    grid = scan(mechanism).tolist()
+    return tuple(sorted({*grid[::_EVERY], grid[-1]}))
+
+
+def _wanted(share: float, least: float, most: float) -> float:
+    if _NEARLY * share <= most < share:
+        return 0.99 * most
+    return 1.01 * least if share <= least <= share / _NEARLY else share
+
+
+class _Search:
+    """The shares that are known of one mechanism, and what to look at next."""
+
+    def __init__(self, mechanism: Mechanism, outputs: int, seed: int, progress: Progress) -> None:
+        """Look at the lexicon; nothing is known yet."""
+        self.known: dict[float, float] = {}
+        # A law costs as much at each ε; noise is drawn once for all of them.
+        self.one_by_one = mechanism.exact_law
+        self._by_laws = mechanism.exact_law and not has_columns(mechanism)
+        self._mechanism, self._outputs, self._seed = mechanism, outputs, seed
+        self._progress = progress
+        self._ground = Ground.of(mechanism.lexicon, pairs=2, seed=seed, progress=progress)
+
+    def look(self, epsilons: Iterable[float | None]) -> None:
+        """Measure the share at some ε; None is no ε, and what is known stays."""
+        fresh = sorted({e for e in epsilons if e is not None} - self.known.keys())
+        for part in [[e] for e in fresh] if self.one_by_one else [fresh] * bool(fresh):
+            self._look(np.array(part))
+
+    def _look(self, epsilons: FloatArray) -> None:
+        mechanism, count, seed = self._mechanism, self._outputs, self._seed
+        if self._by_laws:
+            rng = generator(seed, "levels", mechanism.key)
+            words = sample(mechanism.lexicon, min(count, len(mechanism.lexicon)), rng)
+            staying = summarise(measure(mechanism, words, epsilons), "nw").mean
+            self.known.update(zip(epsilons.tolist(), staying.tolist(), strict=True))
+            return
+        for row in amounts(mechanism, epsilons, self._ground, count, seed, self._progress):
+            if row.quantity == "word":
+                self.known[row.epsilon] = row.value
+
+    def bracket(self, grid: Sequence[float], share: float) -> None:
+        """Halve a grid of which both ends are known until a share lies between two neighbours."""
+        low, high = 0, len(grid) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            self.look([grid[middle]])
+            low, high = (middle, high) if self.known[grid[middle]] < share else (low, middle)
+
+    def next(self, share: float, flat: bool) -> float | None:
+        """What to look at next for a share; None if that is known well enough.
+
+        Args:
+            share: that is wanted.
+            flat: whether it is near the most or the least, where it hardly changes with ε any more:
+                then a bracket is halved, for the straight line would stay at one of its ends.
+        """
+        curve = self._curve()
+        epsilon = curve.epsilon_at("word", share)
+        if epsilon is None:
+            return None
+        stop = int(np.searchsorted(curve.epsilons, epsilon))
+        low, high = curve.epsilons[[max(stop - 1, 0), min(stop, len(self.known) - 1)]].tolist()
+        if flat and high > _HALVED * low:
+            return math.sqrt(low * high)
+        for other, value in self.known.items():
+            if abs(value / share - 1.0) <= _MET or abs(epsilon / other - 1.0) <= _SAME:
+                return None
+        return epsilon
+
+    def level(self, share: float, wanted: float) -> Level:
+        """What is said of a share in the end."""
+        curve = self._curve()
+        values, epsilon = curve.values("word"), curve.epsilon_at("word", wanted)
+        if epsilon is None:
+            if values[0] >= share:
+                why = f"gives away {values[0]:.3g} of the words at the least ε"
+            else:
+                why = f"gives away {values[-1]:.3g} of the words at the largest ε"
+            return Level(share, None, why)
+        stop = int(np.flatnonzero(values >= wanted)[0])
+        ends, around = values[[stop - 1, stop]], curve.epsilons[[stop - 1, stop]]
+        if stop and ends[1] > _JUMP * ends[0] and around[1] <= _NARROW * around[0]:
+            why = f"jumps from {ends[0]:.3g} to {ends[1]:.3g} of the words near ε = {epsilon:.3g}"
+            return Level(share, None, why)
+        why = ""
+        if wanted != share:
+            end = "most" if wanted < share else "least"
+            why = f"gives away {values.max() if wanted < share else values.min():.3g} at {end}"
+        return Level(share, epsilon, why)
+
+    def _curve(self) -> TradeCurve:
+        epsilons = np.array(sorted(self.known))
+        values = np.array([[self.known[epsilon]] * 3 for epsilon in epsilons.tolist()])
+        short = self._mechanism.short
+        return TradeCurve(short, short, epsilons, {"word": values})

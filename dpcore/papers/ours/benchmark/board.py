@@ -1,0 +1,383 @@
+"""What a benchmark says: its boards, one a sense of equal leakage and level.
+
+A board has a line a mechanism: where it meets the level, what it promises there, what it still
+leaves and gives away. Places are ranges: two mechanisms are told apart where the interval of their
+difference over common trials does not hold 0, all intervals of a board and utility together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import BAYES
+from dpcore.errors import StudyError
+from dpcore.guarantee import Status
+from dpcore.learn.intervals import places
+from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line, reading
+from dpcore.papers.ours.benchmark.settings import (
+    ATTACK_LEVELS,
+    HOLDS,
+    LEVELS,
+    LOCAL,
+    METRIC,
+)
+from dpcore.study.reading import Reading
+
+if TYPE_CHECKING:
+    pass
+
+GUESSED, MEMBERSHIP, PROMISED = "guessed", "membership", "promised"
+SENSES = {
+    GUESSED: "words guessed",
+    MEMBERSHIP: "attacker's AUC on membership",
+    PROMISED: "ε promised",
+}
+"""In which sense the leakage of a board is equal."""
+_ONCE = ("word", "near", "meaning")
+NEAR = 0.15
+"""Relative: what is guessed may differ so much from the level at which ε was looked for, by the end
+of its interval that is nearest."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """All mechanisms at one level of leakage in one sense.
+
+    Attributes:
+        sense: of `SENSES`.
+        level: share of words, AUC, or the share that the promised ε permits.
+        bounds: of a promised ε, what it bounds; else empty.
+        epsilon: the promised ε of the board; else None.
+        lines: those that are on it, the best accuracy first, then those that are not.
+    """
+
+    sense: str
+    level: float
+    bounds: str
+    epsilon: float | None
+    lines: tuple[Line, ...]
+
+    @property
+    def there(self) -> tuple[Line, ...]:
+        """The lines that are on it."""
+        return tuple(line for line in self.lines if not line.why)
+
+    @property
+    def absent(self) -> tuple[Line, ...]:
+        """The lines that are not, each with why."""
+        return tuple(line for line in self.lines if line.why)
+
+    def best(self, utility: str) -> tuple[Line, ...]:
+        """Those that are not told apart from the best in a utility."""
+        return tuple(line for line in self.there if line.places.get(utility, (2,))[0] == 1)
+
+
+def boards(benchmark: Benchmark) -> tuple[Board, ...]:
+    """All boards: three levels in each sense, a promised ε by what it bounds.
+
+    Raises:
+        StudyError: the record is none of a benchmark.
+    """
+    if not len(benchmark.figures.rows("status")):
+        raise StudyError(f"{benchmark.figures.name} is no benchmark: it has no promises")
+    made = [_board(benchmark, GUESSED, level, _guessed(benchmark, level)) for level in LEVELS]
+    if any(utility == "auc" for utility, _ in benchmark.trials):
+        made += [
+            _board(benchmark, MEMBERSHIP, level, _inferred(benchmark, level))
+            for level in ATTACK_LEVELS
+        ]
+    for bounds in (METRIC, LOCAL):
+        for level, epsilon in benchmark.least(bounds).items():
+            lines = _promised(benchmark, level, bounds)
+            made.append(_board(benchmark, PROMISED, level, lines, bounds, epsilon))
+    return tuple(made)
+
+
+def interpolation_error(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
+    """How far a reading at an AUC may be off, for it stands between ε that were measured.
+
+    The middle level of `LEVELS` is left out, and what is left at its AUC is read between its
+    neighbours: the largest difference from what was measured there.
+
+    Returns:
+        By utility, that difference and the number of mechanisms.
+    """
+    found = benchmark.levels("level")
+    off: dict[str, list[float]] = {}
+    for line in benchmark.bare:
+        around = [found.get((line.label, share), (None, ""))[0] for share in LEVELS]
+        if None in around:
+            continue
+        low, middle, high = (epsilon for epsilon in around if epsilon is not None)
+        auc = {e: float(n.mean()) for e, n in benchmark.trials["auc", line.label].items()}
+        if not auc[low] < auc[middle] < auc[high]:
+            continue
+        part = (auc[middle] - auc[low]) / (auc[high] - auc[low])
+        for utility in benchmark.utilities:
+            numbers = benchmark.trials.get((utility, line.label), {})
+            if {low, middle, high} <= numbers.keys():
+                first, seen, last = (float(numbers[e].mean()) for e in (low, middle, high))
+                off.setdefault(utility, []).append(abs(first + part * (last - first) - seen))
+    return {utility: (max(values), len(values)) for utility, values in off.items()}
+
+
+# -- the three senses: lines, and of each what its trials say
+
+
+Found = tuple[Line, dict[str, FloatArray]]
+"""A line, and by utility one number a trial (or its like, see `_pseudo`); none if it is absent."""
+
+
+def _guessed(benchmark: Benchmark, level: float) -> Iterator[Found]:
+    found = benchmark.levels("level")
+    least = {bounds: benchmark.least(bounds).get(level) for bounds in (METRIC, LOCAL)}
+    for line in benchmark.bare:
+        if line.why:
+            yield line, {}
+            continue
+        epsilon, why = found[line.label, level]
+        if epsilon is None:
+            yield replace(line, why=why), {}
+            continue
+        line, trials = _measured_at(benchmark, line, epsilon)
+        share = line.guessed or Reading(math.nan, math.nan, math.nan)
+        if not (share.low <= (1.0 + NEAR) * level and share.high >= (1.0 - NEAR) * level):
+            why = f"at ε = {epsilon:.4g}, where it was looked for, {share.mean:.3g} are guessed"
+            yield replace(_only(line), why=why), {}
+            continue
+        bound = least[line.bounds]
+        if line.promised is not None and bound is not None and line.delta is None:
+            line = replace(line, waste=line.promised / bound)
+        yield line, trials
+
+
+def _promised(benchmark: Benchmark, level: float, bounds: str) -> Iterator[Found]:
+    found = benchmark.levels("promised")
+    for line in benchmark.bare:
+        if line.why or line.bounds != bounds:
+            continue
+        epsilon, why = found[line.label, level]
+        if epsilon is None:
+            yield replace(line, why=why), {}
+        else:
+            yield _measured_at(benchmark, line, epsilon)
+
+
+def _inferred(benchmark: Benchmark, level: float) -> Iterator[Found]:
+    for line in benchmark.bare:
+        if line.why:
+            yield line, {}
+            continue
+        attacked = benchmark.trials.get(("auc", line.label), {})
+        if len(attacked) < 2:
+            yield replace(line, why="was measured at fewer than two ε"), {}
+            continue
+        yield _read_at(benchmark, line, level)
+
+
+def _measured_at(benchmark: Benchmark, line: Line, epsilon: float) -> Found:
+    """The line with all that was measured at one ε."""
+    trials = {
+        utility: numbers[epsilon]
+        for utility in (*benchmark.utilities, "auc")
+        if epsilon in (numbers := benchmark.trials.get((utility, line.label), {}))
+    }
+    shares = {
+        name: benchmark.shares[name, line.label][epsilon] for name in ("word", "near", "meaning")
+    }
+    poor = epsilon in benchmark.shares.get(("poorly attacked", line.label), {})
+    promise = benchmark.shares["promise", line.label][epsilon]
+    holds = Status(promise["variant"]) in HOLDS
+    return (
+        replace(
+            line,
+            status=Status(promise["variant"]),
+            epsilon=Reading(epsilon, math.nan, math.nan),
+            promised=float(promise["value"]) if holds else None,
+            delta=_number(promise["at"]) if holds else None,
+            guessed=_ends(shares["word"]),
+            at_least=poor or shares["word"]["variant"] != BAYES,
+            near=_ends(shares["near"]),
+            meaning=_ends(shares["meaning"]),
+            cost=_cost(benchmark, "cost ratio", line.label),
+            microseconds=_cost(benchmark, "cost", line.label),
+        ),
+        {} if poor else trials,
+    )
+
+
+def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
+    """The line at an AUC, between the ε at which it was measured."""
+    attacked = benchmark.trials["auc", line.label]
+    epsilons = np.array(sorted(attacked))
+    auc = np.array([attacked[epsilon] for epsilon in epsilons.tolist()])
+    mean = _rising(auc)
+    if mean[0] >= level:
+        return replace(line, why=f"the AUC is {mean[0]:.3f} or more at all ε measured"), {}
+    if mean[-1] < level:
+        return replace(line, why=f"the AUC is {mean[-1]:.3f} or less at all ε measured"), {}
+
+    def read(values: FloatArray) -> FloatArray | None:
+        """One number a trial of what is read there; None if that depends on a trial."""
+        return _pseudo(epsilons, auc, values, level)
+
+    trials = {}
+    for utility in (*benchmark.utilities, "auc"):
+        numbers = benchmark.trials.get((utility, line.label), {})
+        if set(epsilons.tolist()) <= numbers.keys():
+            found = read(np.array([numbers[epsilon] for epsilon in epsilons.tolist()]))
+            if found is None:
+                return replace(line, why="meets the AUC in some of the trials alone"), {}
+            trials[utility] = found
+    once = {
+        name: read(_repeated(benchmark.shares[name, line.label], epsilons, auc.shape[1]))
+        for name in _ONCE
+    }
+    logs = read(np.repeat(np.log(epsilons)[:, None], auc.shape[1], axis=1))
+    if logs is None or any(numbers is None for numbers in once.values()):
+        return replace(line, why="meets the AUC in some of the trials alone"), {}
+    at = Reading(*(math.exp(end) for end in reading(logs)))
+    poor = benchmark.shares.get(("poorly attacked", line.label), {})
+    near = np.searchsorted(epsilons, at.mean)
+    around = epsilons[max(near - 1, 0) : near + 1].tolist()
+    words = benchmark.shares["word", line.label]
+    readings = {
+        name: reading(numbers, share=name != "meaning")
+        for name, numbers in once.items()
+        if numbers is not None
+    }
+    promise = benchmark.shares["promise", line.label][around[-1]]
+    holds = Status(promise["variant"]) in HOLDS
+    return (
+        replace(
+            line,
+            status=Status(promise["variant"]),
+            epsilon=at,
+            # A promise is proportional to its own ε.
+            promised=float(promise["value"]) * at.mean / around[-1] if holds else None,
+            delta=_number(promise["at"]) if holds else None,
+            guessed=readings["word"],
+            at_least=any(e in poor or words[e]["variant"] != BAYES for e in around),
+            near=readings["near"],
+            meaning=readings["meaning"],
+            cost=_cost(benchmark, "cost ratio", line.label),
+            microseconds=_cost(benchmark, "cost", line.label),
+        ),
+        trials,
+    )
+
+
+def _pseudo(
+    epsilons: FloatArray, auc: FloatArray, values: FloatArray, level: float
+) -> FloatArray | None:
+    """What is read of `values` where the mean AUC has a level, as one number a trial.
+
+    The mean AUC is made to rise with ε (isotonic regression), so that its noise where nothing leaks
+    is not taken for a crossing, and read on straight lines, as the dose of an effect is (Stylianou
+    and Flournoy 2002). Jackknife: T times what all trials say, less T − 1 times what they say
+    without this one. So their mean has an interval that also holds what is not known of the AUC.
+
+    Args:
+        epsilons: ascending, shape (E,).
+        auc: one column a trial, shape (E, T).
+        values: the same of what is read.
+        level: of the mean AUC.
+    """
+    trials = auc.shape[1]
+
+    def read(columns: list[int]) -> float | None:
+        ends = np.stack([_rising(auc[:, columns]), values[:, columns].mean(axis=1)])
+        amounts = {
+            name: np.repeat(each[:, None], 3, axis=1)
+            for name, each in zip(("auc", "value"), ends, strict=True)
+        }
+        return TradeCurve("", "", epsilons, amounts).at("value", "auc", level)
+
+    everything = list(range(trials))
+    whole = read(everything)
+    if trials == 1 or whole is None:
+        return None if whole is None else np.array([whole])
+    numbers = []
+    for trial in everything:
+        rest = read([other for other in everything if other != trial])
+        if rest is None:
+            return None
+        numbers.append(trials * whole - (trials - 1) * rest)
+    return np.array(numbers)
+
+
+def _rising(auc: FloatArray) -> FloatArray:
+    """The mean over trials at each ε, made to rise, shape (E,)."""
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(isotonic_regression(auc.mean(axis=1)).x)
+
+
+# -- what a board makes of them
+
+
+def _board(
+    benchmark: Benchmark,
+    sense: str,
+    level: float,
+    found: Iterator[Found],
+    bounds: str = "",
+    epsilon: float | None = None,
+) -> Board:
+    pairs = list(found)
+    there = [(line, trials) for line, trials in pairs if not line.why]
+    placed: dict[str, dict[str, tuple[int, int]]] = {}
+    for utility in benchmark.utilities:
+        tables = {line.label: trials[utility] for line, trials in there if utility in trials}
+        if len(tables) < 2:
+            continue
+        for label, place in zip(tables, places(np.array(list(tables.values()))), strict=True):
+            placed.setdefault(label, {})[utility] = place
+    lines = [
+        replace(
+            line,
+            auc=reading(trials["auc"]) if "auc" in trials else None,
+            left={
+                utility: reading(trials[utility], share=utility != COSINE)
+                for utility in benchmark.utilities
+                if utility in trials
+            },
+            places=placed.get(line.label, {}),
+        )
+        for line, trials in there
+    ]
+    first = next(iter(benchmark.accuracies), KEPT)
+    lines.sort(key=lambda line: -line.left[first].mean if first in line.left else math.inf)
+    absent = [_only(line) for line, _ in pairs if line.why]
+    return Board(sense, level, bounds, epsilon, (*lines, *absent))
+
+
+def _only(line: Line) -> Line:
+    """A line with its promise and why it is absent, and nothing else."""
+    return Line(line.label, line.mechanism, line.bounds, line.status, line.reason, line.why)
+
+
+def _ends(each: dict[str, Any]) -> Reading:
+    return Reading(float(each["value"]), float(each["low"]), float(each["high"]))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or math.isnan(float(value)) else float(value)
+
+
+def _repeated(known: dict[float, dict[str, Any]], epsilons: FloatArray, trials: int) -> FloatArray:
+    """What is measured once, as if every trial had measured it."""
+    values = np.array([float(known[epsilon]["value"]) for epsilon in epsilons.tolist()])
+    return np.repeat(values[:, None], trials, axis=1)
+
+
+def _cost(benchmark: Benchmark, quantity: str, label: str) -> float | None:
+    measured = benchmark.shares.get((quantity, label), {}).values()
+    return next((float(each["value"]) for each in measured), None)

@@ -1,0 +1,122 @@
+"""What there is to see on a board and beside the line that nobody crosses, computed from both."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board, interpolation_error
+from dpcore.papers.ours.benchmark.record import Benchmark, Line
+from dpcore.papers.ours.benchmark.settings import METRIC
+from dpcore.papers.ours.benchmark.tables import explained, place, title
+from dpcore.plots.captions import Caption
+from dpcore.plots.layout import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+
+def board_caption(board: Board, benchmark: Benchmark) -> Caption:
+    """Who reads texts best on a board, and how many are surely behind."""
+    first = next(iter(benchmark.accuracies), None)
+    there = [line for line in board.there if first in line.left]
+    if first is None or not there:
+        return Caption("No mechanism meets this level.", explained(board))
+    best = there[0]
+    behind = sum(line.places.get(first, (1,))[0] > 1 for line in there)
+    right = f"{100 * best.left[first].mean:.0f} of 100 texts"
+    if behind:
+        surely = f"{behind} of {len(there)} {'is' if behind == 1 else 'are'} surely behind"
+        finding = f"{best.label} has the largest accuracy: {right}, {_where(board)}; {surely}."
+    else:
+        finding = (
+            f"No two mechanisms are told apart {_where(board)}; the largest accuracy, {right}, is "
+            f"that of {best.label}."
+        )
+    without = benchmark.without()
+    bare = f"Without privacy it is {without[first]}. " if first in without else ""
+    listed = ", ".join(f"{line.label} {place(line, first)}" for line in there)
+    off, checked = interpolation_error(benchmark).get(first, (math.nan, 0))
+    doubt = ""
+    if board.sense == MEMBERSHIP and checked:
+        doubt = f"Checked at an ε that was left out, such readings are off by up to {off:.2f}. "
+    how = (
+        f"{title(board)}. {explained(board)} {doubt}{bare}Accuracy of a classifier that learned "
+        "from rewritten texts and reads rewritten texts, mean over trials that all mechanisms have "
+        "in common. Two are told apart where the interval of their difference does not hold 0, all "
+        f"pairs together at 95 %. Places of accuracy ({first}): {listed}."
+    )
+    return Caption(finding, how)
+
+
+def _where(board: Board) -> str:
+    if board.sense == GUESSED:
+        return f"where {100 * board.level:g} of 100 words are guessed"
+    if board.sense == MEMBERSHIP:
+        return f"where the attacker's AUC is {board.level:g}"
+    return f"where ε = {number(board.epsilon or math.nan)} is promised"
+
+
+def frontier(benchmark: Benchmark, bounds: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The line that nobody crosses, and the curves of proved or certified promises under it.
+
+    Args:
+        benchmark: whose.
+        bounds: `METRIC` or `LOCAL`.
+
+    Returns:
+        Columns epsilon and high; and columns label, epsilon (promised, per unit of Euclidean
+        distance or between any two words), quantity "word", value, low, high.
+    """
+    import pandas as pd
+
+    figures = benchmark.figures
+    line = figures.rows("bound", variant=bounds)[["epsilon", "high"]].sort_values("epsilon")
+    promises = figures.rows("promise", tested_on=bounds)
+    held = promises[promises["variant"].isin(_HOLD)].set_index(["label", "epsilon"])["value"]
+    words = figures.rows("word").set_index(["label", "epsilon"])
+    both = words.loc[words.index.isin(held.index), ["value", "low", "high"]]
+    curves = both.assign(promised=held.loc[both.index], quantity="word").reset_index()
+    curves = curves.drop(columns="epsilon").rename(columns={"promised": "epsilon"})
+    named: pd.DataFrame = curves[["label", "epsilon", "quantity", "value", "low", "high"]]
+    return line.reset_index(drop=True), pd.DataFrame(named)
+
+
+_HOLD = ("proved", "certified on this lexicon")
+
+
+def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Caption:
+    """How many times the least ε mechanisms need at a level of words guessed."""
+    unit = "per unit of distance" if bounds == METRIC else "between any two words"
+    how = (
+        "The line is the most that a promise permits: no mechanism that keeps its ε lets a "
+        "stranger guess more. Only promises that are proved or certified are drawn, ε "
+        f"{unit} (Euclidean, if of distance). "
+    )
+    wastes = _wastes(boards, bounds, level)
+    if not wastes:
+        return Caption("No mechanism with such a promise meets this level.", how)
+    least, most = wastes[0], wastes[-1]
+    finding = (
+        f"Where {100 * level:g} of 100 words are guessed, {least.label} needs "
+        f"at most {_times(least)} the least possible ε, {most.label} {_times(most)}."
+    )
+    listed = ", ".join(f"{line.label} {_times(line)}" for line in wastes)
+    return Caption(finding, f"{how}ε over the least at that level: {listed}.")
+
+
+def _wastes(boards: Sequence[Board], bounds: str, level: float) -> list[Line]:
+    there = [
+        line
+        for board in boards
+        if (board.sense, board.level) == (GUESSED, level)
+        for line in board.there
+        if line.bounds == bounds and line.waste is not None
+    ]
+    return sorted(there, key=lambda line: line.waste or math.inf)
+
+
+def _times(line: Line) -> str:
+    return f"{number(float(f'{line.waste or math.nan:.2g}'))} times"

@@ -1,0 +1,206 @@
+"""The record of a benchmark, ready for its boards: trials by utility, what is measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.guarantee import Status
+from dpcore.learn.intervals import mean_interval
+from dpcore.papers.ours.benchmark.plans import STUDIES
+from dpcore.study.membership_trial import STRONGER
+from dpcore.study.reading import Figures, Reading
+from dpcore.study.recorded import read_recorded
+from dpcore.study.rows import PRIVATE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+KEPT, COSINE = "kept", "cosine"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One mechanism on a board.
+
+    Attributes:
+        label: of its curve.
+        mechanism: short name.
+        bounds: what its ε bounds, `METRIC` or `LOCAL`; empty, as what follows, of a mechanism that
+            could not be made.
+        status: of its promise.
+        reason: of the status.
+        why: why it is not on the board; empty if it is.
+        epsilon: its own ε there, with an interval where that was read between measured ones.
+        promised: the ε that is proved or certified there, per unit of Euclidean distance or between
+            any two words; None if nothing is.
+        delta: δ of that promise, if it has one.
+        waste: own promise over the largest known ε under which no mechanism gives more away: at
+            most so many times the least ε that any mechanism needs.
+        guessed: share of the words that are guessed.
+        at_least: whether a better attacker may guess more.
+        near: share of the words of which one as near as the nine nearest is guessed.
+        auc: of the attacker on membership.
+        left: what is left, by utility: `kept` (words of texts), `cosine` (meaning of texts by an
+            encoder), and the accuracy under each labelling or corpus by its name.
+        meaning: of the lexicon: 1 − E d(w, y)/d̄, or the like in another record.
+        places: of each of `left`, the first and last place on this board.
+        cost: processor time a word, over that of randomised response.
+        microseconds: the same in microseconds.
+    """
+
+    label: str
+    mechanism: str
+    bounds: str = ""
+    status: Status | None = None
+    reason: str = ""
+    why: str = ""
+    epsilon: Reading | None = None
+    promised: float | None = None
+    delta: float | None = None
+    waste: float | None = None
+    guessed: Reading | None = None
+    at_least: bool = False
+    near: Reading | None = None
+    auc: Reading | None = None
+    left: dict[str, Reading] = field(default_factory=dict)
+    meaning: Reading | None = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cost: float | None = None
+    microseconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """A record, ready to be read.
+
+    Attributes:
+        figures: of the benchmark.
+    """
+
+    figures: Figures
+
+    @cached_property
+    def trials(self) -> dict[tuple[str, str], dict[float, FloatArray]]:
+        """One number a trial, by (utility, label) and ε; the trials of all are the same."""
+        found: dict[tuple[str, str], dict[float, FloatArray]] = {}
+        for utility, rows in _measured(self.figures):
+            ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
+            for label, of_one in ordered.groupby("label", sort=False):
+                known = found.setdefault((utility, str(label)), {})
+                for epsilon in of_one["epsilon"].unique().tolist():
+                    some = of_one.loc[of_one["epsilon"] == epsilon, "value"]
+                    known[epsilon] = some.to_numpy(dtype=np.float64)
+        return found
+
+    @cached_property
+    def shares(self) -> dict[tuple[str, str], dict[float, dict[str, Any]]]:
+        """What is measured once of a lexicon, by (quantity, label) and ε."""
+        table = self.figures.recorded.table
+        wanted = {"word", "near", "meaning", "promise", "poorly attacked", "cost", "cost ratio"}
+        found: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
+        for each in table[table["quantity"].isin(wanted)].to_dict("records"):
+            key = str(each["quantity"]), str(each["label"])
+            found.setdefault(key, {})[float(each["epsilon"])] = {str(k): v for k, v in each.items()}
+        return found
+
+    @cached_property
+    def utilities(self) -> tuple[str, ...]:
+        """What is left, in the order of the columns: words, meaning, accuracies."""
+        names = dict.fromkeys(utility for utility, _ in self.trials if utility != "auc")
+        return tuple(names)
+
+    @cached_property
+    def accuracies(self) -> tuple[str, ...]:
+        """The labellings and corpora that are learned from."""
+        return tuple(name for name in self.utilities if name not in {KEPT, COSINE})
+
+    @cached_property
+    def bare(self) -> tuple[Line, ...]:
+        """Every mechanism with its promise, and those that could not be made, with why."""
+        reasons = {str(r["label"]): str(r["variant"]) for r in self._rows("reason")}
+        lines = [
+            Line(
+                str(each["label"]),
+                str(each["mechanism"]),
+                str(each["tested_on"]),
+                Status(each["variant"]),
+                reasons[str(each["label"])],
+            )
+            for each in self._rows("status")
+        ]
+        absent = [
+            Line(
+                str(r["label"]), str(r["mechanism"]), "", Status.CONDITIONAL, "", str(r["variant"])
+            )
+            for r in self._rows("absent")
+        ]
+        return tuple(lines + absent)
+
+    def least(self, bounds: str) -> dict[float, float]:
+        """The largest ε that promises each level, by level."""
+        return {
+            float(each["at"]): float(each["value"])
+            for each in self._rows("least")
+            if each["tested_on"] == bounds
+        }
+
+    def _rows(self, quantity: str) -> list[dict[str, Any]]:
+        rows = self.figures.rows(quantity).to_dict("records")
+        return [{str(name): value for name, value in each.items()} for each in rows]
+
+    def levels(self, quantity: str) -> dict[tuple[str, float], tuple[float | None, str]]:
+        """ε and why, by label and level, of the rows `level` or `promised`."""
+        return {
+            (str(r["label"]), float(r["at"])): (float(r["value"]) or None, str(r["variant"]))
+            for r in self._rows(quantity)
+        }
+
+    def without(self) -> dict[str, Reading]:
+        """What is left and what is inferred of texts as they stand, and `auc`."""
+        found = {}
+        for utility, rows in _measured(self.figures, clean=True):
+            numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
+            if numbers.size:
+                found[utility] = reading(numbers, share=utility != COSINE)
+        return found
+
+
+def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
+    """A recorded benchmark.
+
+    Args:
+        name: of the study.
+
+    Raises:
+        StudyError: it is not recorded, or damaged.
+    """
+    return Benchmark(Figures(read_recorded(name)))
+
+
+def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Rows of one number a trial, by utility; the AUC last."""
+    yield KEPT, figures.rows("nw", data="")
+    cosines = figures.rows("cosine")
+    if len(cosines):
+        yield COSINE, cosines
+    where = {} if clean else {"tested_on": PRIVATE}
+    accuracies = figures.rows("accuracy", **where)
+    for name, rows in accuracies.groupby("data", sort=False):
+        yield str(name), rows
+    attacks = figures.rows("auc", variant=STRONGER)
+    if len(attacks):
+        yield "auc", attacks
+
+
+def reading(values: FloatArray, *, share: bool = False) -> Reading:
+    """Mean and interval; of a share cut at 0 and 1, where what is read may lie beyond."""
+    mean = mean_interval(values)
+    ends = (mean.mean, mean.low, mean.high)
+    return Reading(*np.clip(ends, 0.0, 1.0).tolist()) if share else Reading(*ends)

@@ -1,0 +1,216 @@
+"""The boards of a benchmark as tables: numbers for a program, lines for people, Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board
+from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
+from dpcore.papers.ours.benchmark.settings import LOCAL, METRIC
+from dpcore.plots.layout import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.study.reading import Reading
+
+PER = {METRIC: "per distance", LOCAL: "any two words"}
+"""What an ε bounds, beside its number: the loss per unit of Euclidean distance, or of any two."""
+_LEFT = {KEPT: "words that stay", COSINE: "meaning by an encoder"}
+
+
+def title(board: Board) -> str:
+    """What is equal on a board."""
+    if board.sense == GUESSED:
+        return f"{100 * board.level:g} of 100 words are guessed"
+    if board.sense == MEMBERSHIP:
+        return f"The attacker on membership has an AUC of {board.level:g}"
+    what = "per unit of distance" if board.bounds == METRIC else "between any two words"
+    return f"ε = {number(board.epsilon or math.nan)} {what} is promised"
+
+
+def explained(board: Board) -> str:
+    """The same in a sentence."""
+    if board.sense == GUESSED:
+        return (
+            f"ε of each mechanism is where a stranger who knows it guesses {100 * board.level:g} "
+            "of 100 words, all words being equally likely."
+        )
+    if board.sense == MEMBERSHIP:
+        return (
+            "ε of each mechanism is where an attacker tells the texts that a classifier learned "
+            f"from apart from others with an AUC of {board.level:g}, read between measured ε."
+        )
+    return (
+        f"The largest known ε under which no mechanism lets a stranger guess more than "
+        f"{100 * board.level:g} of 100 words. Only promises that are proved or certified."
+    )
+
+
+def headings(benchmark: Benchmark) -> dict[str, str]:
+    """The columns of a board for people, by key."""
+    left = {name: _LEFT.get(name, f"accuracy, {name}") for name in benchmark.utilities}
+    places = {f"{name} place": "place" for name in benchmark.accuracies[:1]}
+    return {
+        "label": "mechanism",
+        "promise": "promise there",
+        "epsilon": "ε",
+        "waste": "× least",
+        "guessed": "guessed",
+        "near": "near",
+        "auc": "AUC",
+        **left,
+        **places,
+        "meaning": "nearness",
+        "cost": "cost",
+    }
+
+
+def cells(board: Board, benchmark: Benchmark) -> list[dict[str, str]]:
+    """The lines of a board that are on it, as texts by the keys of `headings`."""
+    return [_cells(line, benchmark) for line in board.there]
+
+
+def _cells(line: Line, benchmark: Benchmark) -> dict[str, str]:
+    found = {
+        "label": line.label,
+        "promise": promise(line),
+        "epsilon": "" if line.epsilon is None else number(line.epsilon.mean),
+        "waste": "" if line.waste is None else number(float(f"{line.waste:.2g}")),
+        "guessed": ("≥ " if line.at_least else "") + _share(line.guessed),
+        "near": _share(line.near),
+        "auc": _ends(line.auc),
+        "meaning": _share(line.meaning),
+        "cost": "" if line.cost is None else number(float(f"{line.cost:.2g}")),
+    }
+    for name in benchmark.utilities:
+        found[name] = _ends(line.left.get(name))
+    for name in benchmark.accuracies[:1]:
+        found[f"{name} place"] = place(line, name)
+    return found
+
+
+def promise(line: Line) -> str:
+    """What is promised, with its status."""
+    if line.promised is None:
+        return f"none: {line.status}" if line.status else ""
+    delta = "" if line.delta is None else f", δ = {number(line.delta)}"
+    status = "certified" if str(line.status).startswith("certified") else str(line.status)
+    return f"{number(line.promised)} {PER[line.bounds]}{delta}; {status}"
+
+
+def place(line: Line, utility: str) -> str:
+    """The places that a mechanism may have; "–" where trials cannot say."""
+    if utility not in line.places:
+        return "–"
+    first, last = line.places[utility]
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def _share(reading: Reading | None) -> str:
+    return "" if reading is None or math.isnan(reading.mean) else f"{reading.mean:.3f}"
+
+
+def _ends(reading: Reading | None) -> str:
+    if reading is None:
+        return ""
+    if math.isnan(reading.low):
+        return f"{reading.mean:.3f}"
+    return f"{reading.mean:.3f} ({reading.low:.3f}–{reading.high:.3f})"
+
+
+def absent(board: Board) -> list[str]:
+    """Who is not on a board, and why: a sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for line in board.absent:
+        reasons.setdefault(line.why, []).append(line.label)
+    return [f"{'; '.join(names)}: {why}" for why, names in reasons.items()]
+
+
+def frame(boards: Sequence[Board]) -> pd.DataFrame:
+    """All boards as one table of numbers, a row a mechanism and board."""
+    import pandas as pd
+
+    rows = [_flat(fields(line), board) for board in boards for line in board.lines]
+    return pd.DataFrame(rows)
+
+
+def _flat(line: dict[str, Any], board: Board) -> dict[str, Any]:
+    """One row: an interval is three columns, a range of places two."""
+    row: dict[str, Any] = {"sense": board.sense, "level": board.level, "board_bounds": board.bounds}
+    for name, value in line.items():
+        if name == "left":
+            for utility, reading in value.items():
+                row |= _columns(utility, reading)
+        elif name == "places":
+            for utility, (first, last) in value.items():
+                row |= {f"{utility} first": first, f"{utility} last": last}
+        elif isinstance(value, list):
+            row |= _columns(name, value)
+        else:
+            row[name] = value
+    return row
+
+
+def _columns(name: str, ends: list[float | None]) -> dict[str, float | None]:
+    return dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
+
+
+def fields(line: Line) -> dict[str, Any]:
+    """A line as JSON values; a number with an interval is mean, low and high."""
+    plain = {
+        name: getattr(line, name)
+        for name in (
+            "label", "mechanism", "bounds", "reason", "why", "promised", "delta", "waste",
+            "at_least", "cost", "microseconds",
+        )
+    }  # fmt: skip
+    readings = {
+        name: triple(getattr(line, name))
+        for name in ("epsilon", "guessed", "near", "auc", "meaning")
+    }
+    return {
+        **plain,
+        "status": None if line.status is None else str(line.status),
+        **readings,
+        "left": {name: triple(reading) for name, reading in line.left.items()},
+        "places": {name: list(ends) for name, ends in line.places.items()},
+    }
+
+
+def triple(reading: Reading | None) -> list[float | None] | None:
+    """Mean and both ends; an end that there is none of is null."""
+    if reading is None:
+        return None
+    return [None if math.isnan(value) else value for value in reading]
+
+
+def markdown(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
+    """The boards as lines of Markdown, with who is not on them."""
+    for board in boards:
+        yield f"### {title(board)}"
+        yield ""
+        yield explained(board)
+        yield ""
+        yield from markdown_table(board, benchmark)
+        for sentence in absent(board):
+            yield f"- {sentence}"
+        yield ""
+
+
+def markdown_table(board: Board, benchmark: Benchmark) -> Iterator[str]:
+    """One board; columns without an entry are left out."""
+    names, lines = headings(benchmark), cells(board, benchmark)
+    shown = [key for key in names if any(line.get(key) for line in lines)]
+    if not lines:
+        yield "No mechanism meets this level."
+        yield ""
+        return
+    yield "| " + " | ".join(names[key] for key in shown) + " |"
+    yield "|" + "---|" * len(shown)
+    for line in lines:
+        texts = [f"`{line[key]}`" if key == "label" else line[key] for key in shown]
+        yield "| " + " | ".join(texts) + " |"
+    yield ""

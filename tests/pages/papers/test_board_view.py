@@ -1,0 +1,79 @@
+"""The leaderboard on the page Papers: a board at a time, who is not on it, and the line."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.papers.ours.benchmark.board import Board, boards
+from dpcore.papers.ours.benchmark.findings import board_caption, frontier_finding
+from dpcore.papers.ours.benchmark.plans import STUDIES
+from dpcore.papers.ours.benchmark.record import read_benchmark
+from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
+from dpcore.papers.ours.benchmark.tables import absent, cells
+from pages.papers.board import boards_of, is_benchmark
+from pages.shared.recorded import recorded
+from tests.pages.app import figures, open_link, shown_text
+
+NAMES = [study.name for study in STUDIES]
+KINDS = {
+    "guessed": ("guessed", ""),
+    "membership": ("membership", ""),
+    f"promised-{METRIC}": ("promised", METRIC),
+    f"promised-{LOCAL}": ("promised", LOCAL),
+}
+
+
+def opened(name: str = NAMES[0], **link: str) -> AppTest:
+    return open_link("papers", look="experiments", experiment=name, **link)
+
+
+def of(name: str, kind: str) -> list[Board]:
+    every = boards(read_benchmark(name))
+    return [board for board in every if (board.sense, board.bounds) == KINDS[kind]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_board_shows_who_is_on_it_and_who_is_not(name: str, kind: str) -> None:
+    benchmark, board = read_benchmark(name), of(name, kind)[-1]
+    test = opened(name, board_sense=kind, **{f"board_level_{kind}": f"{board.level:g}"})
+    lines = cells(board, benchmark)
+    shown = shown_text(test)
+    assert board_caption(board, benchmark).finding in shown
+    if lines:
+        (table,) = test.dataframe
+        assert table.value["mechanism"].tolist() == [line["label"] for line in lines]
+        assert table.value["promise there"].tolist() == [line["promise"] for line in lines]
+    for sentence in absent(board):
+        assert sentence in shown
+
+
+def test_a_visit_begins_with_words_guessed_and_the_link_says_what_is_chosen() -> None:
+    test = opened()
+    assert test.selectbox(key="board_sense").value == "guessed"
+    test.selectbox(key="board_sense").select("membership").run()
+    assert test.query_params["board_sense"] == "membership"
+    assert not test.exception
+
+
+@pytest.mark.parametrize("bounds", [METRIC, LOCAL])
+def test_the_line_that_nobody_crosses_is_drawn_for_one_kind_of_promise(bounds: str) -> None:
+    test = opened(use_view="line", board_bounds=bounds)
+    finding = frontier_finding(boards(read_benchmark()), bounds, LEVELS[1]).finding
+    assert finding in shown_text(test)
+    assert len(figures(test)) == 1
+
+
+def test_boards_are_read_once_and_of_benchmarks_alone() -> None:
+    record = recorded(NAMES[0])
+    assert boards_of(record) is boards_of(record)
+    assert is_benchmark(record)
+    assert not is_benchmark(recorded("equal-leakage"))
+    assert not is_benchmark(recorded("teaching-corpus"))
+
+
+def test_all_boards_can_be_taken_along() -> None:
+    test = opened()
+    test.session_state["taking"] = True
+    test.run()
+    assert not test.exception
+    assert "python -m dpcore study run benchmark" in shown_text(test)
