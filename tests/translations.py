@@ -68,6 +68,7 @@ def engine_words() -> set[str]:
     from dpcore.measure.density.density import STRATA
     from dpcore.measure.targets import OVER
     from dpcore.measure.words import Stratum
+    from dpcore.papers.claim import facts
     from dpcore.papers.overview import PAPERS
     from dpcore.plots.attack.icons import OTHER
     from dpcore.plots.deniability.curves import BANDS
@@ -84,6 +85,8 @@ def engine_words() -> set[str]:
         words += Treatment(keep_stop_words=True, case=case).released
     words += [*TITLES.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
     words += [source.title for source in PAPERS.values()]
+    for claim in facts().values():
+        words += [claim["title"], claim["says"]]
     corpus = teaching_corpus()
     words += [*corpus.sentiment, *corpus.topic]
     return {str(word) for word in words if word}

@@ -129,7 +129,7 @@ def python_cell(key: str, settings: AuditSettings, name: str) -> str:
 
 
 def _verdict(verdict: Verdict) -> None:
-    st.header(f"{verdict.title}: {signed(verdict)}", anchor=False)
+    st.header(f"{say(verdict.title)}: {signed(verdict)}", anchor=False)
     # st.text: sources, conditions and figures are no Markdown, and some name words.
     left, right = st.columns(2, border=True)
     with left:
@@ -189,7 +189,7 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
         for repair in (here[name] for name in REPAIRS[key] if name in here):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(
-                    repair.title,
+                    say(repair.title),
                     key=f"repair_{repair.key}",
                     type="tertiary",
                     icon=":material/arrow_forward:",

@@ -60,8 +60,8 @@ def _rows(verdicts: Sequence[Verdict]) -> None:
         left, middle, right = st.columns((2, 3, 5), vertical_alignment="center", gap="small")
         left.text(signed(verdict))
         middle.page_link(
-            "pages/papers/page.py", label=verdict.title, query_params={CLAIM: verdict.key}
+            "pages/papers/page.py", label=say(verdict.title), query_params={CLAIM: verdict.key}
         )
-        says = say("It says: {claim}", claim=SAYS[verdict.key])
+        says = say("It says: {claim}", claim=say(SAYS[verdict.key]))
         computed = say("Computed here: {figure}", figure=measured(verdict))
         right.text(f"{says}\n{computed}")
