@@ -37,6 +37,36 @@ NUMBERS = (
 )  # fmt: skip
 """Words that the engine writes beside numbers."""
 
+HEADINGS = (
+    "a stranger guesses", "accuracy, sentiment", "attacker", "becomes", "believed then", "change",
+    "changed", "condition", "cost", "count", "draw", "figure", "guessed", "lonelier than", "mark",
+    "meaning by an encoder", "method", "near", "nearness", "now", "of", "place", "promise there",
+    "released", "runs", "setting", "state", "stays", "text", "value", "weight", "which word",
+    "words that stay", "written", "× least",
+)  # fmt: skip
+"""Columns of tables that the engine names, or a page for a file."""
+
+DRAWN = (
+    "1×: learns nothing", "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
+    "accuracy", "accuracy that is certain", "always the largest class", "another word",
+    "attacker's AUC (0.5: guessing)", "augmented", "best protected", "certified accuracy",
+    "certified size L of this picture", "certified training", "changed words",
+    "channels of the first convolution", "class", "distance to the nearest word",
+    "false-positive rate", "frontier: no other is as good in both and better in one", "guessing",
+    "interval bounds (IBP)", "largest class always", "least protected",
+    "ln ε (ε per unit of distance)", "no mechanism above",
+    "no noise: ordinary linear classifier, exact", "normal", "odds at most, as promised",
+    "probability", "probability of positive", "probability that it stays",
+    "proved by PixelDP's condition", "right guesses in 100", "scale of the noise",
+    "share of the words that may change", "share that is named rightly",
+    "size L of a shift of the mean vector", "size L of the attack",
+    "the slides' condition (not proved)", "tight: the most that these bounds allow",
+    "time of a step, with ÷ without", "trained normally", "true-positive rate", "without privacy",
+    "words that a stranger guesses, in 100", "ε (nominal, between any two words)",
+    "ε between any two words", "ε between any two words, up to δ", "ε per unit of distance",
+)  # fmt: skip
+"""Titles and names in drawings, which are made in English: see `pages/shared/lettering.py`."""
+
 
 def sentences() -> dict[str, set[str]]:
     """Every sentence that a page may say, with the files that it stands in."""
@@ -77,7 +107,17 @@ def engine_words() -> set[str]:
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
 
-    words: list[str] = [*NUMBERS, *_mechanisms(), *_lesson(), *stages(), OTHER, *OVER, *BANDS]
+    words: list[str] = [
+        *NUMBERS,
+        *HEADINGS,
+        *DRAWN,
+        *_mechanisms(),
+        *_lesson(),
+        *stages(),
+        OTHER,
+        *OVER,
+        *BANDS,
+    ]
     words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
     words += [*STRATA, *Stratum, *UnknownWordPolicy, *CasePolicy]
     words += [describe(policy) for policy in UnknownWordPolicy]

@@ -100,7 +100,9 @@ def _question(table: Dealt, given: Answer | None, reading: str) -> None:
     with st.container(horizontal=True, key="game_outputs_shown"):
         for number, output in enumerate(table.dealt.outputs, start=1):
             label = (
-                "output" if len(table.dealt.outputs) == 1 else say("output {number}", number=number)
+                say("output")
+                if len(table.dealt.outputs) == 1
+                else say("output {number}", number=number)
             )
             st.metric(label, table.game.mechanism.lexicon.words[output], width="content")
     st.markdown(say("Which word was it?"))

@@ -208,7 +208,9 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
     )
     caption = certified_caption(shown, f"{count} pictures", size)
     show_figure(
-        lines_figure(shown, f"size L of the attack ({norm})", "accuracy that is certain"),
+        lines_figure(
+            shown, say("size L of the attack ({norm})", norm=norm), "accuracy that is certain"
+        ),
         caption,
         shown,
         "digits_accuracy",

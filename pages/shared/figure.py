@@ -11,6 +11,7 @@ from dpcore.plots.layout import enlarged
 from pages.shared.aids import LARGE
 from pages.shared.downloads import csv_button, figure_buttons
 from pages.shared.language import later, say
+from pages.shared.lettering import spoken
 from pages.shared.table import show_table
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def show_numbers(
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:
+    figure = spoken(figure)
     st.plotly_chart(
         enlarged(figure) if st.session_state.get(LARGE) else figure,
         key=f"figure_{name}",

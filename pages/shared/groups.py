@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import number
-from pages.shared.language import later, numeral
+from pages.shared.language import ENGLISH, later, numeral, speaking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +56,11 @@ class Group:
         if self.logarithm:
             return f"ln ε = {numeral(self.label(epsilon))} (ε = {numeral(number(epsilon))})"
         return f"ε = {numeral(f'{epsilon:,g}')}"
+
+    def finding(self, epsilon: float) -> str:
+        """The same for a finding, which is in English in every language."""
+        with speaking(ENGLISH):
+            return self.reading(epsilon)
 
 
 GROUPS = (

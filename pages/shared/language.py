@@ -35,6 +35,7 @@ LOCALE = Path(__file__).parents[1] / "locale"
 
 _LOCALES = {ENGLISH: "en-US", "de": "de-DE"}
 _EXCHANGED = str.maketrans(",.", ".,")
+_PERCENT = re.compile(r"(?<=\d)%")
 _WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*")
 _of_run = threading.local()  # .context, .language: of the script run of this thread; .file
 
@@ -116,7 +117,12 @@ def numeral(text: str) -> str:
     whole = translated(text, spoken)
     if whole != text:
         return whole
-    return _WORDS.sub(lambda match: translated(match[0], spoken), text.translate(_EXCHANGED))
+    return _WORDS.sub(lambda match: translated(match[0], spoken), _exchanged(text))
+
+
+def _exchanged(number: str) -> str:
+    """A number with a comma before the decimals, points between the thousands, and 5 %."""
+    return _PERCENT.sub("\N{NO-BREAK SPACE}%", number.translate(_EXCHANGED))
 
 
 def for_component(sentences: Mapping[str, str]) -> dict[str, Any]:
@@ -150,5 +156,6 @@ class _Numbers(Formatter):
         if isinstance(value, Filled):
             value = say(value)
         text = str(super().format_field(value, format_spec))
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        return text.translate(_EXCHANGED) if is_number else text
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return text
+        return _exchanged(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,10 +10,10 @@ import streamlit as st
 
 from dpcore.papers.written import Filled
 from dpcore.plots.layout import number
-from pages.shared.language import ENGLISH, language, say
+from pages.shared.language import ENGLISH, language, numeral, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from streamlit.delta_generator import DeltaGenerator
 
@@ -41,7 +42,7 @@ def show_table(
     """
     config = dict(more.pop("column_config", {}))
     if isinstance(table, pd.DataFrame):
-        table = _translated(_legible(table, config), config, spoken)
+        table = _written(_translated(_legible(table, config), config, spoken), config)
     else:
         _name(getattr(table, "column_names", ()), config)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
@@ -59,6 +60,26 @@ def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[st
     for name in table.columns[[dtype.kind == "O" for dtype in table.dtypes]]:
         changed.setdefault(name, [_told(cell) for cell in table[name]])
     return table.assign(**changed)
+
+
+def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
+    """The table with numbers as this language writes them; they are sorted as numbers still."""
+    if language() == ENGLISH or table.size > pd.get_option("styler.render.max_elements"):
+        return table
+    forms: dict[Any, Callable[[float], str]] = {}
+    for name in table.columns[[dtype.kind == "f" for dtype in table.dtypes]]:
+        given = config.get(name, {})
+        kind = given.get("type_config", {})
+        form = kind.get("format")
+        if kind.get("type") == "number" and form is not None and form.startswith("%"):
+            # A form of Streamlit's would be taken in place of what is written here.
+            config[name] = {**given, "type_config": {**kind, "format": None}}
+            forms[name] = partial(_number, form)
+    return table.style.format(forms, na_rep="") if forms else table
+
+
+def _number(form: str, value: float) -> str:
+    return numeral(form % value)
 
 
 def _name(columns: Iterable[Any], config: dict[str, Any]) -> None:

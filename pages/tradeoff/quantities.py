@@ -128,7 +128,7 @@ UTILITIES = (
     Utility(
         "meaning",
         "meaning",
-        "meaning",
+        later("meaning"),
         later("meaning left"),
         later("of the meaning"),
         bound="guess",
