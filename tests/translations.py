@@ -56,7 +56,7 @@ DRAWN = (
     "interval bounds (IBP)", "largest class always", "least protected",
     "ln ε (ε per unit of distance)", "no mechanism above",
     "no noise: ordinary linear classifier, exact", "normal", "odds at most, as promised",
-    "probability", "probability of positive", "probability that it stays",
+    "probability", "probability that it stays",
     "proved by PixelDP's condition", "right guesses in 100", "scale of the noise",
     "share of the words that may change", "share that is named rightly",
     "size L of a shift of the mean vector", "size L of the attack",

@@ -126,7 +126,7 @@ def _show(scene: Scene, read: Read) -> None:
     table = read.table
     stayed = int((table["released"] == table["written"]).sum())
     with st.container(horizontal=True):
-        st.metric("words", len(table), width="content")
+        st.metric(say("words"), len(table), width="content")
         st.metric(say("came out unchanged"), stayed, width="content")
         for attacker, title in TITLES.items():
             st.metric(say("guessed: {title}", title=title), read.right(attacker), width="content")

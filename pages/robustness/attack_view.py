@@ -267,7 +267,9 @@ def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str,
         )
         return
     show_figure(
-        lines_figure(table, "changed words", f"probability of {label}", whole=True),
+        lines_figure(
+            table, "changed words", say("probability of {label}", label=say(label)), whole=True
+        ),
         ends_caption(table, "The text after each change", "changes"),
         table,
         "attack_steps",
