@@ -4,7 +4,7 @@ from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pages.shared.language import say, speaking
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
@@ -28,6 +28,10 @@ def spoken(page: Page) -> str:
     return str(page.evaluate("document.documentElement.lang"))
 
 
+def aids(page: Page, name: str = "Reading aids") -> Locator:
+    return page.get_by_test_id("stSidebarUserContent").get_by_text(name, exact=True)
+
+
 def choose(page: Page, group: str, option: str) -> None:
     page.get_by_role("radiogroup", name=group).get_by_text(option, exact=True).click()
     wait_idle(page)
@@ -36,7 +40,7 @@ def choose(page: Page, group: str, option: str) -> None:
 def test_german_is_chosen_and_kept_until_english_is(app_url: str, page: Page) -> None:
     open_page(page, f"{app_url}/lesson")
     assert spoken(page) == "en"
-    page.get_by_text("Reading aids").click()
+    aids(page).click()
     choose(page, "Language", "Deutsch")
     title = german("Private words in eight steps")
     expect(page.get_by_role("heading", name=title)).to_be_visible()
@@ -55,7 +59,7 @@ def test_german_is_chosen_and_kept_until_english_is(app_url: str, page: Page) ->
 
     page.get_by_role("link", name=german("Lesson"), exact=True).click()
     wait_idle(page)
-    page.get_by_text(german("Reading aids")).click()
+    aids(page, german("Reading aids")).click()
     choose(page, german("Language"), "English")
     expect(page.get_by_role("heading", name="Private words in eight steps")).to_be_visible()
     assert "lang" not in link(page)
