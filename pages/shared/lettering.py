@@ -37,7 +37,8 @@ def spoken(figure: go.Figure) -> go.Figure:
     for axis in (*shown.select_xaxes(), *shown.select_yaxes()):
         if axis.ticktext is not None:
             axis.ticktext = [
-                numeral(text) if _NUMERAL.fullmatch(text) else text for text in axis.ticktext
+                numeral(text) if _NUMERAL.fullmatch(text) else translated(text, language())
+                for text in axis.ticktext
             ]
     return shown
 

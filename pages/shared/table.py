@@ -34,17 +34,17 @@ def show_table(
     """Draw a table whose cells are plain text and numbers.
 
     Args:
-        table: a DataFrame or the like.
+        table: a DataFrame or one of Arrow; rows of somebody's own, a list, are shown as they are.
         alt: its text alternative.
         place: where it is drawn; None for where the page is.
         spoken: columns whose cells are sentences of ours; those that know their gaps are anyway.
         more: for `st.dataframe`.
     """
     config = dict(more.pop("column_config", {}))
+    if language() != ENGLISH and hasattr(table, "to_pandas"):
+        table = table.to_pandas()  # of Arrow, which is sent as it is where nothing is translated
     if isinstance(table, pd.DataFrame):
         table = _written(_translated(_legible(table, config), config, spoken), config)
-    else:
-        _name(getattr(table, "column_names", ()), config)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
     (place or st).dataframe(
         table, hide_index=True, placeholder="", alt=alt, column_config=config, **more
