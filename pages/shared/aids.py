@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.lesson.steps import BY_PAGE, step
+from pages.shared.footer import IN_ENGLISH
 from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, language, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
@@ -49,7 +50,7 @@ def reading_aids(page: str) -> None:
             help=say("Of the pages. Links open in the language that they were made in."),
         )
         if language() != ENGLISH:
-            note(say("Findings, promises and proofs are in English, as they are computed."))
+            note(say(IN_ENGLISH))
         explain = st.toggle(
             say("Explain in everyday words"),
             key=EXPLAIN,

@@ -85,14 +85,17 @@ def test_bringing_a_catalogue_up_to_date_keeps_adds_and_drops(
 ) -> None:
     file = tmp_path / GERMAN / "LC_MESSAGES" / "pages.po"
     file.parent.mkdir(parents=True)
+    file.touch()  # a new language
+    monkeypatch.setattr("tests.translations.LOCALE", tmp_path)
+    monkeypatch.setattr("tests.translations.sentences", lambda: {"Draw again": {"a.py"}})
+    assert bring_up_to_date(GERMAN) == ["Draw again"]
     file.write_text(
         'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Draw again"\nmsgstr "Neu ziehen"\n\nmsgid "Gone"\nmsgstr "Weg"\n',
         encoding="utf-8",
     )
-    module = "tests.translations"
-    monkeypatch.setattr(f"{module}.LOCALE", tmp_path)
-    monkeypatch.setattr(f"{module}.sentences", lambda: {"Draw again": {"a.py"}, "New": {"b.py"}})
+    both: dict[str, set[str]] = {"Draw again": {"a.py"}, "New": {"b.py"}}
+    monkeypatch.setattr("tests.translations.sentences", lambda: both)
     assert bring_up_to_date(GERMAN) == ["New"]
     assert {entry.id: entry.string for entry in entries(GERMAN)} == {
         "Draw again": "Neu ziehen",
