@@ -77,12 +77,12 @@ def benchmark_command(options: Options) -> Answer:
         benchmark = read_benchmark(options.recorded)
     else:
         benchmark = _measured(options, notes)
-    found = boards(benchmark)
-    result = _result(benchmark, found, notes)
+    every = boards(benchmark)
+    result = _result(benchmark, every, notes)
     if options.out is not None:
-        _write(options.out, benchmark, found, result)
+        _write(options.out, benchmark, every, result)
         notes = [*notes, f"wrote {options.out}"]
-    return Answer(result, _lines(benchmark, found), notes)
+    return Answer(result, _lines(benchmark, every), notes)
 
 
 def _measured(options: Options, notes: list[str]) -> Benchmark:
@@ -99,7 +99,7 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
             names = " nor ".join(file for file, _ in REAL)
             raise ParameterError(f"{options.data} holds neither {names}")
     size = QUICK if options.quick else WHOLE
-    made = study(
+    asked = study(
         "benchmark-own",
         f"All mechanisms at equal leakage on {lexicon.name}",
         f"{size.trials} trials",
@@ -112,7 +112,7 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
     )
     try:
         entry, rows = record(
-            made,
+            asked,
             options.data,
             progress=options.progress,
             workers=options.workers,
@@ -146,7 +146,7 @@ def _chosen(options: Options) -> Iterator[tuple[str, Settings]]:
         yield short, tuple(sorted(given.items()))
 
 
-def _result(benchmark: Benchmark, found: Sequence[Board], notes: Sequence[str]) -> dict[str, Any]:
+def _result(benchmark: Benchmark, every: Sequence[Board], notes: Sequence[str]) -> dict[str, Any]:
     entry = benchmark.figures.entry
     return {
         **shared.fields(entry, "name title sizes command version date seconds lexicons data"),
@@ -159,18 +159,18 @@ def _result(benchmark: Benchmark, found: Sequence[Board], notes: Sequence[str]) 
         "boards": [
             shared.fields(board, "sense level bounds epsilon")
             | {"lines": [fields(line) for line in board.lines]}
-            for board in found
+            for board in every
         ],
     }
 
 
-def _lines(benchmark: Benchmark, found: Sequence[Board]) -> Iterator[str]:
+def _lines(benchmark: Benchmark, every: Sequence[Board]) -> Iterator[str]:
     entry = benchmark.figures.entry
     yield f"{entry.title}. {entry.sizes}"
     names = headings(benchmark)
     without = ", ".join(f"{names[name]} {reading}" for name, reading in benchmark.without().items())
     yield f"Without privacy: {without}"
-    for board in found:
+    for board in every:
         yield ""
         yield f"{title(board)}:"
         rows = [_named(row) for row in cells(board, benchmark)]
@@ -196,16 +196,16 @@ def _named(row: dict[str, str]) -> dict[str, str]:
 
 
 def _write(
-    path: Path, benchmark: Benchmark, found: Sequence[Board], result: dict[str, Any]
+    path: Path, benchmark: Benchmark, every: Sequence[Board], result: dict[str, Any]
 ) -> None:
     try:
-        write_text(path, _WRITERS[path.suffix](benchmark, found, result))
+        write_text(path, _WRITERS[path.suffix](benchmark, every, result))
     except OSError as error:
         raise ParameterError(f"cannot write {path}: {error.strerror}") from None
 
 
 _WRITERS: dict[str, Callable[[Benchmark, Sequence[Board], dict[str, Any]], str]] = {
-    ".md": lambda benchmark, found, _: "\n".join(markdown(benchmark, found)) + "\n",
-    ".csv": lambda _, found, __: str(frame(found).to_csv(index=False)),
+    ".md": lambda benchmark, every, _: "\n".join(markdown(benchmark, every)) + "\n",
+    ".csv": lambda _, every, __: str(frame(every).to_csv(index=False)),
     ".json": lambda _, __, result: to_json(result, 1) + "\n",
 }

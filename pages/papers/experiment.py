@@ -129,18 +129,24 @@ def python_cell(name: str) -> str:
 
 def _rewriting(record: Recorded) -> None:
     """What an experiment in which texts are rewritten and learned from has to show."""
-    evidence = choose_part(record.entry.name, recorded_rows(record.entry.name))
+    above = st.container()
+
+    def evidence() -> Evidence:
+        """What is chosen of the record; boards, which show all of it, have nothing to choose."""
+        with above:
+            return choose_part(record.entry.name, recorded_rows(record.entry.name))
+
     views: dict[str, View] = {
-        "curves": lambda: curves_view(evidence),
-        "frontier": lambda: frontier_view(evidence),
-        "membership": lambda: membership_view(evidence),
-        "solve": lambda: solve_view(evidence),
+        "curves": lambda: curves_view(evidence()),
+        "frontier": lambda: frontier_view(evidence()),
+        "membership": lambda: membership_view(evidence()),
+        "solve": lambda: solve_view(evidence()),
     }
     if is_benchmark(record):
         views = {"board": lambda: board_view(record), "line": lambda: line_view(record)} | views
     examples = record.examples
     if examples is not None:
-        views["examples"] = lambda: recorded_examples(examples, evidence)
+        views["examples"] = lambda: recorded_examples(examples, evidence())
     _tabs(views | _about(record))
 
 

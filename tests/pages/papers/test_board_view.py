@@ -55,6 +55,13 @@ def test_a_visit_begins_with_words_guessed_and_the_link_says_what_is_chosen() ->
     assert not test.exception
 
 
+@pytest.mark.parametrize(("view", "offered"), [("board", False), ("line", False), ("curves", True)])
+def test_what_a_board_does_not_heed_is_not_offered_above_it(view: str, offered: bool) -> None:
+    test = opened(use_view=view)
+    labels = {box.label for box in [*test.selectbox, *test.segmented_control]}
+    assert ("Accuracy on" in labels) == ("Attacker" in labels) == offered
+
+
 @pytest.mark.parametrize("bounds", [METRIC, LOCAL])
 def test_the_line_that_nobody_crosses_is_drawn_for_one_kind_of_promise(bounds: str) -> None:
     test = opened(use_view="line", board_bounds=bounds)

@@ -87,17 +87,17 @@ def boards(benchmark: Benchmark) -> tuple[Board, ...]:
     """
     if not len(benchmark.figures.rows("status")):
         raise StudyError(f"{benchmark.figures.name} is no benchmark: it has no promises")
-    made = [_board(benchmark, GUESSED, level, _guessed(benchmark, level)) for level in LEVELS]
+    every = [_board(benchmark, GUESSED, level, _guessed(benchmark, level)) for level in LEVELS]
     if any(utility == "auc" for utility, _ in benchmark.trials):
-        made += [
+        every += [
             _board(benchmark, MEMBERSHIP, level, _inferred(benchmark, level))
             for level in ATTACK_LEVELS
         ]
     for bounds in (METRIC, LOCAL):
         for level, epsilon in benchmark.least(bounds).items():
             lines = _promised(benchmark, level, bounds)
-            made.append(_board(benchmark, PROMISED, level, lines, bounds, epsilon))
-    return tuple(made)
+            every.append(_board(benchmark, PROMISED, level, lines, bounds, epsilon))
+    return tuple(every)
 
 
 def interpolation_error(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
@@ -109,10 +109,10 @@ def interpolation_error(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
     Returns:
         By utility, that difference and the number of mechanisms.
     """
-    found = benchmark.levels("level")
+    epsilons_there = benchmark.levels("level")
     off: dict[str, list[float]] = {}
     for line in benchmark.bare:
-        around = [found.get((line.label, share), (None, ""))[0] for share in LEVELS]
+        around = [epsilons_there.get((line.label, share), (None, ""))[0] for share in LEVELS]
         if None in around:
             continue
         low, middle, high = (epsilon for epsilon in around if epsilon is not None)
@@ -136,13 +136,13 @@ Found = tuple[Line, dict[str, FloatArray]]
 
 
 def _guessed(benchmark: Benchmark, level: float) -> Iterator[Found]:
-    found = benchmark.levels("level")
+    epsilons_there = benchmark.levels("level")
     least = {bounds: benchmark.least(bounds).get(level) for bounds in (METRIC, LOCAL)}
     for line in benchmark.bare:
         if line.why:
             yield line, {}
             continue
-        epsilon, why = found[line.label, level]
+        epsilon, why = epsilons_there[line.label, level]
         if epsilon is None:
             yield replace(line, why=why), {}
             continue
@@ -159,11 +159,11 @@ def _guessed(benchmark: Benchmark, level: float) -> Iterator[Found]:
 
 
 def _promised(benchmark: Benchmark, level: float, bounds: str) -> Iterator[Found]:
-    found = benchmark.levels("promised")
+    epsilons_there = benchmark.levels("promised")
     for line in benchmark.bare:
         if line.why or line.bounds != bounds:
             continue
-        epsilon, why = found[line.label, level]
+        epsilon, why = epsilons_there[line.label, level]
         if epsilon is None:
             yield replace(line, why=why), {}
         else:
@@ -232,10 +232,10 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
     for utility in (*benchmark.utilities, "auc"):
         numbers = benchmark.trials.get((utility, line.label), {})
         if set(epsilons.tolist()) <= numbers.keys():
-            found = read(np.array([numbers[epsilon] for epsilon in epsilons.tolist()]))
-            if found is None:
+            numbers_there = read(np.array([numbers[epsilon] for epsilon in epsilons.tolist()]))
+            if numbers_there is None:
                 return replace(line, why="meets the AUC in some of the trials alone"), {}
-            trials[utility] = found
+            trials[utility] = numbers_there
     once = {
         name: read(_repeated(benchmark.shares[name, line.label], epsilons, auc.shape[1]))
         for name in _ONCE
@@ -243,9 +243,9 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
     logs = read(np.repeat(np.log(epsilons)[:, None], auc.shape[1], axis=1))
     if logs is None or any(numbers is None for numbers in once.values()):
         return replace(line, why="meets the AUC in some of the trials alone"), {}
-    at = Reading(*(math.exp(end) for end in reading(logs)))
+    reached = Reading(*(math.exp(end) for end in reading(logs)))
     poor = benchmark.shares.get(("poorly attacked", line.label), {})
-    near = np.searchsorted(epsilons, at.mean)
+    near = np.searchsorted(epsilons, reached.mean)
     around = epsilons[max(near - 1, 0) : near + 1].tolist()
     words = benchmark.shares["word", line.label]
     readings = {
@@ -259,9 +259,9 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
         replace(
             line,
             status=Status(promise["variant"]),
-            epsilon=at,
+            epsilon=reached,
             # A promise is proportional to its own ε.
-            promised=float(promise["value"]) * at.mean / around[-1] if holds else None,
+            promised=float(promise["value"]) * reached.mean / around[-1] if holds else None,
             delta=_number(promise["at"]) if holds else None,
             guessed=readings["word"],
             at_least=any(e in poor or words[e]["variant"] != BAYES for e in around),
@@ -327,11 +327,11 @@ def _board(
     benchmark: Benchmark,
     sense: str,
     level: float,
-    found: Iterator[Found],
+    candidates: Iterator[Found],
     bounds: str = "",
     epsilon: float | None = None,
 ) -> Board:
-    pairs = list(found)
+    pairs = list(candidates)
     there = [(line, trials) for line, trials in pairs if not line.why]
     placed: dict[str, dict[str, tuple[int, int]]] = {}
     for utility in benchmark.utilities:

@@ -75,10 +75,10 @@ def frontier(benchmark: Benchmark, bounds: str) -> tuple[pd.DataFrame, pd.DataFr
     figures = benchmark.figures
     line = figures.rows("bound", variant=bounds)[["epsilon", "high"]].sort_values("epsilon")
     promises = figures.rows("promise", tested_on=bounds)
-    held = promises[promises["variant"].isin(_HOLD)].set_index(["label", "epsilon"])["value"]
+    promised = promises[promises["variant"].isin(_HOLD)].set_index(["label", "epsilon"])["value"]
     words = figures.rows("word").set_index(["label", "epsilon"])
-    both = words.loc[words.index.isin(held.index), ["value", "low", "high"]]
-    curves = both.assign(promised=held.loc[both.index], quantity="word").reset_index()
+    both = words.loc[words.index.isin(promised.index), ["value", "low", "high"]]
+    curves = both.assign(promised=promised.loc[both.index], quantity="word").reset_index()
     curves = curves.drop(columns="epsilon").rename(columns={"promised": "epsilon"})
     named: pd.DataFrame = curves[["label", "epsilon", "quantity", "value", "low", "high"]]
     return line.reset_index(drop=True), pd.DataFrame(named)

@@ -89,26 +89,28 @@ class Benchmark:
     @cached_property
     def trials(self) -> dict[tuple[str, str], dict[float, FloatArray]]:
         """One number a trial, by (utility, label) and ε; the trials of all are the same."""
-        found: dict[tuple[str, str], dict[float, FloatArray]] = {}
+        by_mechanism: dict[tuple[str, str], dict[float, FloatArray]] = {}
         for utility, rows in _measured(self.figures):
             ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
             for label, of_one in ordered.groupby("label", sort=False):
-                known = found.setdefault((utility, str(label)), {})
+                known = by_mechanism.setdefault((utility, str(label)), {})
                 for epsilon in of_one["epsilon"].unique().tolist():
                     some = of_one.loc[of_one["epsilon"] == epsilon, "value"]
                     known[epsilon] = some.to_numpy(dtype=np.float64)
-        return found
+        return by_mechanism
 
     @cached_property
     def shares(self) -> dict[tuple[str, str], dict[float, dict[str, Any]]]:
         """What is measured once of a lexicon, by (quantity, label) and ε."""
         table = self.figures.recorded.table
         wanted = {"word", "near", "meaning", "promise", "poorly attacked", "cost", "cost ratio"}
-        found: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
+        by_mechanism: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
         for each in table[table["quantity"].isin(wanted)].to_dict("records"):
             key = str(each["quantity"]), str(each["label"])
-            found.setdefault(key, {})[float(each["epsilon"])] = {str(k): v for k, v in each.items()}
-        return found
+            by_mechanism.setdefault(key, {})[float(each["epsilon"])] = {
+                str(k): v for k, v in each.items()
+            }
+        return by_mechanism
 
     @cached_property
     def utilities(self) -> tuple[str, ...]:
@@ -164,12 +166,12 @@ class Benchmark:
 
     def without(self) -> dict[str, Reading]:
         """What is left and what is inferred of texts as they stand, and `auc`."""
-        found = {}
+        readings = {}
         for utility, rows in _measured(self.figures, clean=True):
             numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
             if numbers.size:
-                found[utility] = reading(numbers, share=utility != COSINE)
-        return found
+                readings[utility] = reading(numbers, share=utility != COSINE)
+        return readings
 
 
 def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:

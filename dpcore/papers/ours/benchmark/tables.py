@@ -74,7 +74,7 @@ def cells(board: Board, benchmark: Benchmark) -> list[dict[str, str]]:
 
 
 def _cells(line: Line, benchmark: Benchmark) -> dict[str, str]:
-    found = {
+    texts = {
         "label": line.label,
         "promise": promise(line),
         "epsilon": "" if line.epsilon is None else number(line.epsilon.mean),
@@ -86,10 +86,10 @@ def _cells(line: Line, benchmark: Benchmark) -> dict[str, str]:
         "cost": "" if line.cost is None else number(float(f"{line.cost:.2g}")),
     }
     for name in benchmark.utilities:
-        found[name] = _ends(line.left.get(name))
+        texts[name] = _ends(line.left.get(name))
     for name in benchmark.accuracies[:1]:
-        found[f"{name} place"] = place(line, name)
-    return found
+        texts[f"{name} place"] = place(line, name)
+    return texts
 
 
 def promise(line: Line) -> str:
