@@ -18,6 +18,7 @@ from dpcore.errors import DpcoreError
 from dpcore.jobs.turns import waiting
 from pages.shared.messages import refuse
 from pages.shared.once import once
+from pages.shared.process import leave_with_the_process
 from pages.shared.turn import WORK
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Opening:
         self._share, self._stage = 0.0, "Preparing the attacker"
         self._start = time.monotonic()
         self._turn = WORK.join()
-        self.thread = threading.Thread(target=self._run, args=(mechanism,), daemon=True)
+        self.thread = threading.Thread(target=self._run, args=(mechanism,))
         self.thread.start()
 
     @property
@@ -60,13 +61,14 @@ class Opening:
 
     def _run(self, mechanism: Mechanism) -> None:
         def report(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - engine's signature
+            leave_with_the_process()
             if total:
                 self._share = min(done / total, 1.0)
 
         try:
             with self._turn:
                 while not self._turn.wait(_PULSE_SECONDS):
-                    pass
+                    leave_with_the_process()
                 self._start = time.monotonic()
                 self.channel = open_channel(mechanism, progress=report)
         except DpcoreError as error:
