@@ -18,6 +18,7 @@ from dpcore.errors import DpcoreError
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.once import once
+from pages.shared.process import leave_with_the_process
 from pages.shared.turn import WORK, waiting_text
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Opening:
         self._share = 0.0
         self._start = time.monotonic()
         self._turn = WORK.join()
-        self.thread = threading.Thread(target=self._run, args=(mechanism,), daemon=True)
+        self.thread = threading.Thread(target=self._run, args=(mechanism,))
         self.thread.start()
 
     @property
@@ -61,13 +62,14 @@ class Opening:
 
     def _run(self, mechanism: Mechanism) -> None:
         def report(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - engine's signature
+            leave_with_the_process()
             if total:
                 self._share = min(done / total, 1.0)
 
         try:
             with self._turn:
                 while not self._turn.wait(_PULSE_SECONDS):
-                    pass
+                    leave_with_the_process()
                 self._start = time.monotonic()
                 self.channel = open_channel(mechanism, progress=report)
         except DpcoreError as error:

@@ -31,6 +31,17 @@ _OPTIONS = {-8: 2, -3: 2**18, -1: 2**18}
 _PASS_SECONDS = 20.0
 
 
+def leave_with_the_process() -> None:
+    """End this thread when the process is ending; for a thread that computes, between two steps.
+
+    Such a thread is no daemon: Python would stop it in the middle of native code, whose library is
+    then torn down under it, which is a segmentation fault now and then. So it is waited for, and
+    should not be long.
+    """
+    if not threading.main_thread().is_alive():
+        raise SystemExit  # ends a thread without a word
+
+
 def send_at_once() -> None:
     """Have no TCP connection of this process wait for acknowledgements before it sends on.
 

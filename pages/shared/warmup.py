@@ -13,7 +13,13 @@ from dpcore.errors import DpcoreError
 from pages.shared import link
 from pages.shared.language import Waiting
 from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
-from pages.shared.process import give_memory_back, one_thread_each, send_at_once, settle
+from pages.shared.process import (
+    give_memory_back,
+    leave_with_the_process,
+    one_thread_each,
+    send_at_once,
+    settle,
+)
 from pages.shared.resources import lexicon, mechanism
 from pages.shared.uploads import bound_uploads
 
@@ -113,8 +119,9 @@ def _in_background(jobs: Sequence[Callable[[], object]]) -> None:
 
     def run() -> None:
         for job in jobs:
+            leave_with_the_process()
             with suppress(DpcoreError):
                 job()
         settle()
 
-    threading.Thread(target=run, name=AHEAD, daemon=True).start()
+    threading.Thread(target=run, name=AHEAD).start()

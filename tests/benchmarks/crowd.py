@@ -9,6 +9,7 @@ that reaches a session may hold the sentence of another.
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 import time
@@ -89,8 +90,19 @@ def sliders(person: Session) -> list[Shown]:
     return [element for element in every if element.key.startswith("eps_")] or every
 
 
+def dial(person: Session) -> Shown | None:
+    """The dial of the page, if it has one."""
+    components = person.all("bidi_component")
+    return next((shown for shown in components if shown.key.startswith("dial_")), None)
+
+
 async def slide(person: Session, rng: random.Random) -> Answer | None:
-    """Move a slider to another place; None where the page has none."""
+    """Move the dial, else a slider, to another place; None where the page has neither."""
+    turned = dial(person)
+    if turned is not None:
+        steps = len(json.loads(turned.message.json)["steps"])
+        step = rng.randint(steps // 3, 2 * steps // 3)
+        return await person.set(turned, ("rest", {"step": step}))
     there = sliders(person)
     if not there:
         return None

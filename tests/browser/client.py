@@ -7,15 +7,17 @@ would be told to show, and a benchmark can move a widget without the time that d
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import websockets
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
@@ -190,7 +192,12 @@ class Session:
         return (shown for shown in self.screen.values() if shown.kind == kind)
 
     async def set(self, widget: Shown, value: object) -> Answer:
-        """Give a widget a value as a person would, and wait until the page has answered."""
+        """Give a widget a value as a person would, and wait until the page has answered.
+
+        Args:
+            widget: a widget of Streamlit's, or a component of ours.
+            value: of the widget; for a component the event and what it tells of it.
+        """
         state = BackMsg().rerun_script.widget_states.widgets.add()
         state.id = getattr(widget.message, "id")  # noqa: B009 - every widget has one
         if widget.kind == "button":
@@ -205,11 +212,15 @@ class Session:
             state.double_value = float(str(value))
         elif widget.kind in {"slider", "button_group"}:
             state.string_array_value.data.append(str(value))
+        elif widget.kind == "bidi_component":
+            event, told = cast("tuple[str, object]", value)
+            state.id = _make_trigger_id(state.id, "events")
+            state.json_trigger_value = json.dumps([{"event": event, "value": told}])
         else:
             raise TypeError(f"no way to set a {widget.kind} to {value!r}")
         self._states[state.id] = state
         answer = await self.rerun(widget.fragment)
-        if widget.kind == "button":
+        if widget.kind in {"button", "bidi_component"}:  # what happens once is told once
             del self._states[state.id]
         return answer
 

@@ -175,3 +175,49 @@ def test_what_is_no_tcp_socket_stays_as_it_is() -> None:
 def test_elsewhere_no_socket_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_OWN_FILES", "/no/such/folder")
     send_at_once()
+
+
+def test_a_process_that_ends_waits_for_one_step_of_what_it_computes_and_no_more() -> None:
+    """Python would stop a daemon in the middle of native code, and crash now and then."""
+    printed = _printed(
+        """
+import threading, time
+from pages.shared.warmup import _in_background
+
+begun = threading.Event()
+
+def first():
+    begun.set()
+    time.sleep(0.5)
+    print("first", flush=True)
+
+_in_background([first, lambda: print("second", flush=True)])
+begun.wait()
+"""
+    )
+    assert printed.split() == ["first"]
+
+
+def test_an_attacker_on_its_way_is_given_up_when_the_process_ends() -> None:
+    printed = _printed(
+        """
+import threading, time
+from types import SimpleNamespace
+from pages.attacker import channels
+
+begun = threading.Event()
+
+def open_channel(mechanism, *, progress):
+    for step in range(600):
+        begun.set()
+        time.sleep(0.1)
+        progress("weighing", step, 600)
+    print("all of it", flush=True)
+
+channels.open_channel = open_channel
+channels.Opening(SimpleNamespace())
+begun.wait()
+print("left", flush=True)
+"""
+    )
+    assert printed.split() == ["left"]
