@@ -156,6 +156,6 @@ class _Numbers(Formatter):
         if isinstance(value, Filled):
             value = say(value)
         text = str(super().format_field(value, format_spec))
-        if not isinstance(value, Real) or isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, Real):
             return text
         return _exchanged(text)

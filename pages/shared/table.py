@@ -66,7 +66,7 @@ def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
     """The table with numbers as this language writes them; they are sorted as numbers still."""
     if language() == ENGLISH or table.size > pd.get_option("styler.render.max_elements"):
         return table
-    forms: dict[Any, Callable[[float], str]] = {}
+    forms: dict[Any, str | Callable[[object], str] | None] = {}
     for name in table.columns[[dtype.kind == "f" for dtype in table.dtypes]]:
         given = config.get(name, {})
         kind = given.get("type_config", {})
@@ -78,7 +78,7 @@ def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
     return table.style.format(forms, na_rep="") if forms else table
 
 
-def _number(form: str, value: float) -> str:
+def _number(form: str, value: object) -> str:
     return numeral(form % value)
 
 
