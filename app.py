@@ -9,11 +9,12 @@ if __name__ == "__main__":  # run by Streamlit, for a visitor
     from pages.shared.aids import reading_aids
     from pages.shared.contents import CONTENTS
     from pages.shared.frame import open_frame
+    from pages.shared.language import say
     from pages.shared.process import settle
     from pages.shared.warmup import warm_up
 
     page = open_frame()
-    if page.title != CONTENTS[0].title:  # which is drawn at once; the others need what is loaded
+    if page.title != say(CONTENTS[0].title):  # which needs nothing that is loaded first
         warm_up()
     reading_aids(page.url_path)
     page.run()

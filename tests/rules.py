@@ -20,6 +20,18 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"papers"}),
     frozenset({"__main__", "cli", "front", "sklearn", "testing"}),
 )
+# What draws its first argument, and by which names its other texts are given.
+DRAWING = {
+    "badge", "button", "caption", "checkbox", "choose_one", "choose_some", "csv_button",
+    "download_button", "error", "expander", "file_uploader", "header", "info", "link_button",
+    "markdown", "metric", "multiselect", "name_ends", "note", "number_input", "page_link", "pick",
+    "pills", "popover", "refuse", "segmented_control", "segments", "select_slider", "selectbox",
+    "show_table", "slider", "spinner", "status", "steps", "subheader", "success", "text",
+    "text_area", "text_input", "title", "toggle", "warning", "whole_number",
+}  # fmt: skip
+DRAWN_BY_NAME = {"alt", "body", "explained", "help", "label", "placeholder"}
+# The same in every language: addresses, colours and marks of Markdown, names of programs.
+UNTRANSLATED = re.compile(r"\bpages/\w*|/\w+\.py\b|:\w+\[|:material/\w+:|\bPython\b|\bdpcore\b")
 PICKLERS = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 FORBIDDEN_TRUE = {"allow_pickle", "unsafe_allow_html", "unsafe_allow_javascript"}
 RANDOM_ALLOWED = {
@@ -180,6 +192,42 @@ def tables_with_none(source: str) -> list[str]:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"dataframe", "data_editor"}
         and not any(keyword.arg == "placeholder" for keyword in node.keywords)
+    ]
+
+
+def unsaid(source: str) -> list[str]:
+    """Sentences that a page draws as they stand in the code, past the catalogue of languages.
+
+    Where a drawing is handed over, as to `choose_one(st.pills, "Goal", …)`, the label comes second.
+    """
+    breaches = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func).rpartition(".")[2]
+        texts = [each.value for each in node.keywords if each.arg in DRAWN_BY_NAME]
+        if name in DRAWING:
+            texts += node.args[: 2 if name in {"choose_one", "name_ends", "show_table"} else 1]
+        breaches += [
+            f"{text.lineno}: {ast.unparse(text)[:80]}"
+            for text in texts
+            for written in _written(text)
+            if re.search(r"[A-Za-z]{2}", UNTRANSLATED.sub("", written))
+        ]
+    return breaches
+
+
+def _written(node: ast.expr) -> list[str]:
+    """What stands in so many words in a text, whichever way a condition goes."""
+    if isinstance(node, ast.IfExp):
+        return [*_written(node.body), *_written(node.orelse)]
+    if isinstance(node, ast.BinOp):
+        return [*_written(node.left), *_written(node.right)]
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return [
+        each.value
+        for each in parts
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
     ]
 
 

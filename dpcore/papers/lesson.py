@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.noise.streams import generator
-from dpcore.papers.written import written
+from dpcore.papers.written import Filled, written
 from dpcore.plots.attack.words import count_text
 
 if TYPE_CHECKING:
@@ -108,13 +108,13 @@ def _filled(
     sentences = written("lesson.toml")[key]
     return Exercise(
         key,
-        sentences["question"].format_map(numbers),
-        tuple(option.format_map(numbers) for option in sentences.get("options", ())),
+        Filled(sentences["question"], **numbers),
+        tuple(Filled(option, **numbers) for option in sentences.get("options", ())),
         answer,
         *span,
         near,
         unit,
-        sentences["truth"].format_map(numbers),
+        Filled(sentences["truth"], **numbers),
     )
 
 

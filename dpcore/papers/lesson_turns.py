@@ -15,6 +15,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.noise.streams import generator
 from dpcore.papers import lesson
+from dpcore.papers.written import Filled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,28 +114,41 @@ def turn(key: str, lexicon: Lexicon) -> Turn:
 
 
 def _of_100(share: float) -> str:
-    return f"{100 * share:.2g} of 100" if share < 0.995 else "nearly all"
+    if share >= 0.995:
+        return Filled("nearly all")
+    return Filled("{share:.2g} of 100", share=100 * share)
 
 
 def _times(odds: float) -> str:
     """Three digits, and no power of ten: "89,900"."""
-    return f"{odds:.3g}" if odds < 1000 else f"{float(f'{odds:.3g}'):,.0f}"
+    if odds < 1000:
+        return Filled("{odds:.3g}", odds=odds)
+    return Filled("{odds:,.0f}", odds=float(f"{odds:.3g}"))
 
 
 def _names(lexicon: Lexicon) -> Turn:
     frames = []
     for reach in lesson.linked(lexicon):
-        words = "one ordinary word" if reach.known == 1 else f"{reach.known} ordinary words"
+        words = (
+            Filled("one ordinary word")
+            if reach.known == 1
+            else Filled("{known} ordinary words", known=reach.known)
+        )
         frames.append(
             Frame(
                 words,
-                (Bar("texts found again", reach.alone, _of_100(reach.alone)),),
-                f"Whoever knows {words} of a text is left with {reach.fitting:.3g} "
-                f"fitting texts of {reach.texts:,}, on average.",
+                (Bar(Filled("texts found again"), reach.alone, _of_100(reach.alone)),),
+                Filled(
+                    "Whoever knows {words} of a text is left with {fitting:.3g} fitting texts of "
+                    "{texts:,}, on average.",
+                    words=words,
+                    fitting=reach.fitting,
+                    texts=reach.texts,
+                ),
                 asked=reach.known > 1,
             )
         )
-    return Turn("Words that somebody knows", tuple(frames))
+    return Turn(Filled("Words that somebody knows"), tuple(frames))
 
 
 def _draw(lexicon: Lexicon) -> Turn:
@@ -147,9 +161,9 @@ def _draw(lexicon: Lexicon) -> Turn:
     vectors = lexicon.vectors.astype(np.float64)
     frames = [
         Frame(
-            "no draw yet",
-            (Bar(f"“{lesson.DRAW_WORD}” came out again", 0.0, "0 of 0 draws"),),
-            f"Draw, and see where the noise pushes “{lesson.DRAW_WORD}”.",
+            Filled("no draw yet"),
+            (Bar(_again(lesson.DRAW_WORD), 0.0, Filled("0 of 0 draws")),),
+            Filled("Draw, and see where the noise pushes “{word}”.", word=lesson.DRAW_WORD),
         )
     ]
     stayed = 0
@@ -159,20 +173,30 @@ def _draw(lexicon: Lexicon) -> Turn:
         gap = math.hypot(landing.output_x - landing.noise, landing.output_y)
         frames.append(
             Frame(
-                f"draw {number}",
-                (
-                    Bar(
-                        f"“{landing.word}” came out again",
-                        stayed / number,
-                        f"{stayed} of {number} {'draw' if number == 1 else 'draws'}",
-                    ),
+                Filled("draw {number}", number=number),
+                (Bar(_again(landing.word), stayed / number, _draws(stayed, number)),),
+                Filled(
+                    "The noise pushed “{word}” {noise:.3g} away. Nearest to there, at {gap:.3g}, "
+                    "lies “{output}”: it comes out.",
+                    word=landing.word,
+                    noise=landing.noise,
+                    gap=gap,
+                    output=landing.output,
                 ),
-                f"The noise pushed “{landing.word}” {landing.noise:.3g} away. Nearest to there, "
-                f"at {gap:.3g}, lies “{landing.output}”: it comes out.",
                 landing=landing,
             )
         )
-    return Turn("Draws", tuple(frames), action="Draw")
+    return Turn(Filled("Draws"), tuple(frames), action=Filled("Draw"))
+
+
+def _again(word: str) -> str:
+    return Filled("“{word}” came out again", word=word)
+
+
+def _draws(stayed: int, number: int) -> str:
+    if number == 1:
+        return Filled("{stayed} of 1 draw", stayed=stayed)
+    return Filled("{stayed} of {number} draws", stayed=stayed, number=number)
 
 
 def _landing(lexicon: Lexicon, vectors: np.ndarray, word: int, point: np.ndarray) -> Landing:
@@ -196,16 +220,25 @@ def _odds(lexicon: Lexicon) -> Turn:
         most = odds / (1.0 + odds)  # of two equally likely words, by Bayes' rule
         frames.append(
             Frame(
-                f"ε = {epsilon:g}",
+                _parameter(epsilon),
                 (
-                    Bar("before, a stranger is right", 0.5, "50 of 100"),
-                    Bar("after, at most", most, _of_100(most)),
+                    Bar(Filled("before, a stranger is right"), 0.5, _of_100(0.5)),
+                    Bar(Filled("after, at most"), most, _of_100(most)),
                 ),
-                f"The odds between “{first}” and “{second}” change at most {_times(odds)}-fold.",
+                Filled(
+                    "The odds between “{first}” and “{second}” change at most {times}-fold.",
+                    first=first,
+                    second=second,
+                    times=_times(odds),
+                ),
                 asked=epsilon > lesson.ODDS_EPSILON,
             )
         )
-    return Turn("The parameter", tuple(frames), start=2)
+    return Turn(Filled("The parameter"), tuple(frames), start=2)
+
+
+def _parameter(epsilon: float) -> str:
+    return Filled("ε = {epsilon:g}", epsilon=epsilon)
 
 
 def _crowd(lexicon: Lexicon) -> Turn:
@@ -214,17 +247,21 @@ def _crowd(lexicon: Lexicon) -> Turn:
     for place, epsilon in enumerate(lesson.STAY_EPSILONS):
         shares = stays[:, place].tolist()
         bars = tuple(
-            Bar(f"“{word}” stays", share, _of_100(share))
+            Bar(Filled("“{word}” stays", word=word), share, _of_100(share))
             for word, share in zip(lesson.CROWD_WORDS, shares, strict=True)
         )
         order = sorted(zip(shares, lesson.CROWD_WORDS, strict=True))
-        finding = (
-            f"“{order[1][1]}” stays {order[1][0] / order[0][0]:.2g} times as often as "
-            f"“{order[0][1]}”, at the same ε."
+        finding = Filled(
+            "“{word}” stays {times:.2g} times as often as “{other}”, at the same ε.",
+            word=order[1][1],
+            times=order[1][0] / order[0][0],
+            other=order[0][1],
         )
-        frames.append(Frame(f"ε = {epsilon:g}", bars, finding, asked=True))
+        frames.append(Frame(_parameter(epsilon), bars, finding, asked=True))
     return Turn(
-        "The parameter", tuple(frames), start=lesson.STAY_EPSILONS.index(lesson.CROWD_EPSILON)
+        Filled("The parameter"),
+        tuple(frames),
+        start=lesson.STAY_EPSILONS.index(lesson.CROWD_EPSILON),
     )
 
 
@@ -234,19 +271,32 @@ def _price(_: Lexicon) -> Turn:
     for epsilon, (accuracy, low, high), stays in price.rows:
         frames.append(
             Frame(
-                f"ε = {epsilon:g}",
+                _parameter(epsilon),
                 (
-                    Bar("words that stay as they were", stays, _of_100(stays)),
-                    Bar("reviews that the classifier reads right", accuracy, _of_100(accuracy)),
-                    Bar("without any noise", price.before, _of_100(price.before)),
-                    Bar("always the commoner answer", price.majority, _of_100(price.majority)),
+                    Bar(Filled("words that stay as they were"), stays, _of_100(stays)),
+                    Bar(
+                        Filled("reviews that the classifier reads right"),
+                        accuracy,
+                        _of_100(accuracy),
+                    ),
+                    Bar(Filled("without any noise"), price.before, _of_100(price.before)),
+                    Bar(
+                        Filled("always the commoner answer"),
+                        price.majority,
+                        _of_100(price.majority),
+                    ),
                 ),
-                f"It reads {_of_100(accuracy)} right; 95 % interval over the trials: "
-                f"{100 * low:.0f} to {100 * high:.0f}.",
+                Filled(
+                    "It reads {accuracy} right; 95 % interval over the trials: {low:.0f} to "
+                    "{high:.0f}.",
+                    accuracy=_of_100(accuracy),
+                    low=100 * low,
+                    high=100 * high,
+                ),
                 asked=epsilon == lesson.PRICE_EPSILON,
             )
         )
-    return Turn("The parameter of TEM", tuple(frames), start=0)
+    return Turn(Filled("The parameter of TEM"), tuple(frames), start=0)
 
 
 def _claim(lexicon: Lexicon) -> Turn:
@@ -256,21 +306,24 @@ def _claim(lexicon: Lexicon) -> Turn:
         true = lesson.true_epsilon(lexicon, numbers)
         frames.append(
             Frame(
-                f"{numbers:,} {'number' if numbers == 1 else 'numbers'}",
+                Filled("1 number") if numbers == 1 else Filled("{count:,} numbers", count=numbers),
                 (
                     Bar(
-                        "claimed ε",
+                        Filled("claimed ε"),
                         lesson.CLAIM_EPSILON / largest,
-                        f"{lesson.CLAIM_EPSILON:g}",
+                        Filled("{epsilon:g}", epsilon=lesson.CLAIM_EPSILON),
                     ),
-                    Bar("true ε", true / largest, f"{true:.3g}"),
+                    Bar(Filled("true ε"), true / largest, Filled("{epsilon:.3g}", epsilon=true)),
                 ),
-                f"With {numbers:,} of them, the true ε is {true / lesson.CLAIM_EPSILON:.3g} times "
-                "the promise.",
+                Filled(
+                    "With {count:,} of them, the true ε is {times:.3g} times the promise.",
+                    count=numbers,
+                    times=true / lesson.CLAIM_EPSILON,
+                ),
                 asked=numbers >= lesson.CLAIM_LATENT,
             )
         )
-    return Turn("Numbers that sum up a text", tuple(frames), start=1)
+    return Turn(Filled("Numbers that sum up a text"), tuple(frames), start=1)
 
 
 def _proof(_: Lexicon) -> Turn:
@@ -278,15 +331,22 @@ def _proof(_: Lexicon) -> Turn:
     for size, share in lesson.proved():
         frames.append(
             Frame(
-                f"changes up to {size:.2g}" if size else "no change",
-                (Bar("digits proved to stay right", share, _of_100(share)),),
-                f"For {_of_100(share)} no change of length {size:.2g} or less makes it wrong."
+                Filled("changes up to {size:.2g}", size=size) if size else Filled("no change"),
+                (Bar(Filled("digits proved to stay right"), share, _of_100(share)),),
+                Filled(
+                    "For {share} no change of length {size:.2g} or less makes it wrong.",
+                    share=_of_100(share),
+                    size=size,
+                )
                 if size
-                else f"Without a change it reads {_of_100(share)} right, beyond chance.",
+                else Filled(
+                    "Without a change it reads {share} right, beyond chance.",
+                    share=_of_100(share),
+                ),
                 asked=lesson.PROOF_SIZE <= size < 2 * lesson.PROOF_SIZE,
             )
         )
-    return Turn("Length of a change of the picture", tuple(frames))
+    return Turn(Filled("Length of a change of the picture"), tuple(frames))
 
 
 def _choose(_: Lexicon) -> Turn:
@@ -300,16 +360,24 @@ def _choose(_: Lexicon) -> Turn:
             continue
         frames.append(
             Frame(
-                f"{100 * goal:g} of 100 words",
+                Filled("{share:g} of 100 words", share=100 * goal),
                 (
-                    Bar("words that a stranger may guess", goal, f"{100 * goal:g} of 100"),
-                    Bar("meaning that is left", left, f"{100 * left:.2g} %"),
+                    Bar(
+                        Filled("words that a stranger may guess"),
+                        goal,
+                        Filled("{share:g} of 100", share=100 * goal),
+                    ),
+                    Bar(
+                        Filled("meaning that is left"),
+                        left,
+                        Filled("{share:.2g} %", share=100 * left),
+                    ),
                 ),
-                f"This goal needs ε = {epsilon:.3g}, or less.",
+                Filled("This goal needs ε = {epsilon:.3g}, or less.", epsilon=epsilon),
                 asked=goal == lesson.GOAL,
             )
         )
-    return Turn("A stranger guesses at most", tuple(frames))
+    return Turn(Filled("A stranger guesses at most"), tuple(frames))
 
 
 TURNS: dict[str, Callable[[Lexicon], Turn]] = {

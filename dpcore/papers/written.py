@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,3 +17,27 @@ def written(path: str) -> dict[str, Any]:
         path: below this folder, such as "xu2021/printed.toml".
     """
     return tomllib.loads((Path(__file__).parent / path).read_text("utf-8"))
+
+
+class Filled(str):
+    """A sentence with its gaps filled, which remembers both.
+
+    It is an ordinary string; who would write its figures otherwise finds them here.
+
+    Attributes:
+        template: with gaps, as for `str.format`.
+        values: what fills them, by name; a value may be such a sentence itself.
+    """
+
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, template: str, /, **values: Any) -> Filled:
+        """Fill the gaps."""
+        sentence = super().__new__(cls, template.format(**values))
+        sentence.template, sentence.values = template, values
+        return sentence
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        """What a copy is made of."""
+        return (self.template,), dict(self.values)

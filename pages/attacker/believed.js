@@ -1,5 +1,5 @@
 // One output seen: odds before and after in words, and a hundred squares of each. Its numbers of
-// every step of the dial are here; the dial only says which. svg_files.js stands before this.
+// every step of the dial are here; the dial only says which. spoken.js and svg_files.js stand before this.
 
 const SIDE = 10;
 const CELL = 20;
@@ -54,9 +54,9 @@ function key(data, step) {
     const x = (place % 2) * (PANEL + GAP);
     const y = LINE * (Math.floor(place / 2) + 1);
     const cases = step.panels[1][i];
-    group.append(shape("text", { x, y }, `${data.marks[i]}  ${short(word)}: ${cases} in 100`));
+    group.append(shape("text", { x, y }, `${data.marks[i]}  ${filled(words.cases, { word: short(word), count: cases })}`));
   });
-  if (!seen.length) group.append(shape("text", { x: 0, y: LINE }, data.none));
+  if (!seen.length) group.append(shape("text", { x: 0, y: LINE }, words.none));
   return group;
 }
 
@@ -66,7 +66,7 @@ function spoken(data, step) {
     .map(([word, count]) => `${word} ${count}`)
     .concat(`${data.rest} ${counts[counts.length - 1]}`).join(", ");
   const [before, after] = step.panels;
-  return `Of 100 cases, before: ${cases(before)}. After: ${cases(after)}.`;
+  return filled(words.spoken, { before: cases(before), after: cases(after) });
 }
 
 function show(state) {
@@ -75,11 +75,11 @@ function show(state) {
   const step = data.steps[state.step];
   state.body.hidden = !step;
   state.later.hidden = Boolean(step);
-  state.later.textContent = data.waiting;
+  state.later.textContent = words.waiting;
   if (!step) return;
   state.title.textContent = step.title;
-  const now = step.best ? `now: it was “${step.best}”` : "now: any possible word";
-  const numbers = [[step.now, now], [step.before, "before it was seen"], [step.change, "the change"]];
+  const now = step.best ? filled(words.best, { word: step.best }) : words.any;
+  const numbers = [[step.now, now], [step.before, words["before it"]], [step.change, words.change]];
   state.numbers.replaceChildren(...numbers.map(([number, about]) => {
     const item = node("li");
     item.append(node("b", "", number), node("span", "", about));
@@ -90,8 +90,8 @@ function show(state) {
   state.svg.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
   state.svg.setAttribute("aria-label", spoken(data, step));
   state.svg.replaceChildren(
-    panel(data, step.panels[0], 0, "before"),
-    panel(data, step.panels[1], PANEL + GAP, `“${short(data.output)}” was seen`),
+    panel(data, step.panels[0], 0, words.before),
+    panel(data, step.panels[1], PANEL + GAP, filled(words.seen, { word: short(data.output) })),
     key(data, step),
   );
 }
@@ -132,6 +132,7 @@ const states = new WeakMap();
 
 export default function (component) {
   const { data, parentElement } = component;
+  speakAs(data);
   let state = states.get(parentElement);
   if (!state) {
     state = begin(parentElement);

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.attack.output.prior import frequency, mixed, parse_prior, uniform
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
 from pages.shared.fields import name_ends, segments
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.words import spelled
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
     from dpcore.attack.output.prior import Prior
     from dpcore.lexicon.lexicon import Lexicon
 
-COMMON, LIST, AROUND = "How common words are", "A list of my own", "The words around it"
+COMMON, LIST, AROUND = (
+    later("How common words are"),
+    later("A list of my own"),
+    later("The words around it"),
+)
 START_LIST = "garage=0.5, kitchen=0.3, monday=0.2"
 START_AROUND = ("the", "was")
+_SIDES = {"before": later("The word before it"), "after": later("The word after it")}
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,13 @@ class Belief:
 def choose_belief() -> Belief:
     """Draw the control; what is typed stays in the session and out of the link."""
     kind = segments(
-        "What the attacker knows before",
+        say("What the attacker knows before"),
         [COMMON, LIST, AROUND],
         "prior",
-        "The prior: how likely each word was before anything came out. The same output means "
-        "something else to an attacker who knows more.",
+        say(
+            "The prior: how likely each word was before anything came out. The same output "
+            "means something else to an attacker who knows more."
+        ),
     )
     if kind == LIST:
         return Belief(LIST, text=_list())
@@ -79,7 +87,7 @@ def choose_belief() -> Belief:
 
 def _share() -> int:
     share = st.slider(
-        "How much the attacker counts on common words",
+        say("How much the attacker counts on common words"),
         0,
         100,
         0,
@@ -87,41 +95,50 @@ def _share() -> int:
         format="%d%%",
         key="prior_common",
         bind="query-params",
-        help="0 %: all words of the vocabulary alike. 100 %: every word as frequent as in ordinary "
-        "English text. Between the two the probabilities are mixed.",
+        help=say(
+            "0 %: all words of the vocabulary alike. 100 %: every word as frequent as in "
+            "ordinary English text. Between the two the probabilities are mixed."
+        ),
     )
-    name_ends("all words alike", "as often as in English")
+    name_ends(say("all words alike"), say("as often as in English"))
     return int(share)
 
 
 def _list() -> str:
     return st.text_area(
-        "Possible words",
+        say("Possible words"),
         START_LIST,
         key="prior_list",
         height=80,
         max_chars=MAX_TEXT_CHARACTERS,
-        help="`word=probability`, with commas between them; they sum to 1. Without numbers, "
-        "`garage, kitchen`, all are alike. No other word is possible then. At most "
-        f"{MAX_ATTACK_PRIOR_WORDS} words; they are not put into the link.",
+        help=say(
+            "`word=probability`, with commas between them; they sum to 1. Without numbers, "
+            "`garage, kitchen`, all are alike. No other word is possible then. At most "
+            "{most} words; they are not put into the link.",
+            most=MAX_ATTACK_PRIOR_WORDS,
+        ),
     )
 
 
 def _around() -> tuple[str, str]:
     sides = []
-    for column, side, start in zip(st.columns(2), ("before", "after"), START_AROUND, strict=True):
+    for column, (side, title), start in zip(
+        st.columns(2), _SIDES.items(), START_AROUND, strict=True
+    ):
         with column:
             sides.append(
                 st.text_input(
-                    f"The word {side} it",
+                    say(title),
                     start,
                     key=f"prior_{side}",
                     max_chars=80,
-                    help="Empty: the attacker does not know it. What is typed is not put into "
-                    "the link.",
+                    help=say(
+                        "Empty: the attacker does not know it. What is typed is not put into "
+                        "the link."
+                    ),
                 ).strip()
             )
-    note("A smoothed bigram of English says which words stand between these two.")
+    note(say("A smoothed bigram of English says which words stand between these two."))
     return sides[0], sides[1]
 
 

@@ -15,6 +15,7 @@ from pages.attacker.sentence_view import sentence_view
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import run_parts
 from pages.shared.groups import group_of
+from pages.shared.language import later, say
 from pages.shared.messages import inform
 from pages.shared.tabs import tabs
 
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 OPEN_VIEW = "view"
 OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (
-    "One output",
-    "Guess the word",
-    "A sentence",
-    "Budget",
-    "Least protected",
+    later("One output"),
+    later("Guess the word"),
+    later("A sentence"),
+    later("Budget"),
+    later("Least protected"),
 )
 _VIEWS = {
     OUTPUT: output_view,
@@ -55,8 +56,10 @@ def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> Non
     defined = defined_steps(mechanism)
     if not defined:
         inform(
-            "With these settings the mechanism is defined at no ε of the dial: change them in "
-            "the sidebar."
+            say(
+                "With these settings the mechanism is defined at no ε of the dial: change them "
+                "in the sidebar."
+            )
         )
         return
     with dial_place:

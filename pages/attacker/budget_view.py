@@ -15,6 +15,7 @@ from pages.attacker.sentence import bench_of, is_typed
 from pages.attacker.tables import budget_table
 from pages.shared.fields import whole_number
 from pages.shared.figure import show_figure
+from pages.shared.language import say
 from pages.shared.messages import note, refuse
 from pages.shared.taking import Takeaway, take_it_with_you
 from pages.shared.text_box import text_box
@@ -26,17 +27,19 @@ if TYPE_CHECKING:
 def budget_view(scene: Scene) -> None:
     """Draw the sentence box, the number of releases, and the sum of the promises."""
     note(
-        "Every word is protected by noise of its own, so that what is promised about a sentence is "
-        "the sum over its words, and over every time that it is released."
+        say(
+            "Every word is protected by noise of its own, so that what is promised about a "
+            "sentence is the sum over its words, and over every time that it is released."
+        )
     )
     text = text_box()
     releases = whole_number(
-        "Releases of the whole sentence",
+        say("Releases of the whole sentence"),
         1,
         MAX_ATTACK_RELEASES,
         1,
         "releases",
-        "How often the same sentence is rewritten with fresh noise and given away.",
+        say("How often the same sentence is rewritten with fresh noise and given away."),
         width=250,
     )
     try:
@@ -44,19 +47,29 @@ def budget_view(scene: Scene) -> None:
         known = [int(word) for word in bench.sentence.words if word >= 0]
         spent = budget(scene.mechanism, known, scene.epsilon, releases=releases)
     except DpcoreError as error:
-        refuse("There is nothing to add up.", error)
+        refuse(say("There is nothing to add up."), error)
         return
     table = budget_table(scene.words, spent)
     show_figure(budget_figure(table), budget_caption(table, spent.nearest_success), table, "budget")
     st.text(spent.statement)
     unknown = bench.sentence.protected - len(known)
     if unknown:
-        note(f"{unknown} words outside the vocabulary are left out: they tell nothing.")
+        note(
+            say(
+                "{unknown} words outside the vocabulary are left out: they tell nothing.",
+                unknown=unknown,
+            )
+        )
     note(
-        "A word that stands twice is released twice: whoever knows that both places hold the same "
-        "word sees two outputs of it. Longer sentences are not hidden at all: their length shows."
+        say(
+            "A word that stands twice is released twice: whoever knows that both places hold "
+            "the same word sees two outputs of it. Longer sentences are not hidden at all: "
+            "their length shows."
+        )
     )
-    note("The losses in the table are what the guarantee says of each word and its nearest one.")
+    note(
+        say("The losses in the table are what the guarantee says of each word and its nearest one.")
+    )
     take_it_with_you(
         lambda: Takeaway(
             budget_cell(scene, text, releases),

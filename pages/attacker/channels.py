@@ -15,11 +15,11 @@ import streamlit as st
 
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import DpcoreError
-from dpcore.jobs.turns import waiting
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.once import once
 from pages.shared.process import leave_with_the_process
-from pages.shared.turn import WORK
+from pages.shared.turn import WORK, waiting_text
 
 if TYPE_CHECKING:
     from dpcore.attack.output.likelihood import Channel
@@ -37,7 +37,7 @@ class Opening:
         """Begin."""
         self.channel: Channel | None = None
         self.error: DpcoreError | None = None
-        self._share, self._stage = 0.0, "Preparing the attacker"
+        self._share = 0.0
         self._start = time.monotonic()
         self._turn = WORK.join()
         self.thread = threading.Thread(target=self._run, args=(mechanism,))
@@ -51,13 +51,14 @@ class Opening:
     def progress(self) -> tuple[float, str]:
         """How far it is, from 0 to 1, and in words with the time left."""
         if self._turn.before:
-            return 0.0, waiting(self._turn.before)
+            return 0.0, waiting_text(self._turn.before)
         spent = time.monotonic() - self._start
-        text = f"{self._stage}, once for this lexicon"
-        if self._share > 0:
-            left = max(1, round(spent / self._share * (1 - self._share)))
-            text += f": about {left} s left"
-        return self._share, text
+        if not self._share > 0:
+            return self._share, say("Preparing the attacker, once for this lexicon")
+        left = max(1, round(spent / self._share * (1 - self._share)))
+        return self._share, say(
+            "Preparing the attacker, once for this lexicon: about {left} s left", left=left
+        )
 
     def _run(self, mechanism: Mechanism) -> None:
         def report(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - engine's signature
@@ -90,7 +91,7 @@ def channel_or_progress(mechanism: Mechanism) -> Channel | None:
         _watch(mechanism)
         return None
     if begun.error is not None:
-        refuse("The attacker cannot weigh all words of this lexicon.", begun.error)
+        refuse(say("The attacker cannot weigh all words of this lexicon."), begun.error)
     return begun.channel
 
 

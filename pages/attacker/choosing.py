@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.pair import OTHER, WORD, choose, write_pair
 from pages.shared.words import choose_word
 from pages.words.session import default_words, shown_words
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 START_OUTPUT = "garage"
 _EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")
 _OUTPUT = "seen"
-_ANY = " Pick one, or type any word of the vocabulary and press Enter."
+_ANY = later("Pick one, or type any word of the vocabulary and press Enter.")
+
+_PAIR = later(
+    "One of the two words that this output is to tell apart, whatever the prior; the same two are "
+    "chosen on the other pages."
+)
 
 
 def choose_output(words: Lexicon) -> int:
@@ -29,13 +35,13 @@ def choose_output(words: Lexicon) -> int:
         st.session_state[_OUTPUT] = word
 
     choose_word(
-        "This word came out",
+        say("This word came out"),
         "find_seen",
         chosen,
         words,
         take,
         offered=[chosen, *_known([default, *shown_words(words), *_EXAMPLES], words)],
-        explained=f"What the attacker sees.{_ANY}",
+        explained=f"{say('What the attacker sees.')} {say(_ANY)}",
     )
     st.session_state[_OUTPUT] = chosen
     link.write(_OUTPUT, chosen, default)
@@ -59,7 +65,7 @@ def _known(names: list[str], words: Lexicon) -> list[str]:
 def choose_pair(words: Lexicon) -> tuple[int, int]:
     """Draw the choice of the two words that are told apart, the same on every page."""
     shown = shown_words(words)
-    titles = ("Was it this word", "or that one?")
+    titles = (say("Was it this word"), say("or that one?"))
     for slot, title, word in zip((WORD, OTHER), titles, shown, strict=True):
         choose_word(
             title,
@@ -68,8 +74,7 @@ def choose_pair(words: Lexicon) -> tuple[int, int]:
             words,
             partial(choose, slot),
             offered=[word, *_known([*shown, *default_words(words), *_EXAMPLES], words)],
-            explained="One of the two words that this output is to tell apart, whatever the "
-            f"prior; the same two are chosen on the other pages.{_ANY}",
+            explained=f"{say(_PAIR)} {say(_ANY)}",
         )
     write_pair(*shown, default_words(words))
     first, second = shown

@@ -14,6 +14,7 @@ from pages.attacker.command import posterior_command, python_cell
 from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
 from pages.shared.figure import show_figure
+from pages.shared.language import say
 from pages.shared.memo import memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
@@ -32,13 +33,17 @@ _RANKED = "attack_exposed"
 def exposed_view(scene: Scene) -> None:
     """Draw the choice of the prior, and the words at both ends of the ranking."""
     note(
-        "The same ε protects words unequally. Here is how often each word stays, and what the "
-        "attacker then believes; under TEM no other output gives a word away more."
+        say(
+            "The same ε protects words unequally. Here is how often each word stays, and what "
+            "the attacker then believes; under TEM no other output gives a word away more."
+        )
     )
     if not scene.mechanism.exact_law:
         inform(
-            "Words are ranked by probabilities that this mechanism does not have: choose tem, for "
-            "instance. The page Words compares two words under every mechanism."
+            say(
+                "Words are ranked by probabilities that this mechanism does not have: choose "
+                "tem, for instance. The page Words compares two words under every mechanism."
+            )
         )
         return
     belief = choose_belief()
@@ -48,7 +53,7 @@ def exposed_view(scene: Scene) -> None:
     try:
         exposed = _exposure(scene, belief)
     except DpcoreError as error:
-        refuse("The words cannot be ranked.", error)
+        refuse(say("The words cannot be ranked."), error)
         return
     if exposed is None:
         return
@@ -57,7 +62,7 @@ def exposed_view(scene: Scene) -> None:
     show_figure(exposed_figure(ranked), caption, ranked, "exposed")
     for column, title, words in zip(
         st.columns(2),
-        ("Least protected", "Best protected"),
+        (say("Least protected"), say("Best protected")),
         (exposed.worst, exposed.best),
         strict=True,
     ):
@@ -65,8 +70,11 @@ def exposed_view(scene: Scene) -> None:
             st.markdown(f"**{title}**")
             show_table(
                 exposed_table(scene.words, words),
-                f"{title}: word, how often it stays, what the attacker believes then, "
-                "distance to its nearest word",
+                say(
+                    "{title}: word, how often it stays, what the attacker believes then, "
+                    "distance to its nearest word",
+                    title=title,
+                ),
             )
     worst = scene.words.words[exposed.worst[0].word]
     take_it_with_you(
@@ -74,7 +82,7 @@ def exposed_view(scene: Scene) -> None:
             python_cell(scene, worst, belief),
             scene.mechanism.cited,
             posterior_command(scene, worst, belief, TOP),
-            "It prints what the attacker believes once the first of these words is seen.",
+            say("It prints what the attacker believes once the first of these words is seen."),
             typed=belief.typed,
             tables={"Words": lambda: ranked},
         )
@@ -92,7 +100,7 @@ def _exposure(scene: Scene, belief: Belief) -> Exposure | None:
         return None
 
     def compute() -> Exposure:
-        with Reporter("Asking the attacker") as progress:
+        with Reporter(say("Asking the attacker")) as progress:
             return exposure(channel, scene.epsilon, prior, progress=progress)
 
     return memo(ranked, key, compute, 40)

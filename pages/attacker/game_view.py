@@ -24,6 +24,7 @@ from pages.attacker.tables import candidate_table, game_icons, score_table
 from pages.shared.downloads import csv_button
 from pages.shared.fields import choose_seed, whole_number
 from pages.shared.figure import show_figure
+from pages.shared.language import numeral, say
 from pages.shared.messages import note, refuse
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, take_it_with_you
@@ -42,7 +43,7 @@ def game_view(scene: Scene) -> None:
         listed = choice.listed(scene.words, seed)
         table = on_the_table(scene, listed, releases, seed)
     except DpcoreError as error:
-        refuse("There is nothing to guess from.", error)
+        refuse(say("There is nothing to guess from."), error)
         return
     given = answer_of(table)
     left, right = st.columns([2, 1])
@@ -54,43 +55,57 @@ def game_view(scene: Scene) -> None:
         _score(table)
     if given is None:
         note(
-            "Guess as the attacker does: which word of the list is most likely to become this one? "
-            "Your guess is then set beside the attacker's."
+            say(
+                "Guess as the attacker does: which word of the list is most likely to become "
+                "this one? Your guess is then set beside the attacker's."
+            )
         )
     else:
         _after(table)
     _all_scores()
-    note("Who opens the link plays the same rounds; the score stays in this browser session.")
+    note(say("Who opens the link plays the same rounds; the score stays in this browser session."))
     take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=listed.title == OWN))
 
 
 def _seed() -> int:
     return choose_seed(
-        "Secrets and noise come from it: a class that opens one link plays the same rounds.",
+        say("Secrets and noise come from it: a class that opens one link plays the same rounds."),
         150,
     )
 
 
 def _releases() -> int:
     return whole_number(
-        "Outputs you see",
+        say("Outputs you see"),
         1,
         MAX_GAME_RELEASES,
         1,
         "game_outputs",
-        "How often the one secret is released, each time with fresh noise. Every output "
-        "tells something, and the ε of all add up.",
+        say(
+            "How often the one secret is released, each time with fresh noise. Every output "
+            "tells something, and the ε of all add up."
+        ),
         width=150,
     )
 
 
 def _question(table: Dealt, given: Answer | None, reading: str) -> None:
-    st.markdown(f"**Round {round_number()}.** The secret went through {reading}. This came out:")
+    st.markdown(
+        say(
+            "**Round {number}.** The secret went through {reading}. This came out:",
+            number=round_number(),
+            reading=reading,
+        )
+    )
     with st.container(horizontal=True, key="game_outputs_shown"):
         for number, output in enumerate(table.dealt.outputs, start=1):
-            label = "output" if len(table.dealt.outputs) == 1 else f"output {number}"
+            label = (
+                say("output")
+                if len(table.dealt.outputs) == 1
+                else say("output {number}", number=number)
+            )
             st.metric(label, table.game.mechanism.lexicon.words[output], width="content")
-    st.markdown("Which word was it?")
+    st.markdown(say("Which word was it?"))
     with st.container(horizontal=True, key="game_guesses"):
         for place, name in enumerate(table.names):
             st.button(
@@ -99,29 +114,38 @@ def _question(table: Dealt, given: Answer | None, reading: str) -> None:
                 disabled=given is not None,
                 on_click=answer,
                 args=(table, place),
-                help="Your guess; the first one counts.",
+                help=say("Your guess; the first one counts."),
             )
 
 
 def _end(table: Dealt, given: Answer) -> None:
     judgement = table.judgement()
     st.markdown(f"**{_headline(given)}**")
-    who, sure = "The nearest-word attacker", ""
+    who, sure = say("The nearest-word attacker"), ""
     if judgement.posterior is not None:
-        who = "Bayes"
-        sure = f" (chance {chance_text(float(judgement.posterior[judgement.guess]))})"
+        who = say("Bayes")
+        chance = chance_text(float(judgement.posterior[judgement.guess]))
+        sure = say(" (chance {chance})", chance=numeral(chance))
     # st.text: the words may come from a list that a person typed.
     st.text(
-        f"It was “{table.names[table.dealt.secret]}”.\n"
-        f"You said “{table.names[given.guess]}”: {_verdict(given.right)}.\n"
-        f"{who} said “{table.names[judgement.guess]}”: {_verdict(given.attacker_right)}{sure}."
+        say(
+            "It was “{secret}”.\nYou said “{guess}”: {right}.\n{who} said “{other}”: "
+            "{attacker_right}{sure}.",
+            secret=table.names[table.dealt.secret],
+            guess=table.names[given.guess],
+            right=_verdict(given.right),
+            who=who,
+            other=table.names[judgement.guess],
+            attacker_right=_verdict(given.attacker_right),
+            sure=sure,
+        )
     )
     st.button(
-        "Next word",
+        say("Next word"),
         key="game_next",
         icon=":material/arrow_forward:",
         on_click=next_round,
-        help="Draws another secret under the same rules.",
+        help=say("Draws another secret under the same rules."),
     )
 
 
@@ -131,71 +155,83 @@ def _after(table: Dealt) -> None:
     candidates = candidate_table(table, judgement)
     if judgement.posterior is None:
         note(
-            "The probabilities of this mechanism's outputs cannot be computed, so this attacker "
-            "names the word of the list that is nearest to what came out. A better one may exist."
+            say(
+                "The probabilities of this mechanism's outputs cannot be computed, so this "
+                "attacker names the word of the list that is nearest to what came out. A better "
+                "one may exist."
+            )
         )
-        show_table(candidates, "Each word of the list with its distance from the outputs")
+        show_table(candidates, say("Each word of the list with its distance from the outputs"))
         return
-    st.header("What the attacker believes now", anchor=False)
+    st.header(say("What the attacker believes now"), anchor=False)
     left, right = st.columns(2)
     with left:
         icons = game_icons(table, judgement)
         show_figure(icon_figure(icons), icon_caption(icons, "this"), icons, "game")
     with right:
         show_table(
-            candidates, "Each word of the list with the attacker's probability and its distance"
+            candidates,
+            say("Each word of the list with the attacker's probability and its distance"),
         )
         long_run = table.game.long_run()
         if long_run is not None:
             st.text(
-                f"In the long run Bayes is right in {share_text(long_run, 'rounds')} with this "
-                f"list at this ε, blind guessing in {chance_text(1 / len(table.names))}. Nobody "
-                "who sees the same does better than Bayes; in a few rounds you may be lucky."
+                say(
+                    "In the long run Bayes is right in {share} with this list at this ε, blind "
+                    "guessing in {blind}. Nobody who sees the same does better than Bayes; in a "
+                    "few rounds you may be lucky.",
+                    share=numeral(share_text(long_run, "rounds")),
+                    blind=numeral(chance_text(1 / len(table.names))),
+                )
             )
 
 
 def _headline(given: Answer) -> str:
     if given.right and given.attacker_right:
-        return "✔ Both right"
+        return say("✔ Both right")
     if given.right:
-        return "✔ You beat the attacker"
-    return "✘ The attacker knows" if given.attacker_right else "✘ The secret is kept"
+        return say("✔ You beat the attacker")
+    return say("✘ The attacker knows") if given.attacker_right else say("✘ The secret is kept")
 
 
 def _verdict(right: bool) -> str:
-    return "✔ right" if right else "✘ wrong"
+    return say("✔ right") if right else say("✘ wrong")
 
 
 def _score(table: Dealt) -> None:
     played = scores().get(table.rules, [])
     rounds = len(played)
     st.markdown(
-        f"**Score** in {rounds} rounds like this one" if rounds != 1 else "**Score** in 1 round"
+        say("**Score** in {rounds} rounds like this one", rounds=rounds)
+        if rounds != 1
+        else say("**Score** in 1 round")
     )
     exact = table.game.mechanism.exact_law
     with st.container(horizontal=True):
-        st.metric("You", f"{sum(answer.right for answer in played)}")
+        st.metric(say("You"), f"{sum(answer.right for answer in played)}")
         st.metric(
-            "Bayes" if exact else "Nearest", f"{sum(answer.attacker_right for answer in played)}"
+            say("Bayes") if exact else say("Nearest"),
+            f"{sum(answer.attacker_right for answer in played)}",
         )
-        st.metric("Chance", f"{rounds / len(table.names):.1f}")
+        st.metric(say("Chance"), numeral(f"{rounds / len(table.names):.1f}"))
 
 
 def _all_scores() -> None:
     table = score_table(scores())
     if not len(table):
         return
-    with st.expander("All your rounds"):
+    with st.expander(say("All your rounds")):
         show_table(
             table,
-            "Rounds won by you, by the attacker and by chance under all rules played so far",
+            say("Rounds won by you, by the attacker and by chance under all rules played so far"),
+            spoken=["list"],
         )
         with st.container(horizontal=True):
-            csv_button("Score as CSV", "guess_the_word", lambda: table, key="csv_score")
+            csv_button(say("Score as CSV"), "guess_the_word", lambda: table, key="csv_score")
             st.button(
-                "Start from nought",
+                say("Start from nought"),
                 key="game_forget",
                 icon=":material/restart_alt:",
                 on_click=forget,
-                help="Forgets the score of this session; it is stored nowhere else.",
+                help=say("Forgets the score of this session; it is stored nowhere else."),
             )

@@ -15,6 +15,7 @@ from dpcore.measure.words import named
 from dpcore.noise.streams import generator
 from pages.attacker.playing import round_number
 from pages.shared.fields import pick, whole_number
+from pages.shared.language import later, say
 from pages.shared.pair import chosen_pair
 from pages.shared.words import spelled
 
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
 LISTS = {
-    "Illnesses": "flu cancer asthma diabetes depression pneumonia",
-    "Faiths": "christian muslim jewish hindu buddhist atheist",
-    "Jobs": "teacher nurse lawyer farmer soldier priest",
-    "Cities": "london paris berlin tokyo boston moscow",
-    "Animals": "dog cat horse rabbit bird fish",
-    "Days": "monday tuesday wednesday thursday friday saturday sunday",
+    later("Illnesses"): "flu cancer asthma diabetes depression pneumonia",
+    later("Faiths"): "christian muslim jewish hindu buddhist atheist",
+    later("Jobs"): "teacher nurse lawyer farmer soldier priest",
+    later("Cities"): "london paris berlin tokyo boston moscow",
+    later("Animals"): "dog cat horse rabbit bird fish",
+    later("Days"): "monday tuesday wednesday thursday friday saturday sunday",
 }
 """Name -> words; the names stand in links."""
-ANY, NEAR, OWN = "Any words", "Neighbours", "My own list"
+ANY, NEAR, OWN = later("Any words"), later("Neighbours"), later("My own list")
 OWN_WORDS = "game_words"
 _DEFAULT_COUNT = 6
 _CENTRE = "doctor"
@@ -92,12 +93,14 @@ def choose_list(words: Lexicon) -> Choice:
     """Draw the choice of a list; return it."""
     known = [name for name, text in LISTS.items() if all(w in words for w in text.split())]
     title = pick(
-        "The secret is one of",
+        say("The secret is one of"),
         [*known, ANY, NEAR, OWN],
         "game_list",
-        "Everybody knows the list. *Any words*: other ordinary words in every round. "
-        "*Neighbours*: a word and those nearest to it, the hardest list. *My own list*: what you "
-        "type.",
+        say(
+            "Everybody knows the list. *Any words*: other ordinary words in every round. "
+            "*Neighbours*: a word and those nearest to it, the hardest list. *My own list*: "
+            "what you type."
+        ),
         width=200,
     )
     if title == OWN:
@@ -107,25 +110,28 @@ def choose_list(words: Lexicon) -> Choice:
 
 def _count() -> int:
     return whole_number(
-        "How many words",
+        say("How many words"),
         2,
         MAX_GAME_WORDS,
         _DEFAULT_COUNT,
         "game_count",
-        "To choose from; the more, the harder.",
+        say("To choose from; the more, the harder."),
         width=150,
     )
 
 
 def _typed() -> str:
     return st.text_input(
-        "Your words",
+        say("Your words"),
         "doctor nurse patient hospital",
         key=OWN_WORDS,
         max_chars=MAX_TEXT_CHARACTERS,
         width=360,
-        help=f"2 to {MAX_GAME_WORDS} words of the vocabulary, with spaces or commas between "
-        "them. They stay in this browser session and are not put into the link.",
+        help=say(
+            "2 to {most} words of the vocabulary, with spaces or commas between them. They stay "
+            "in this browser session and are not put into the link.",
+            most=MAX_GAME_WORDS,
+        ),
     )
 
 

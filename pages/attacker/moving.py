@@ -23,6 +23,7 @@ from dpcore.plots.attack.words import chance_text
 from dpcore.plots.style import INK
 from pages.attacker.tables import LETTERS, belief_table
 from pages.attacker.weighing import look
+from pages.shared.language import for_component, language, later, numeral, say
 from pages.shared.memo import session_memo
 
 if TYPE_CHECKING:
@@ -32,6 +33,19 @@ if TYPE_CHECKING:
 
 NAME = "posterior"
 """Of the drawing, in files."""
+_WORDS = {
+    "none": later("No word fills a square: each is too unlikely."),
+    "waiting": later("Let go of the dial: this step takes a moment to compute."),
+    "cases": later("{word}: {count} in 100"),
+    "spoken": later("Of 100 cases, before: {before}. After: {after}."),
+    "best": later("now: it was “{word}”"),
+    "any": later("now: any possible word"),
+    "before it": later("before it was seen"),
+    "change": later("the change"),
+    "before": later("before"),
+    "seen": later("“{word}” was seen"),
+}
+"""What the component says itself; it fills the gaps."""
 
 _HERE = Path(__file__).parent
 # For the steps beside the one where the dial stands, of this thread's processor: a machine on which
@@ -41,7 +55,8 @@ _PATIENCE_SECONDS = 0.5
 
 @cache
 def _component() -> Callable[..., Any]:
-    scripts = _HERE.parent / "shared" / "svg_files.js", _HERE / "believed.js"
+    shared = _HERE.parent / "shared"
+    scripts = shared / "spoken.js", shared / "svg_files.js", _HERE / "believed.js"
     js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
     css = (_HERE / "believed.css").read_text(encoding="utf-8")
     return st.components.v2.component("word_privacy_lab.believed", css=css, js=js)
@@ -66,15 +81,14 @@ def show_believed(
             "step": step,
             "name": NAME,
             "output": output,
-            "known": before,
+            "known": say(before),
             "steps": steps,
             "marks": list(MARKS[:LETTERS]),
-            "rest": OTHER,
+            "rest": say(OTHER),
             "colours": colours(LETTERS),
             "ink": INK,
-            "none": "No word fills a square: each is too unlikely.",
-            "waiting": "Let go of the dial: this step takes a moment to compute.",
-        },
+        }
+        | for_component(_WORDS),
     )
 
 
@@ -96,7 +110,7 @@ def steps_of(
     Raises:
         DpcoreError: the prior is refused.
     """
-    key = (scenes[0].mechanism, output, belief, pair)
+    key = (language(), scenes[0].mechanism, output, belief, pair)
     known: dict[int, dict[str, Any]] = session_memo("attack_steps", key, dict, 12)
     start = time.thread_time()
     for place in sorted(range(len(scenes)), key=lambda i: abs(i - step)):
@@ -122,19 +136,19 @@ def _shown(scene: Scene, view: Look, output: int) -> dict[str, Any]:
     shares = [each.prior for each in named], [each.posterior for each in named]
     # Rounding may leave the sum a little above 1; nobody is less than impossible.
     panels = [of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist() for share in shares]
-    bound = chance_text(view.bound, certain=True)
-    lines = [f"At most, by the promise: {bound}."]
+    bound = numeral(chance_text(view.bound, certain=True))
+    lines = [say("At most, by the promise: {bound}.", bound=bound)]
     lines.append(others_sentence(belief_table(scene.words, view), view.perplexity))
     if view.odds is not None:
         ratio = view.odds
         first, second = names[ratio.first], names[ratio.second]
         lines.append(pair_sentence(first, second, ratio.log_ratio, ratio.claimed))
     return {
-        "title": f"“{names[output]}” came out of {scene.reading}.",
+        "title": say("“{word}” came out of {reading}.", word=names[output], reading=scene.reading),
         "best": names[best.word],
-        "now": chance_text(best.posterior, certain=best.prior >= 1),
-        "before": chance_text(best.prior, certain=True),
-        "change": change_text(best.prior, best.posterior),
+        "now": numeral(chance_text(best.posterior, certain=best.prior >= 1)),
+        "before": numeral(chance_text(best.prior, certain=True)),
+        "change": numeral(change_text(best.prior, best.posterior)),
         "lines": lines,
         "words": [names[each.word] for each in named],
         "panels": panels,
@@ -143,14 +157,18 @@ def _shown(scene: Scene, view: Look, output: int) -> dict[str, Any]:
 
 def _rare(scene: Scene, output: int) -> dict[str, Any]:
     return {
-        "title": f"“{scene.words.words[output]}” came out of {scene.reading}.",
+        "title": say(
+            "“{word}” came out of {reading}.", word=scene.words.words[output], reading=scene.reading
+        ),
         "best": "",
-        "now": "0 to 100 in 100",
-        "before": "as before",
-        "change": "cannot be computed",
+        "now": say("0 to 100 in 100"),
+        "before": say("as before"),
+        "change": say("cannot be computed"),
         "lines": [
-            "This output is too rare here: under every possible word its chance is below what can "
-            "be computed, so each of them may have been it."
+            say(
+                "This output is too rare here: under every possible word its chance is below "
+                "what can be computed, so each of them may have been it."
+            )
         ],
         "words": [],
         "panels": [[100], [100]],

@@ -18,6 +18,7 @@ from pages.attacker.weighing import TOP
 from pages.shared import link
 from pages.shared.bench import admissible
 from pages.shared.figure import show_figure
+from pages.shared.language import say
 from pages.shared.memo import memo
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
@@ -36,16 +37,19 @@ _KNOWN = "attack_nearest_success"
 def nearest_view(scene: Scene) -> None:
     """Say what this attacker is, and how often it is right at every ε."""
     note(
-        f"The probabilities of {scene.mechanism.short}'s outputs cannot be computed word by word, "
-        "so there is no exact Bayes attacker. This one guesses the word that came out or, with a "
-        "list, the listed word nearest to it. Bayes does at least as well: what you see is a "
-        "lower bound of what leaks."
+        say(
+            "The probabilities of {mechanism}'s outputs cannot be computed word by word, so "
+            "there is no exact Bayes attacker. This one guesses the word that came out or, with "
+            "a list, the listed word nearest to it. Bayes does at least as well: what you see "
+            "is a lower bound of what leaks.",
+            mechanism=scene.mechanism.short,
+        )
     )
     belief = choose_belief()
     try:
         success = _success(scene, belief)
     except DpcoreError as error:
-        refuse("The attacker cannot work with this.", error)
+        refuse(say("The attacker cannot work with this."), error)
         return
     if success is not None:
         _show(scene, success)
@@ -54,7 +58,7 @@ def nearest_view(scene: Scene) -> None:
             nearest_cell(scene, belief, WORDS),
             scene.mechanism.cited,
             posterior_command(scene, output_now(scene.words), belief, TOP),
-            "It prints how often this attacker is right.",
+            say("It prints how often this attacker is right."),
             typed=belief.typed,
         )
     )
@@ -78,8 +82,17 @@ def _show(scene: Scene, success: NearestSuccess) -> None:
         table,
         "nearest",
     )
-    drawn = "words drawn from the prior" if success.drawn else "possible words, all of them"
-    note(f"{success.words} {drawn}; {success.detail}; the band is an interval of level 95 %.")
+    drawn = (
+        say("words drawn from the prior") if success.drawn else say("possible words, all of them")
+    )
+    note(
+        say(
+            "{count} {drawn}; {detail}; the band is an interval of level 95 %.",
+            count=success.words,
+            drawn=drawn,
+            detail=success.detail,
+        )
+    )
 
 
 def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
@@ -96,7 +109,7 @@ def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
     prior = belief.prior(scene.words)
 
     def compute() -> NearestSuccess:
-        with Reporter("Trying the attacker") as progress:
+        with Reporter(say("Trying the attacker")) as progress:
             return nearest_success(
                 mechanism, prior, epsilons, words=WORDS, seed=link.SEED, progress=progress
             )
@@ -106,10 +119,10 @@ def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
 
 def _asked() -> bool:
     return st.button(
-        f"Try the attacker on {WORDS} words at this ε",
+        say("Try the attacker on {count} words at this ε", count=WORDS),
         key="attack_try",
         icon=":material/casino:",
-        help="The noise of this mechanism is drawn for every ε by itself: some ten seconds.",
+        help=say("The noise of this mechanism is drawn for every ε by itself: some ten seconds."),
     )
 
 

@@ -30,6 +30,7 @@ from pages.attacker.weighing import (
 )
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
+from pages.shared.language import language, numeral, say
 from pages.shared.memo import session_memo
 from pages.shared.messages import note, refuse
 from pages.shared.pair import pair_is_typed
@@ -71,11 +72,11 @@ def output_view(scene: Scene) -> None:
     card = st.container(key="attack_card")
     output = choose_output(words)
     say_unknown(words)
-    st.header("The likeliest words", anchor=False)
+    st.header(say("The likeliest words"), anchor=False)
     likeliest = st.container()
-    st.header("What the attacker knows before", anchor=False)
+    st.header(say("What the attacker knows before"), anchor=False)
     belief = choose_belief()
-    st.header("This word or that one?", anchor=False)
+    st.header(say("This word or that one?"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pair = choose_pair(words)
     seen = words.words[output]
@@ -90,10 +91,10 @@ def output_view(scene: Scene) -> None:
         view = look(scene, output, belief, pair)
         worst = worst_pair(scene, output, belief, pair)
     except RareOutputError:
-        note("Too rare an output leaves nothing to list: choose another one, or a smaller ε.")
+        note(say("Too rare an output leaves nothing to list: choose another one, or a smaller ε."))
         return
     except DpcoreError as error:
-        refuse("The attacker cannot work with this.", error)
+        refuse(say("The attacker cannot work with this."), error)
         return
     if view is None or worst is None:
         return
@@ -101,16 +102,24 @@ def output_view(scene: Scene) -> None:
     _two_words(scene, worst, drawn)
     show_table(
         drawn.listed,
-        f"The likeliest words once “{seen}” is seen, with their chances before and after",
+        say(
+            "The likeliest words once “{word}” is seen, with their chances before and after",
+            word=seen,
+        ),
         place=likeliest,
         column_config=numbers(["probability"]),
     )
     _overall(scene, belief)
-    with st.expander("How is this computed?"):
+    with st.expander(say("How is this computed?")):
         note(
-            f"Before: {view.prior}. Probabilities: {view.method}, right to {number(view.error)} of "
-            "their size. Bayes' rule does the rest: the attacker sees the word that came out, and "
-            "knows the mechanism and ε. Nothing is secret but the word itself and the noise."
+            say(
+                "Before: {prior}. Probabilities: {method}, right to {error} of their size. "
+                "Bayes' rule does the rest: the attacker sees the word that came out, and knows "
+                "the mechanism and ε. Nothing is secret but the word itself and the noise.",
+                prior=view.prior,
+                method=view.method,
+                error=numeral(number(view.error)),
+            )
         )
         note(epsilon_reading(scene.mechanism.meaning, scene.epsilon, _nearest(words, seen)))
     take_it_with_you(
@@ -118,7 +127,7 @@ def output_view(scene: Scene) -> None:
             python_cell(scene, seen, belief),
             scene.mechanism.cited,
             posterior_command(scene, seen, belief, TOP),
-            "It prints the likeliest words with their chances before and after.",
+            say("It prints the likeliest words with their chances before and after."),
             typed=belief.typed or pair_is_typed(),
             tables={"Chances": lambda: belief_table(words, view)},
             drawing=NAME,
@@ -137,7 +146,7 @@ def _drawn(scene: Scene, view: Look) -> _Drawn:
             ratio=ratio,
         )
 
-    return session_memo("attack_drawn", view, draw, 24)
+    return session_memo("attack_drawn", (language(), view), draw, 24)
 
 
 def _two_words(scene: Scene, worst: Odds, drawn: _Drawn) -> None:
@@ -145,8 +154,10 @@ def _two_words(scene: Scene, worst: Odds, drawn: _Drawn) -> None:
     if drawn.odds is not None:
         show_figure(drawn.odds, odds_caption(drawn.ratio), drawn.ratio, "odds")
         note(
-            "Whatever the attacker believed of the two before, this output multiplies the odds "
-            "between them by that factor."
+            say(
+                "Whatever the attacker believed of the two before, this output multiplies the "
+                "odds between them by that factor."
+            )
         )
     st.text(
         worst_sentence(
@@ -160,20 +171,23 @@ def _two_words(scene: Scene, worst: Odds, drawn: _Drawn) -> None:
 
 
 def _overall(scene: Scene, belief: Belief) -> None:
-    st.header("Over all words and outputs", anchor=False)
+    st.header(say("Over all words and outputs"), anchor=False)
     success = known_success(scene, belief)
     if success is None:
         asked = belief.kind == LIST or st.button(
-            "How often is the attacker right?",
+            say("How often is the attacker right?"),
             key="attack_overall",
             icon=":material/casino:",
-            help="All outputs are summed where that can be done; else words are drawn as the "
-            f"attacker believes them, {OUTPUTS} outputs are released, and the chance that the best "
-            "guess is right is computed for each; some seconds.",
+            help=say(
+                "All outputs are summed where that can be done; else words are drawn as the "
+                "attacker believes them, {outputs} outputs are released, and the chance that "
+                "the best guess is right is computed for each; some seconds.",
+                outputs=OUTPUTS,
+            ),
         )
         if not asked:
             return
-        with Reporter("Asking the attacker") as progress:
+        with Reporter(say("Asking the attacker")) as progress:
             success = measure_success(scene, belief, progress)
     if success is not None:
         st.text(

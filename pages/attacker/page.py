@@ -5,16 +5,19 @@ import streamlit as st
 from pages.attacker.board import board
 from pages.shared import link
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 
-st.title("What does the attacker know now?", anchor=False)
+st.title(say("What does the attacker know now?"), anchor=False)
 dial_place = st.container()
 with st.sidebar:
     chosen = choose_mechanism(
-        "Where the probabilities of its outputs can be computed, the attacker is the best "
-        "there is for one output and the prior that is set; for the others it is the "
-        "nearest-neighbour attacker."
+        say(
+            "Where the probabilities of its outputs can be computed, the attacker is the best "
+            "there is for one output and the prior that is set; for the others it is the "
+            "nearest-neighbour attacker."
+        )
     )
     name = choose_lexicon()
 words = lexicon_or_stop(name)
@@ -23,5 +26,5 @@ board(mechanism, name, dial_place)
 footer(
     words,
     st.session_state.get("seed", link.SEED),
-    "each number says whether it is exact or from how many draws",
+    say("each number says whether it is exact or from how many draws"),
 )

@@ -12,6 +12,7 @@ from dpcore.errors import StudyError
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.shared.figure import show_figure
+from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import show_line
 
@@ -19,47 +20,50 @@ if TYPE_CHECKING:
     from pages.attacker.scene import Scene
 
 TITLES = {
-    "likeliest": "all words alike",
-    "frequency": "common words first",
-    "context": "reads the sentence",
+    "likeliest": later("all words alike"),
+    "frequency": later("common words first"),
+    "context": later("reads the sentence"),
 }
 """Attacker of the record -> what it goes by."""
 _KINDS = {
-    "all words": "all",
-    "without function words": "content",
-    "replaced words": "changed",
+    later("all words"): "all",
+    later("without function words"): "content",
+    later("replaced words"): "changed",
 }
 _START = "replaced words"
 
 
 def recorded_view(scene: Scene) -> None:
     """Draw the recorded figure with where it comes from."""
-    st.header("On real text", anchor=False)
+    st.header(say("On real text"), anchor=False)
     try:
         trial = _recorded()
     except StudyError as error:
-        refuse("The recorded trial is missing.", error)
+        refuse(say("The recorded trial is missing."), error)
         return
     names = list(dict.fromkeys(row["mechanism"] for row in trial["rows"]))
     with st.container(horizontal=True):
         mechanism = names[0]
         if len(names) > 1:
             mechanism = st.segmented_control(
-                "Mechanism of the record",
+                say("Mechanism of the record"),
                 names,
                 default=scene.mechanism.short if scene.mechanism.short in names else names[0],
                 required=True,
                 key="trial_mechanism",
-                help="The record was made once, on the bundled lexicon.",
+                help=say("The record was made once, on the bundled lexicon."),
             )
         kind = st.segmented_control(
-            "Words that count",
+            say("Words that count"),
             list(_KINDS),
+            format_func=say,
             default=_START,
             required=True,
             key="trial_words",
-            help="Function words such as 'the' and 'of' are easy to guess from their context. "
-            "Replaced words are those for which another word was released.",
+            help=say(
+                "Function words such as 'the' and 'of' are easy to guess from their context. "
+                "Replaced words are those for which another word was released."
+            ),
         )
     table = _table(trial, mechanism, _KINDS[kind])
     show_figure(
@@ -69,8 +73,13 @@ def recorded_view(scene: Scene) -> None:
         "trial",
     )
     note(
-        f"{mechanism}: {trial['sentences']} sentences of the {trial['text']}, which the model of "
-        "English has not seen; 95 % intervals from the spread between sentences. Recorded by:"
+        say(
+            "{mechanism}: {sentences} sentences of the {text}, which the model of English has "
+            "not seen; 95 % intervals from the spread between sentences. Recorded by:",
+            mechanism=mechanism,
+            sentences=trial["sentences"],
+            text=trial["text"],
+        )
     )
     show_line(trial["command"])
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pages.shared.groups import group_of
+from pages.shared.language import say
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -44,4 +45,8 @@ class Scene:
     @property
     def reading(self) -> str:
         """The mechanism and ε in words."""
-        return f"{self.mechanism.short} at {group_of(self.mechanism.meaning).reading(self.epsilon)}"
+        return say(
+            "{mechanism} at {reading}",
+            mechanism=self.mechanism.short,
+            reading=group_of(self.mechanism.meaning).reading(self.epsilon),
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.session import bench_for
 from pages.shared.sidebar import Choices, carried_choices
@@ -26,8 +27,10 @@ def bench_of(scene: Scene, text: str) -> Bench:
     options = Choices(scene.lexicon)
     if options != carried_choices(scene.lexicon):
         note(
-            "Here every word of the vocabulary is exchanged, any other stands for a random one, "
-            "and capital letters are kept, whatever was chosen on the page Rewrite."
+            say(
+                "Here every word of the vocabulary is exchanged, any other stands for a random "
+                "one, and capital letters are kept, whatever was chosen on the page Rewrite."
+            )
         )
     return bench_for(text, scene.words, options)
 

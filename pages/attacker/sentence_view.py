@@ -16,6 +16,7 @@ from pages.attacker.recorded_view import TITLES, recorded_view
 from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
 from pages.shared.fields import choose_seed
+from pages.shared.language import say
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
@@ -53,17 +54,21 @@ class Read:
 def sentence_view(scene: Scene) -> None:
     """Draw the sentence box, the rewritten sentence and the guesses."""
     note(
-        "The promise is about each word by itself. An attacker who knows the language reads on: "
-        "words explain their neighbours, and that is no part of the promise."
+        say(
+            "The promise is about each word by itself. An attacker who knows the language reads "
+            "on: words explain their neighbours, and that is no part of the promise."
+        )
     )
     text = text_box()
     seed = choose_seed(
-        "Of all noise on this page: who opens the same link sees the same words.", 150
+        say("Of all noise on this page: who opens the same link sees the same words."), 150
     )
     if not scene.mechanism.exact_law:
         inform(
-            "This attacker needs a mechanism whose probabilities can be computed: choose tem, "
-            "for instance."
+            say(
+                "This attacker needs a mechanism whose probabilities can be computed: choose "
+                "tem, for instance."
+            )
         )
         recorded_view(scene)
         return
@@ -73,14 +78,14 @@ def sentence_view(scene: Scene) -> None:
         if channel is not None:
             _show(scene, _read(scene, channel, bench, seed))
     except DpcoreError as error:
-        refuse("This sentence cannot be attacked.", error)
+        refuse(say("This sentence cannot be attacked."), error)
     recorded_view(scene)
     take_it_with_you(
         lambda: Takeaway(
             sentence_cell(scene, text, seed),
             scene.mechanism.cited,
             sentence_command(scene, text, seed),
-            "It prints the released sentence.",
+            say("It prints the released sentence."),
             typed=is_typed(),
         )
     )
@@ -90,7 +95,7 @@ def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
     def compute() -> Read:
         outputs = outputs_of(scene, bench, seed)
         places = places_of(bench.sentence, outputs)
-        with Reporter("Reading the sentence") as progress:
+        with Reporter(say("Reading the sentence")) as progress:
             attack = context_attack(channel, places, scene.epsilon, progress=progress)
         known = [i for i, word in enumerate(bench.sentence.words.tolist()) if word >= 0]
         names = scene.words.words
@@ -116,30 +121,37 @@ def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
 
 
 def _show(scene: Scene, read: Read) -> None:
-    st.markdown(f"Released by {scene.reading}:")
+    st.markdown(say("Released by {reading}:", reading=scene.reading))
     show_line(read.text)
     table = read.table
     stayed = int((table["released"] == table["written"]).sum())
     with st.container(horizontal=True):
-        st.metric("words", len(table), width="content")
-        st.metric("came out unchanged", stayed, width="content")
+        st.metric(say("words"), len(table), width="content")
+        st.metric(say("came out unchanged"), stayed, width="content")
         for attacker, title in TITLES.items():
-            st.metric(f"guessed: {title}", read.right(attacker), width="content")
+            st.metric(say("guessed: {title}", title=title), read.right(attacker), width="content")
     shown = pd.DataFrame({"written": table["written"], "released": table["released"]})
     for attacker, title in TITLES.items():
         shown[title] = [
             f"✔ {guess}" if guess == word else guess
             for guess, word in zip(table[attacker], table["written"], strict=True)
         ]
-    show_table(shown, "Each word as it was written and released, and what three attackers guess")
+    show_table(
+        shown, say("Each word as it was written and released, and what three attackers guess")
+    )
     if read.unknown:
         note(
-            f"{read.unknown} protected words are not in the vocabulary: a random word was "
-            "released for each, which tells nothing."
+            say(
+                "{count} protected words are not in the vocabulary: a random word was released "
+                "for each, which tells nothing.",
+                count=read.unknown,
+            )
         )
     note(
-        "✔ marks a right guess. All three see the same outputs and know the mechanism; the first "
-        "holds all words for equally likely, the second goes by how common they are, the third "
-        "by a smoothed bigram of English, exactly and over the whole vocabulary."
+        say(
+            "✔ marks a right guess. All three see the same outputs and know the mechanism; the "
+            "first holds all words for equally likely, the second goes by how common they are, "
+            "the third by a smoothed bigram of English, exactly and over the whole vocabulary."
+        )
     )
-    csv_button("Guesses as CSV", "sentence_guesses", lambda: table, key="csv_sentence")
+    csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")

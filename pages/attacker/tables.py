@@ -17,6 +17,7 @@ from dpcore.plots.attack import odds
 from dpcore.plots.attack.exposed import BEST, WORST
 from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS
 from dpcore.plots.attack.words import chance_text
+from pages.shared.language import numeral, say
 
 if TYPE_CHECKING:
     from dpcore.attack.budget import Budget
@@ -40,10 +41,10 @@ def candidate_table(table: Dealt, judgement: Judgement) -> pd.DataFrame:
     for place in np.argsort(-weight, kind="stable").tolist():
         row: dict[str, object] = {"mark": MARKS[place], "word": table.names[place]}
         if judgement.posterior is not None:
-            row["chance now"] = chance_text(float(judgement.posterior[place]))
+            row["chance now"] = numeral(chance_text(float(judgement.posterior[place])))
             row["probability"] = float(judgement.posterior[place])
         row["mean distance"] = round(float(judgement.distance[place]), 3)
-        row["secret"] = "← this one" if place == table.dealt.secret else ""
+        row["secret"] = say("← this one") if place == table.dealt.secret else ""
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -94,9 +95,9 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
         {
             "mark": MARKS[place] if place < LETTERS else "",
             "word": words.words[candidate.word],
-            "now": chance_text(candidate.posterior, certain=candidate.prior >= 1),
-            "before": chance_text(candidate.prior, certain=True),
-            "change": attack_captions.change_text(candidate.prior, candidate.posterior),
+            "now": numeral(chance_text(candidate.posterior, certain=candidate.prior >= 1)),
+            "before": numeral(chance_text(candidate.prior, certain=True)),
+            "change": numeral(attack_captions.change_text(candidate.prior, candidate.posterior)),
             "probability": candidate.posterior,
         }
         for place, candidate in enumerate(look.top)
@@ -173,7 +174,7 @@ def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
             "word": [words.words[word.word] for word in ends],
             "stays": [_in_hundred(word.stays) for word in ends],
             "believed then": [_in_hundred(word.believed, word.prior) for word in ends],
-            "before": [chance_text(word.prior, certain=True) for word in ends],
+            "before": [numeral(chance_text(word.prior, certain=True)) for word in ends],
             "nearest word": [round(word.nearest, 3) for word in ends],
             "lonelier than": [f"{word.lonelier:.0%}" for word in ends],
         }
@@ -182,5 +183,7 @@ def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
 
 def _in_hundred(probability: float, before: float = 0.0) -> str:
     """A probability as a count; one that rounds to 100 is not certain unless it was before."""
-    text = f"{100 * probability:.3g} in 100"
-    return "almost certain" if text == "100 in 100" and before < 1 else text
+    share = f"{100 * probability:.3g}"
+    if share == "100" and before < 1:
+        return say("almost certain")
+    return say("{share} in 100", share=numeral(share))

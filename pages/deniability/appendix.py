@@ -15,6 +15,7 @@ from dpcore.plots.style import SCALES
 from pages.shared.bench import admissible
 from pages.shared.figure import show_figure
 from pages.shared.groups import admissible_grid, group_of
+from pages.shared.language import later, say
 from pages.shared.memo import latest
 from pages.shared.messages import note
 from pages.shared.pair import OTHER, WORD, choose, chosen_pair
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _KEYS = ("madlib.v1", "truncated-gumbel.v1")
-_TITLES = ("Laplace: 1 − exp(−εδ/4)", "Truncated Gumbel: at least P(K ≥ 2)/(1 + e^(−δ/b))")
+_TITLES = (
+    later("Laplace: 1 − exp(−εδ/4)"),
+    later("Truncated Gumbel: at least P(K ≥ 2)/(1 + e^(−δ/b))"),
+)
 _ROWS, _STARTS = "appendix_held", "appendix_starts"
 _BOXES = {WORD: "appendix_dense", OTHER: "appendix_sparse"}
 _FOLLOWED = "appendix_followed"
@@ -41,10 +45,13 @@ _SHOWN = ["mechanism", "word", "epsilon", "nearest", "formula", "truth", "low", 
 def appendix_view(lexicon: Lexicon) -> None:
     """Draw the choice of two words, both figures, the table and what fails."""
     note(
-        "Appendix C of Xu et al. (2021) tells how often a word stays from δ alone, its distance "
-        "to the nearest other word, to argue that Laplace noise treats dense and sparse places "
-        "differently and truncated Gumbel noise hardly. Here are its formulas (dash) beside what "
-        "the mechanisms do (solid) and what can be proved in their place (dots)."
+        say(
+            "Appendix C of Xu et al. (2021) tells how often a word stays from δ alone, its "
+            "distance to the nearest other word, to argue that Laplace noise treats dense and "
+            "sparse places differently and truncated Gumbel noise hardly. Here are its formulas "
+            "(dash) beside what the mechanisms do (solid) and what can be proved in their place "
+            "(dots)."
+        )
     )
     words = _choose(lexicon)
     if words is None:
@@ -59,12 +66,17 @@ def appendix_view(lexicon: Lexicon) -> None:
             here.append(_formula(each, table, title))
     show_table(
         pd.concat(here)[_SHOWN],
-        "Formula, truth and proved bounds of both words at the chosen ε",
+        say("Formula, truth and proved bounds of both words at the chosen ε"),
         column_config=numbers(_SHOWN[1:]),
     )
     note(
-        "nearest is δ, low and high are proved bounds. The truth of truncated Gumbel is exact; "
-        f"that of Laplace is averaged over {_DIRECTIONS} directions of the noise (seed {_SEED})."
+        say(
+            "nearest is δ, low and high are proved bounds. The truth of truncated Gumbel is "
+            "exact; that of Laplace is averaged over {directions} directions of the noise (seed "
+            "{seed}).",
+            directions=_DIRECTIONS,
+            seed=_SEED,
+        )
     )
 
 
@@ -72,21 +84,21 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
     """One formula: slider, figure and sentences; returns the rows at the chosen ε."""
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
-    st.header(title, anchor=False)
+    st.header(say(title), anchor=False)
     epsilon = st.select_slider(
-        "ln ε of the marker" if group.logarithm else "ε of the marker",
+        say("ln ε of the marker") if group.logarithm else say("ε of the marker"),
         grid,
         value=group.start if group.start in grid else grid[len(grid) // 2],
         format_func=group.label,
         key=f"appendix_eps_{group.name}",
-        help="The sentences and the table speak of this ε; nothing is computed again.",
+        help=say("The sentences and the table speak of this ε; nothing is computed again."),
     )
     rows = cast("list[dict[str, Any]]", table.to_dict("records"))
     n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
     limit = gumbel_limit(n) if group.logarithm else None
     show_figure(
         appendix_figure(table, SCALES[mechanism.meaning].axis, group.logarithm, epsilon, limit),
-        appendix_caption(table, group.reading(epsilon), epsilon),
+        appendix_caption(table, group.finding(epsilon), epsilon),
         table,
         f"appendix_{mechanism.short}",
     )
@@ -110,7 +122,7 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
         for key, word in zip(_BOXES.values(), pair, strict=True):
             st.session_state[key] = word
         st.session_state[_FOLLOWED] = pair
-    labels = ("A word in a dense place", "A word in a sparse place")
+    labels = (say("A word in a dense place"), say("A word in a sparse place"))
     for (slot, key), label, column in zip(_BOXES.items(), labels, st.columns(2), strict=True):
         column.text_input(
             label,
@@ -118,20 +130,24 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
             max_chars=_LONGEST,
             on_change=_take,
             args=(slot, lexicon),
-            help="Any word of the lexicon. It becomes one of the two words that all pages are "
-            "about; it stays in this browser session and is not put into the link.",
+            help=say(
+                "Any word of the lexicon. It becomes one of the two words that all pages are "
+                "about; it stays in this browser session and is not put into the link."
+            ),
         )
     typed = [str(st.session_state[key]).strip() for key in _BOXES.values()]
     known = [spelled(word, lexicon) for word in typed]
     for word, spelling in zip(typed, known, strict=True):
         if spelling is None:
-            st.error("This word is not in the lexicon: type another one.", icon=":material/error:")
+            st.error(
+                say("This word is not in the lexicon: type another one."), icon=":material/error:"
+            )
             st.text(word)
     dense, sparse = known
     if dense is None or sparse is None:
         return None
     if dense == sparse:
-        st.error("These are the same word: type another one.", icon=":material/error:")
+        st.error(say("These are the same word: type another one."), icon=":material/error:")
         return None
     return dense, sparse
 
@@ -151,7 +167,7 @@ def _tables(
     def compute() -> list[pd.DataFrame]:
         parts = [(each, word) for each in mechanisms for word in words]
         rows: dict[str, list[dict[str, Any]]] = {key: [] for key in _KEYS}
-        for each, word in timed("Computing the truth beside the formulas", parts):
+        for each, word in timed(say("Computing the truth beside the formulas"), parts):
             rows[each.key] += appendix_rows(
                 each, named(lexicon, [word]), admissible(each), runs=_DIRECTIONS, seed=_SEED
             )

@@ -28,6 +28,7 @@ from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fields import segments
 from pages.shared.figure import still_figure
 from pages.shared.groups import grouped
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
 
@@ -41,8 +42,15 @@ if TYPE_CHECKING:
     from pages.shared.figure import Still
     from pages.shared.groups import Group
 
-NOMINAL, EQUAL = "nominal ε", "calibrated: equal mean Nw"
-_NUMBERS = ("Nw", "Nw at least", "Nw at most", "Sw", "± Sw", "effective number")
+NOMINAL, EQUAL = later("nominal ε"), later("calibrated: equal mean Nw")
+_NUMBERS = (
+    later("Nw"),
+    later("Nw at least"),
+    later("Nw at most"),
+    later("Sw"),
+    later("± Sw"),
+    later("effective number"),
+)
 
 
 @dataclass(frozen=True)
@@ -82,19 +90,21 @@ def board(
     """
     with how_place, st.container(horizontal=True):
         how = segments(
-            "Compare mechanisms at",
+            say("Compare mechanisms at"),
             [NOMINAL, EQUAL],
             "compare",
-            "nominal: each mechanism over its own ε, those whose ε means the same together. "
-            "calibrated: all in one figure, over how often the words stay.",
+            say(
+                "nominal: each mechanism over its own ε, those whose ε means the same together. "
+                "calibrated: all in one figure, over how often the words stay."
+            ),
         )
         if how == NOMINAL:
             band = _band()
             every = st.toggle(
-                "Thin line for each word",
+                say("Thin line for each word"),
                 key="lines",
                 bind="query-params",
-                help="Draws the curves of all measured words behind their mean.",
+                help=say("Draws the curves of all measured words behind their mean."),
             )
     with picture_place:
         if how == EQUAL:
@@ -107,7 +117,7 @@ def board(
                 _group(_part(group, members, scene.pinned, BANDS[band], every))
     st.page_link(
         "pages/tradeoff/page.py",
-        label="Choose ε from a goal",
+        label=say("Choose ε from a goal"),
         icon=":material/tune:",
         query_params={"part": "Choose ε", "goal": "nw"},
     )
@@ -117,10 +127,10 @@ def board(
 
 def _band() -> str:
     band: str = segments(
-        "Band around each mean",
+        say("Band around each mean"),
         BANDS,
         "band",
-        "How far the words differ from each other; it is no error of the measurement.",
+        say("How far the words differ from each other; it is no error of the measurement."),
     )
     return band
 
@@ -142,7 +152,7 @@ def _part(
 def _group(part: Part) -> None:
     """Two figures and a table of one group; only what shows its ε is in the fragment."""
     group = part.group
-    st.markdown(f"**{group.title}**")
+    st.markdown(f"**{say(group.title)}**")
     _say_delta(part.curves)
     places = {}
     for quantity, column in zip(part.figures, st.columns(2), strict=True):
@@ -154,9 +164,9 @@ def _group(part: Part) -> None:
                 f"{quantity}_{group.name}",
             )
     if part.pinned:
-        kinds = ("solid", "dotted")
-        drawn = [f"{word} {kind}" for word, kind in zip(part.pinned, kinds, strict=False)]
-        st.text(f"Drawn bold: {', '.join(drawn)}.")
+        kinds = (later("{word} solid"), later("{word} dotted"))
+        drawn = [say(kind, word=word) for word, kind in zip(part.pinned, kinds, strict=False)]
+        st.text(say("Drawn bold: {words}.", words=", ".join(drawn)))
     below = st.container()
     note(" ".join(_method(curve) for curve in part.curves))
     st.fragment(_moving, key=fragment_of(group))(part, places, below)
@@ -168,12 +178,15 @@ def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None
     epsilon = epsilon_of(group)
     for quantity, table in part.tables.items():
         places[quantity].show(
-            curves_caption(table, quantity, group.reading(epsilon), epsilon),
+            curves_caption(table, quantity, group.finding(epsilon), epsilon),
             curves_mark(table, quantity, group.logarithm, epsilon),
         )
     show_table(
         table_at(part.curves, part.pinned, epsilon),
-        f"Nw, Sw and effective number of each mechanism at {group.reading(epsilon)}",
+        say(
+            "Nw, Sw and effective number of each mechanism at {reading}",
+            reading=group.reading(epsilon),
+        ),
         place=below,
         column_config=numbers(_NUMBERS),
     )
@@ -186,18 +199,26 @@ def _say_delta(curves: list[Curve]) -> None:
         c.mechanism.short for c in curves if c.mechanism.meaning is EpsilonMeaning.LOCAL_APPROXIMATE
     ]
     if len(meanings) > 1:
-        note(f"Only up to a probability δ: {', '.join(approximate)}. The others promise ε alone.")
+        note(
+            say(
+                "Only up to a probability δ: {names}. The others promise ε alone.",
+                names=", ".join(approximate),
+            )
+        )
 
 
 def _method(curve: Curve) -> str:
     """How the numbers of one mechanism were found and how far they may be off."""
     figures, name = curve.measured.figures, curve.mechanism.short
     if curve.measured.method == "exact":
-        return f"**{name}**: exact ({figures.detail})."
+        return say("**{name}**: exact ({detail}).", name=name, detail=figures.detail)
     how = figures.detail
     if curve.measured.method == "protocol":
-        how = f"the papers' protocol ({how})"
-    return (
-        f"**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "
-        f"of the mean Sw at most {float(figures.sw_mean_error.max()):.2g}."
+        how = say("the papers' protocol ({detail})", detail=how)
+    return say(
+        "**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "
+        "of the mean Sw at most {error:.2g}.",
+        name=name,
+        how=how,
+        error=float(figures.sw_mean_error.max()),
     )

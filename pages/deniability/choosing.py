@@ -16,6 +16,7 @@ from dpcore.noise.streams import generator
 from pages.deniability.corpus import choose_text, read, selection_of
 from pages.shared import link
 from pages.shared.fields import choose_seed, segments, whole_number
+from pages.shared.language import Waiting, later, say
 from pages.shared.resources import of_lexicon
 from pages.shared.words import spelled
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
 
-SAMPLE, LIST, TEXT = "A sample", "My own words", "A text"
+SAMPLE, LIST, TEXT = later("A sample"), later("My own words"), later("A text")
 WORDS = "words"
 START_WORDS = "hospital doctor sister city heart money london happy"
 START_SAMPLE = 12
@@ -84,7 +85,7 @@ def first_selection(lexicon: Lexicon) -> Selection:
     return Words(SAMPLE, START_SAMPLE).selection(lexicon, link.SEED)
 
 
-@of_lexicon(max_entries=64, show_spinner="Choosing the words of the sample…")
+@of_lexicon(max_entries=64, show_spinner=Waiting("Choosing the words of the sample…"))
 def _sample(
     fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
     count: int,
@@ -106,11 +107,13 @@ def choose_words() -> tuple[Words, int, int]:
     by = str(Stratum.FREQUENCY)
     with st.container(horizontal=True):
         of = segments(
-            "Words to measure",
+            say("Words to measure"),
             [SAMPLE, LIST, TEXT],
             "of",
-            "A sample takes one word at random from each of N equal parts of the "
-            "vocabulary; a text counts each of its words as often as it stands there.",
+            say(
+                "A sample takes one word at random from each of N equal parts of the "
+                "vocabulary; a text counts each of its words as often as it stands there."
+            ),
         )
         if of == SAMPLE:
             by = _strata()
@@ -131,12 +134,14 @@ def choose_words() -> tuple[Words, int, int]:
 def _strata() -> str:
     return str(
         segments(
-            "Parts of the vocabulary by",
+            say("Parts of the vocabulary by"),
             [str(stratum) for stratum in Stratum],
             "by",
-            "frequency: from frequent to rare words. density: from words with a near "
-            "neighbour to words that stand alone. Either way all kinds are represented in "
-            "proportion.",
+            say(
+                "frequency: from frequent to rare words. density: from words with a near "
+                "neighbour to words that stand alone. Either way all kinds are represented in "
+                "proportion."
+            ),
             start=str(Stratum.FREQUENCY),
         )
     )
@@ -145,47 +150,53 @@ def _strata() -> str:
 def _count(of: str) -> int:
     return int(
         st.slider(
-            "Words in the sample" if of == SAMPLE else "Words of the text, at most",
+            say("Words in the sample") if of == SAMPLE else say("Words of the text, at most"),
             2,
             PAGE_WORDS,
             START_SAMPLE,
             key="sample",
             bind="query-params",
-            help="More words take longer and give a steadier mean. Of a text with more different "
-            "words, the heaviest are kept and the others drawn in proportion to how often they "
-            "stand there, so that the mean stays unbiased.",
+            help=say(
+                "More words take longer and give a steadier mean. Of a text with more different "
+                "words, the heaviest are kept and the others drawn in proportion to how often "
+                "they stand there, so that the mean stays unbiased."
+            ),
         )
     )
 
 
 def _list() -> str:
     return st.text_area(
-        "Your words",
+        say("Your words"),
         key=WORDS,
         height=80,
         on_change=_typed,
         persist_state="session",
-        help=f"Up to {PAGE_WORDS} words, separated by spaces, commas or lines; then press "
-        "Ctrl+Enter or leave the box. They stay in this browser session and are not put into "
-        "the link.",
+        help=say(
+            "Up to {most} words, separated by spaces, commas or lines; then press Ctrl+Enter or "
+            "leave the box. They stay in this browser session and are not put into the link.",
+            most=PAGE_WORDS,
+        ),
     )
 
 
 def _runs() -> tuple[int, int]:
     with st.container(horizontal=True):
         runs = whole_number(
-            "Runs R",
+            say("Runs R"),
             2,
             PAGE_RUNS,
             START_RUNS,
             "runs",
-            "Sw counts different outputs in R runs, so it depends on R (the papers take "
-            "1,000). Where a law is not exact, R is also the number of noise directions or runs "
-            "that it is estimated from.",
+            say(
+                "Sw counts different outputs in R runs, so it depends on R (the papers take "
+                "1,000). Where a law is not exact, R is also the number of noise directions or "
+                "runs that it is estimated from."
+            ),
             width=150,
         )
         seed = choose_seed(
-            "Of the sample and of the noise: the same seed gives everybody the same numbers."
+            say("Of the sample and of the noise: the same seed gives everybody the same numbers.")
         )
     return runs, seed
 

@@ -14,6 +14,7 @@ from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fields import pick
 from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
 
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 _QUANTITIES = ("sw", "effective")
 _COLUMNS = {
     "mechanism": "mechanism",
-    "epsilon": "ε at this Nw",
-    "low": "more than",
-    "high": "less than",
-    "sw": "mean Sw",
-    "effective": "median effective number",
+    "epsilon": later("ε at this Nw"),
+    "low": later("more than"),
+    "high": later("less than"),
+    "sw": later("mean Sw"),
+    "effective": later("median effective number"),
 }
 
 
@@ -46,11 +47,14 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
     """
     names = {curve.mechanism.short: curve for curve in curves}
     reference = pick(
-        "Reference",
+        say("Reference"),
         names,
         "reference",
-        "The mechanism whose ε you set. The others are read at the ε where the words stay "
-        "as often as under it.",
+        say(
+            "The mechanism whose ε you set. The others are read at the ε where the words stay "
+            "as often as under it."
+        ),
+        names=True,
         width=260,
     )
     mechanism = names[reference].mechanism
@@ -69,12 +73,14 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
             )
     below = st.container()
     note(
-        "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
-        "different things, and protect different pairs of words. ε is read on a straight line in "
-        "ln ε between the curves' measured ε; “more than” and “less than” are those between which "
-        "it certainly lies (the interval of level 95 % of the mean Nw). An empty row: the mean Nw "
-        "of this mechanism never has the value at a measured ε; several rows: it is not "
-        "monotone."
+        say(
+            "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
+            "different things, and protect different pairs of words. ε is read on a straight "
+            "line in ln ε between the curves' measured ε; “more than” and “less than” are those "
+            "between which it certainly lies (the interval of level 95 % of the mean Nw). An "
+            "empty row: the mean Nw of this mechanism never has the value at a measured ε; "
+            "several rows: it is not monotone."
+        )
     )
     st.fragment(_moving, key=COMPARED)(list(curves), names[reference], table, places, below)
 
@@ -91,7 +97,14 @@ def _moving(
     group = group_of(mechanism.meaning)
     epsilon = epsilon_of(group)
     read, nw = read_table(curves, reference, epsilon)
-    st.markdown(f"**{mechanism.short}** at {group.reading(epsilon)}: the mean Nw is **{nw:.3g}**.")
+    st.markdown(
+        say(
+            "**{mechanism}** at {reading}: the mean Nw is **{nw:.3g}**.",
+            mechanism=mechanism.short,
+            reading=group.reading(epsilon),
+            nw=nw,
+        )
+    )
     for quantity, place in places.items():
         place.show(
             equal_caption(read, nw, quantity),
@@ -100,7 +113,7 @@ def _moving(
     shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
     show_table(
         shown,
-        f"ε of each mechanism at which the mean Nw is {nw:.3g}",
+        say("ε of each mechanism at which the mean Nw is {nw:.3g}", nw=nw),
         place=below,
         column_config=numbers(list(_COLUMNS.values())[1:]),
     )

@@ -11,6 +11,7 @@ from dpcore.errors import TextError
 from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS
 from dpcore.measure.words import corpus
 from dpcore.rewrite.checks import decode
+from pages.shared.language import say
 from pages.shared.memo import latest
 from pages.shared.messages import note
 
@@ -33,21 +34,27 @@ class Given:
 def choose_text() -> Given:
     """Draw the box and the upload."""
     text = st.text_area(
-        "Text",
+        say("Text"),
         key="corpus",
         height=110,
         persist_state="session",
-        placeholder="Paste a text here, or upload a file below.",
-        help=f"Up to {PAGE_CORPUS_CHARACTERS:,} characters; then press Ctrl+Enter or leave the "
-        "box. The text stays in this browser session and is never put into the link.",
+        placeholder=say("Paste a text here, or upload a file below."),
+        help=say(
+            "Up to {most:,} characters; then press Ctrl+Enter or leave the box. The text stays "
+            "in this browser session and is never put into the link.",
+            most=PAGE_CORPUS_CHARACTERS,
+        ),
     )
     file = st.file_uploader(
-        "or a text file",
+        say("or a text file"),
         type=["txt"],
         key="corpus_file",
-        help=f"Plain text in UTF-8, up to {PAGE_CORPUS_BYTES:,} bytes. It takes the place of the "
-        "text above and is forgotten when this browser session ends. For larger files see "
-        "“Take it with you” below.",
+        help=say(
+            "Plain text in UTF-8, up to {most:,} bytes. It takes the place of the text above "
+            "and is forgotten when this browser session ends. For larger files see “Take it "
+            "with you” below.",
+            most=PAGE_CORPUS_BYTES,
+        ),
     )
     return Given(text, None if file is None else file.read(PAGE_CORPUS_BYTES + 1))
 
@@ -76,7 +83,7 @@ def selection_of(lexicon: Lexicon, text: str) -> Selection:
         raise TextError("there is no text yet; paste one or upload a file")
 
     def compute() -> Selection:
-        with st.spinner("Reading the text…"):
+        with st.spinner(say("Reading the text…")):
             return corpus(lexicon, text, max_characters=PAGE_CORPUS_CHARACTERS)
 
     return latest("denying_text", (lexicon.fingerprint, text), compute)
@@ -87,6 +94,11 @@ def say_text(selection: Selection) -> None:
     if selection.tokens:
         known = selection.tokens - selection.unknown
         note(
-            f"{selection.tokens:,} words, of which {known:,} are in the vocabulary and counted. "
-            f"Measured: {selection.description}."
+            say(
+                "{count:,} words, of which {known:,} are in the vocabulary and counted. "
+                "Measured: {description}.",
+                count=selection.tokens,
+                known=known,
+                description=selection.description,
+            )
         )

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.measure.parts import joined
 from dpcore.measure.words import named
 from pages.deniability.measuring import Measured, Work, groups, measure_waiting, name_of
+from pages.shared.language import say
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -127,11 +128,22 @@ def _say_what_is_missing(
     mechanisms: list[Mechanism], measured: dict[str, Deniability], count: int
 ) -> None:
     done = {key: len(each.selection) for key, each in measured.items()}
-    st.warning("Stopped: not all words are measured.", icon=":material/stop_circle:")
-    note("; ".join(f"{m.short}: {done.get(m.key, 0)} of {count} words" for m in mechanisms) + ".")
+    st.warning(say("Stopped: not all words are measured."), icon=":material/stop_circle:")
+    note(
+        "; ".join(
+            say(
+                "{mechanism}: {done} of {count} words",
+                mechanism=m.short,
+                done=done.get(m.key, 0),
+                count=count,
+            )
+            for m in mechanisms
+        )
+        + "."
+    )
     st.button(
-        "Go on measuring",
+        say("Go on measuring"),
         icon=":material/play_circle:",
         on_click=lambda: st.session_state.pop(_STOPPED, None),
-        help="Measures the words that are missing; what is there is kept.",
+        help=say("Measures the words that are missing; what is there is kept."),
     )

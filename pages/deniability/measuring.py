@@ -12,6 +12,7 @@ from dpcore.lexicon.progress import silent
 from dpcore.measure.deniability import Deniability, Method, choose_method, measure
 from dpcore.measure.parts import part_of
 from pages.shared.bench import admissible
+from pages.shared.language import say
 from pages.shared.once import once
 from pages.shared.progress import timed
 
@@ -102,15 +103,17 @@ def measure_waiting(
     place = st.empty()
     with place.container():
         st.button(
-            "Stop and show what is there",
+            say("Stop and show what is there"),
             key=f"button_{stop}",
             icon=":material/stop_circle:",
             on_click=lambda: st.session_state.update({stop: True}),
-            help="Ends the measuring after the present group of words; the curves are then those "
-            "of the words that are done, and you can go on later.",
+            help=say(
+                "Ends the measuring after the present group of words; the curves are then those "
+                "of the words that are done, and you can go on later."
+            ),
         )
         pulse = _pulse(st.empty())
-        for mechanism, i in timed("Measuring groups of words", waiting):
+        for mechanism, i in timed(say("Measuring groups of words"), waiting):
             places = groups(mechanism, len(work.selection))[i]
             store.parts[name_of(mechanism)][i] = measure_group(mechanism, work, places, pulse)
     place.empty()
@@ -131,6 +134,13 @@ def _pulse(slot: Any) -> Progress:
         nonlocal last
         if time.monotonic() - last > _PULSE_SECONDS:
             last = time.monotonic()
-            slot.text(f"{stage}: {done} of {total} in this group")
+            slot.text(
+                say(
+                    "{stage}: {done} of {total} in this group",
+                    stage=say(stage),
+                    done=done,
+                    total=total,
+                )
+            )
 
     return report

@@ -11,6 +11,7 @@ from pages.deniability.measuring import Work
 from pages.deniability.pinning import pin_words
 from pages.deniability.views import How, Scene
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.presets import CURVE_MECHANISMS
@@ -27,7 +28,7 @@ _STYLE = """
 """
 
 st.html(f"<style>{_STYLE}</style>")
-st.title("Could it have been another word?", anchor=False)
+st.title(say("Could it have been another word?"), anchor=False)
 dial_place = st.container(key="deny_dials")
 picture_place = st.container()
 how_place = st.container()
@@ -38,14 +39,17 @@ with st.sidebar:
 words = lexicon_or_stop(name)
 with how_place:
     st.markdown(
-        "**Nw**: the chance that a word comes out unchanged. **Sw**: how many different words one "
-        "word becomes in many runs. Low Nw and high Sw leave room to say: *I never wrote that.*"
+        say(
+            "**Nw**: the chance that a word comes out unchanged. **Sw**: how many different "
+            "words one word becomes in many runs. Low Nw and high Sw leave room to say: *I "
+            "never wrote that.*"
+        )
     )
 typed, runs, seed = choose_words()
 try:
     selection = typed.selection(words, seed)
 except DpcoreError as error:
-    refuse("These words could not be measured.", error)
+    refuse(say("These words could not be measured."), error)
     st.stop()
 say_text(selection)
 pinned = pin_words(words, selection, typed.public)
@@ -58,4 +62,5 @@ with picture_place:
 if curves:
     scene = Scene(curves, pinned, selection, typed, words, How(name, runs, seed))
     board(scene, dial_place, picture_place, how_place)
-footer(words, seed, f"R = {runs:,} runs or noise directions where a law is not exact")
+draws = say("R = {runs:,} runs or noise directions where a law is not exact", runs=runs)
+footer(words, seed, draws)

@@ -22,6 +22,7 @@ from dpcore.study.provenance import provenance, undefined_sentence
 from pages.shared.downloads import csv_button
 from pages.shared.fields import pick
 from pages.shared.figure import show_figure
+from pages.shared.language import say
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import recorded, show_compared
 from pages.shared.reproducing import show_line
@@ -35,11 +36,14 @@ _STUDY = "study"
 def papers_view() -> None:
     """Draw the choice of a recorded study, its figures, the comparison and how it was made."""
     name = pick(
-        "Recorded study",
+        say("Recorded study"),
         STUDIES,
         _STUDY,
-        "Measured beforehand on the vocabulary that the paper names, as far as its vectors "
-        "are at hand; nothing is computed when you look at it.",
+        say(
+            "Measured beforehand on the vocabulary that the paper names, as far as its vectors "
+            "are at hand; nothing is computed when you look at it."
+        ),
+        names=True,
     )
     study = STUDIES[name]
     try:
@@ -47,9 +51,10 @@ def papers_view() -> None:
         drawings = [drawing(record, panel) for panel in study.panels]
         compared, table = compare(record), comparison_table(record)
     except DpcoreError as error:
-        refuse("The recorded results could not be read.", error)
+        refuse(say("The recorded results could not be read."), error)
         return
-    note(f"**{study.title}** ({study.source or 'no paper: mechanisms with their own settings'})")
+    source = study.source or say("no paper: mechanisms with their own settings")
+    note(f"**{study.title}** ({source})")
     for start in range(0, len(drawings), 2):
         pair = drawings[start : start + 2]
         for place, (column, figure) in enumerate(
@@ -61,14 +66,16 @@ def papers_view() -> None:
     if undefined:
         note(undefined)
     if compared:
-        st.header("What the paper says, and what is measured", anchor=False)
+        st.header(say("What the paper says, and what is measured"), anchor=False)
         for row in compared:
             show_compared(row)
-        csv_button("Comparison as CSV", f"{name}_comparison", lambda: table, key="csv_comparison")
-    st.header("How it was made", anchor=False)
+        csv_button(
+            say("Comparison as CSV"), f"{name}_comparison", lambda: table, key="csv_comparison"
+        )
+    st.header(say("How it was made"), anchor=False)
     show_line(record.entry.command)
     st.text("\n".join(provenance(record.entry)))
-    csv_button("All numbers as CSV", name, lambda: record.table, key="csv_recorded")
+    csv_button(say("All numbers as CSV"), name, lambda: record.table, key="csv_recorded")
 
 
 def _panel(figure: Drawing, key: str) -> None:

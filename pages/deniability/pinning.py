@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.language import later, say
 from pages.shared.pair import OTHER, WORD, choose, chosen_pair, write_pair
 from pages.shared.words import choose_word
 
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
     from dpcore.measure.words import Selection
 
 _FIELDS = {WORD: "pin_word", OTHER: "pin_other"}
-_LABELS = {WORD: "Pin a word", OTHER: "Compare with"}
+_LABELS = {WORD: later("Pin a word"), OTHER: later("Compare with")}
 _HELP = {
-    WORD: "Its own curves are drawn bold, and the tables get a row for it. Choose one of the "
-    "measured words, or type any other word of the vocabulary and press Enter.",
-    OTHER: "A second word, drawn bold and dotted. The same two words are chosen on the other "
-    "pages.",
+    WORD: later(
+        "Its own curves are drawn bold, and the tables get a row for it. Choose one of the "
+        "measured words, or type any other word of the vocabulary and press Enter."
+    ),
+    OTHER: later(
+        "A second word, drawn bold and dotted. The same two words are chosen on the other pages."
+    ),
 }
 
 
@@ -49,12 +53,12 @@ def _choice(
         st.query_params.pop("word" if slot == WORD else "other", None)
 
     choose_word(
-        _LABELS[slot],
+        say(_LABELS[slot]),
         _FIELDS[slot],
         chosen,
         lexicon,
         partial(choose, slot, typed=not public),
         offered=[*selection.names, *([] if chosen is None else [chosen])],
-        explained=_HELP[slot],
+        explained=say(_HELP[slot]),
         clear=clear,
     )

@@ -10,6 +10,7 @@ from dpcore.measure.equal_nw import crossings
 from dpcore.measure.summary import summarise
 from dpcore.plots.deniability import equal_nw
 from dpcore.plots.deniability.curves import COLUMNS, WORD_COLUMNS
+from pages.shared.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,9 +106,13 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
     nw = of["nw"]
     errors = [float(a[e]) for a in (nw.mean_low, nw.mean_high, of["sw"].mean_error)]
     rows = [
-        row(f"mean of {len(names)}" if len(names) > 1 else "one word", each("mean"), errors),
-        row("median", each("median")),
-        row("worst", each("worst"), words=" / ".join(worst)),
+        row(
+            say("mean of {count}", count=len(names)) if len(names) > 1 else say("one word"),
+            each("mean"),
+            errors,
+        ),
+        row(say("median"), each("median")),
+        row(say("worst"), each("worst"), words=" / ".join(worst)),
     ]
     for name in pinned:
         place = curve.place(name)
@@ -115,7 +120,8 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
             figures, i = place[0].figures, place[1]
             values = [float(getattr(figures, quantity)[i, e]) for quantity in _QUANTITIES]
             errors = [float(a[i, e]) for a in (figures.nw_low, figures.nw_high, figures.sw_error)]
-            rows.append(row("pinned" if name == pinned[0] else "compared", values, errors, name))
+            kind = say("pinned") if name == pinned[0] else say("compared")
+            rows.append(row(kind, values, errors, name))
     return rows
 
 

@@ -11,6 +11,7 @@ from dpcore.measure.words import Stratum
 from pages.deniability.choosing import LIST, SAMPLE, TEXT, WORDS
 from pages.deniability.tables import curve_table, word_table
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.pair import pair_is_typed
 from pages.shared.reproducing import command_line, mechanism_words
 from pages.shared.taking import Takeaway, take_it_with_you
@@ -34,16 +35,18 @@ def _takeaway(scene: Scene) -> Takeaway:
         for curve in curves
         if epsilons[curve.mechanism.key] in curve.mechanism.admissible
     ]
-    saved = f" Save the text as {_FILE} first." if scene.words.source == TEXT else ""
+    prints = say("One line a mechanism: it prints the numbers of the table at the chosen ε.")
+    if scene.words.source == TEXT:
+        prints = f"{prints} {say('Save the text as {file} first.', file=_FILE)}"
     return Takeaway(
         python_cell(scene, at),
         tuple(dict.fromkeys(key for curve in curves for key in curve.mechanism.cited)),
         "\n".join(_command(scene, mechanism, epsilon) for mechanism, epsilon in at),
-        f"One line a mechanism: it prints the numbers of the table at the chosen ε.{saved}",
+        prints,
         typed=scene.words.source != SAMPLE or pair_is_typed(),
         tables={
-            "Curves": lambda: _curves(scene),
-            "Words": lambda: word_table(curves, epsilons, scene.pinned),
+            later("Curves"): lambda: _curves(scene),
+            later("Words"): lambda: word_table(curves, epsilons, scene.pinned),
         },
         address=_with_words(scene),
     )
@@ -52,12 +55,14 @@ def _takeaway(scene: Scene) -> Takeaway:
 def _with_words(scene: Scene) -> str | None:
     """The link with the typed words in it, if that is wished for."""
     if scene.words.source != LIST or not st.toggle(
-        "Put my words into the link",
+        say("Put my words into the link"),
         key="link_words",
-        help="Whoever gets the link, and every server and history that it passes, can read them.",
+        help=say(
+            "Whoever gets the link, and every server and history that it passes, can read them."
+        ),
     ):
         return None
-    st.warning("This link contains your words.", icon=":material/visibility:")
+    st.warning(say("This link contains your words."), icon=":material/visibility:")
     return link.permalink(scene.words.text, WORDS)
 
 

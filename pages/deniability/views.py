@@ -9,6 +9,7 @@ from pages.deniability.moving import OPEN_VIEW
 from pages.deniability.tables import word_table
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.groups import group_of
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.table import show_table
 from pages.shared.tabs import tabs
@@ -57,19 +58,21 @@ class Scene:
 def views(scene: Scene) -> None:
     """Draw the tabs; only the open one is computed."""
     kinds = {
-        "Word by word": _words_view,
-        "The papers' figures": _papers_view,
-        "Appendix C": _appendix_view,
+        later("Word by word"): _words_view,
+        later("The papers' figures"): _papers_view,
+        later("Appendix C"): _appendix_view,
     }
     tabs(kinds, OPEN_VIEW, scene)
 
 
 def _words_view(scene: Scene) -> None:
     table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
-    show_table(table, "Nw and Sw of every word at the chosen ε")
+    show_table(table, say("Nw and Sw of every word at the chosen ε"))
     note(
-        "At the ε of the dials. The effective number 1/Σp² is the count of equally likely "
-        "outputs that would agree as often as two runs do."
+        say(
+            "At the ε of the dials. The effective number 1/Σp² is the count of equally likely "
+            "outputs that would agree as often as two runs do."
+        )
     )
 
 

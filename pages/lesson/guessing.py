@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.lesson import EXERCISES, Exercise, exercise
+from pages.shared.language import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ _GUESSES = "lesson_guesses"
 GUESS = "lesson_guess_"
 
 
-@st.cache_resource(max_entries=len(EXERCISES), show_spinner="Calculating the answer…")
+@st.cache_resource(max_entries=len(EXERCISES), show_spinner=Waiting("Calculating the answer…"))
 def computed(key: str) -> Exercise:
     """An exercise on the bundled words, computed once for all sessions."""
     return exercise(key, load())

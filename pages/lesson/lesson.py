@@ -14,6 +14,7 @@ from pages.lesson.taking import takeaway
 from pages.lesson.turning import show_turn
 from pages.lesson.worksheet import answers, worksheet
 from pages.shared import link
+from pages.shared.language import language, say, speaking
 from pages.shared.messages import note
 from pages.shared.taking import take_it_with_you
 
@@ -35,13 +36,18 @@ def lesson() -> None:
         linked = st.query_params.get(STEP, keys[0])
         st.session_state[STEP] = linked if linked in keys else keys[0]
     key = st.selectbox(
-        "Step",
+        say("Step"),
         keys,
-        format_func=lambda key: f"{keys.index(key) + 1} of {len(keys)}: {step(key).short}",
+        format_func=lambda key: say(
+            "{place} of {count}: {short}",
+            place=keys.index(key) + 1,
+            count=len(keys),
+            short=say(step(key).short),
+        ),
         key=STEP,
         width=260,
         label_visibility="collapsed",
-        help="Two minutes each. You can go back at any time; the link opens the same step.",
+        help=say("Two minutes each. You can go back at any time; the link opens the same step."),
     )
     link.write(STEP, key, keys[0])
     place = keys.index(key)
@@ -49,7 +55,7 @@ def lesson() -> None:
     _way(keys, place)
     progress()
     ending(_open)
-    with st.expander("For teachers: worksheet and answers"):
+    with st.expander(say("For teachers: worksheet and answers")):
         _handouts()
     take_it_with_you(lambda: takeaway(key))
 
@@ -57,22 +63,22 @@ def lesson() -> None:
 def _step(shown: Step, place: int) -> None:
     with st.container(key="lesson_title"):
         st.html(f"<style>{_STYLE}</style>")
-        st.header(f"{place + 1}. {shown.title}", anchor=False)
+        st.header(f"{place + 1}. {say(shown.title)}", anchor=False)
     show_turn(shown.key, guessed=shown.key in guesses())
-    st.markdown(shown.story)
+    st.markdown(say(shown.story))
     task = computed(shown.key)
     with st.container(border=True):
-        st.markdown("**Take a guess, then check**")
-        st.text(task.question)
+        st.markdown(say("**Take a guess, then check**"))
+        st.text(say(task.question))
         _guess(task)
         if task.key in guesses():
             _answer(task, guesses()[task.key])
-    with st.expander("The formula"):
-        st.markdown(shown.formula)
+    with st.expander(say("The formula")):
+        st.markdown(say(shown.formula))
     if task.key in guesses():
         st.page_link(
             shown.page,
-            label=f"{shown.look}.",
+            label=f"{say(shown.look)}.",
             icon=":material/arrow_forward:",
             query_params=shown.link,
         )
@@ -85,18 +91,24 @@ def _guess(task: Exercise) -> None:
         if guess is not None:
             st.session_state[field] = task.options[int(guess)]
         st.radio(
-            "Your guess",
+            say("Your guess"),
             task.options,
+            format_func=say,
             index=None,
             key=field,
             disabled=guess is not None,
-            help="The first guess counts.",
+            help=say("The first guess counts."),
         )
     else:
         if guess is not None:
             st.session_state[field] = guess
         st.number_input(
-            f"Your guess, from {task.low:g} to {task.high:g}{task.unit}",
+            say(
+                "Your guess, from {low:g} to {high:g}{unit}",
+                low=task.low,
+                high=task.high,
+                unit=task.unit,
+            ),
             float(task.low),
             float(task.high),
             None,
@@ -105,37 +117,45 @@ def _guess(task: Exercise) -> None:
             key=field,
             disabled=guess is not None,
             width=260,
-            placeholder="a number",
-            help=f"The first guess counts; up to {task.near:g}{task.unit} beside the truth is "
-            "right.",
+            placeholder=say("a number"),
+            help=say(
+                "The first guess counts; up to {near:g}{unit} beside the truth is right.",
+                near=task.near,
+                unit=task.unit,
+            ),
         )
     if guess is None and st.button(
-        "Check",
+        say("Check"),
         key=f"lesson_check_{task.key}",
         icon=":material/check:",
         on_click=take,
         args=(task.key,),
-        help="Shows what is true, computed by the laboratory.",
+        help=say("Shows what is true, computed by the laboratory."),
     ):
-        note("Guess first: choose an answer." if task.options else "Guess first: type a number.")
+        note(
+            say("Guess first: choose an answer.")
+            if task.options
+            else say("Guess first: type a number.")
+        )
 
 
 def _answer(task: Exercise, guess: float) -> None:
     if task.right(guess):
-        st.success("Right.", icon=":material/check_circle:")
+        st.success(say("Right."), icon=":material/check_circle:")
     elif task.options:
-        st.info("Not so.", icon=":material/cancel:")
+        st.info(say("Not so."), icon=":material/cancel:")
     else:
-        side = "more" if task.answer > guess else "less"
-        st.info(f"It is {side} than that.", icon=":material/cancel:")
-    st.text(task.truth)
+        more = task.answer > guess
+        told = say("It is more than that.") if more else say("It is less than that.")
+        st.info(told, icon=":material/cancel:")
+    st.text(say(task.truth))
 
 
 def _way(keys: list[str], place: int) -> None:
     with st.container(horizontal=True):
         for label, other, icon in (
-            ("Back", place - 1, "back"),
-            ("Next step", place + 1, "forward"),
+            (say("Back"), place - 1, "back"),
+            (say("Next step"), place + 1, "forward"),
         ):
             if 0 <= other < len(keys):
                 st.button(
@@ -144,7 +164,11 @@ def _way(keys: list[str], place: int) -> None:
                     icon=f":material/arrow_{icon}:",
                     on_click=_open,
                     args=(keys[other],),
-                    help=f"Opens step {other + 1}: {step(keys[other]).title}.",
+                    help=say(
+                        "Opens step {number}: {title}.",
+                        number=other + 1,
+                        title=say(step(keys[other]).title),
+                    ),
                 )
 
 
@@ -152,28 +176,32 @@ def _open(key: str) -> None:
     st.session_state[STEP] = key
 
 
-def _sheet(make: Callable[[tuple[Exercise, ...]], str]) -> str:
-    return make(tuple(computed(each.key) for each in STEPS))
+def _sheet(make: Callable[[tuple[Exercise, ...]], str], spoken: str) -> str:
+    with speaking(spoken):
+        return make(tuple(computed(each.key) for each in STEPS))
 
 
 def _handouts() -> None:
     note(
-        "Eight steps, about two minutes each alone; with a class, let everybody write down a guess "
-        "before anybody checks, and an hour is soon over. **Reading aids** in the sidebar has "
-        "letters for a projector. The sheets open in a browser and print on paper."
+        say(
+            "Eight steps, about two minutes each alone; with a class, let everybody write down "
+            "a guess before anybody checks, and an hour is soon over. **Reading aids** in the "
+            "sidebar has letters for a projector. The sheets open in a browser and print on "
+            "paper."
+        )
     )
     with st.container(horizontal=True):
         for label, name, make in (
-            ("Worksheet", "worksheet", worksheet),
-            ("Answers", "answers", answers),
+            (say("Worksheet"), "worksheet", worksheet),
+            (say("Answers"), "answers", answers),
         ):
             st.download_button(
                 label,
-                data=partial(_sheet, make),
+                data=partial(_sheet, make, language()),
                 file_name=f"word-privacy-{name}.html",
                 mime="text/html",
                 key=f"lesson_{name}",
                 icon=":material/download:",
                 on_click="ignore",
-                help="One file of text that any browser opens and prints; it loads nothing.",
+                help=say("One file of text that any browser opens and prints; it loads nothing."),
             )

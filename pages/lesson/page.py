@@ -5,16 +5,21 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.lesson.lesson import lesson
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 
-st.title("Private words in eight steps", anchor=False)
-st.markdown("For people who have never heard of ε. Every answer is calculated here, not quoted.")
+st.title(say("Private words in eight steps"), anchor=False)
+st.markdown(
+    say("For people who have never heard of ε. Every answer is calculated here, not quoted.")
+)
 words = lexicon_or_stop("default")
 try:
     lesson()
 except DpcoreError as error:
-    refuse("This step could not be calculated.", error)
+    refuse(say("This step could not be calculated."), error)
 footer(
-    words, 0, "handwritten digits with a seed of their own, the price from a recorded experiment"
+    words,
+    0,
+    say("handwritten digits with a seed of their own, the price from a recorded experiment"),
 )

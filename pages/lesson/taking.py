@@ -6,6 +6,7 @@ from functools import partial
 
 from pages.lesson.guessing import guesses
 from pages.lesson.turning import turn_table
+from pages.shared.language import later
 from pages.shared.taking import Takeaway
 
 _CITED = {
@@ -22,7 +23,9 @@ _CITED = {
 def takeaway(key: str) -> Takeaway:
     """What there is to take along of a step."""
     table = partial(turn_table, key, guessed=key in guesses())
-    return Takeaway(answer_cell(key), _CITED.get(key, ()), tables={"Numbers of this step": table})
+    return Takeaway(
+        answer_cell(key), _CITED.get(key, ()), tables={later("Numbers of this step"): table}
+    )
 
 
 def answer_cell(key: str) -> str:
@@ -31,6 +34,7 @@ def answer_cell(key: str) -> str:
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.lesson import exercise
 from dpcore.papers.lesson_turns import turn
+from pages.shared.language import say
 
 words = load()
 task = exercise("{key}", words)

@@ -22,7 +22,7 @@ const mark = (tag, attributes, text) => {
 };
 
 // One draw: the word, where its noise ends, and the word nearest to that; one scale for all draws.
-function picture(frames, landing) {
+function picture(frames, landing, noise) {
   const drawn = frames.map((frame) => frame.landing).filter(Boolean);
   const scale = (WIDTH - 2 * SIDE) / Math.max(...drawn.map(({ noise }) => noise));
   const height = ABOVE + BELOW + scale * Math.max(...drawn.map((one) => one.output_y));
@@ -41,7 +41,7 @@ function picture(frames, landing) {
     mark("path", { class: "noise", pathLength: 1, d: `M ${SIDE} ${ground} L ${end} ${ground}` }),
     mark("path", { class: "nearest", d: `M ${end} ${ground} Q ${(x + end) / 2} ${high} ${x} ${y}` }),
     mark("circle", { class: "end", cx: end, cy: ground, r: 5 }),
-    text((SIDE + end) / 2, ground + 22, "middle", "the noise"),
+    text((SIDE + end) / 2, ground + 22, "middle", noise),
   );
   if (landing.output !== word) {
     svg.append(mark("circle", { class: "output", cx: x, cy: y, r: 6 }));
@@ -60,7 +60,7 @@ function show(state, step) {
     state.input.value = state.step;
     state.input.setAttribute("aria-valuetext", frame.name);
   }
-  if (state.canvas) state.canvas.replaceChildren(picture(frames, frame.landing));
+  if (state.canvas) state.canvas.replaceChildren(picture(frames, frame.landing, state.data.noise));
   frame.bars.forEach(([name, share, text], i) => {
     const [about, bar, value] = state.bars[i];
     about.textContent = name;

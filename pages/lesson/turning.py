@@ -16,15 +16,16 @@ import streamlit as st
 
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.lesson_turns import TURNS, Turn, turn
+from pages.shared.language import Waiting, later, say
 
 if TYPE_CHECKING:
     from dpcore.papers.lesson_turns import Frame
 
 _HERE = Path(__file__).parent
-_FIRST = "Take your guess below; then this is shown."
+_FIRST = later("Take your guess below; then this is shown.")
 
 
-@st.cache_resource(max_entries=len(TURNS), show_spinner="Calculating…")
+@st.cache_resource(max_entries=len(TURNS), show_spinner=Waiting("Calculating…"))
 def turned(key: str) -> Turn:
     """What can be turned in a step, on the bundled words, computed once for all sessions."""
     return turn(key, load())
@@ -45,8 +46,9 @@ def show_turn(key: str, *, guessed: bool) -> None:
     """
     shown = turned(key)
     data = {
-        "label": shown.label,
-        "action": shown.action,
+        "label": say(shown.label),
+        "action": say(shown.action),
+        "noise": say("the noise"),
         "start": shown.start,
         "frames": [_sent(frame, guessed=guessed) for frame in shown.frames],
     }
@@ -56,12 +58,14 @@ def show_turn(key: str, *, guessed: bool) -> None:
 def _sent(frame: Frame, *, guessed: bool) -> dict[str, Any]:
     hidden = frame.asked and not guessed
     return {
-        "name": frame.name,
+        "name": say(frame.name),
         "bars": [
-            [bar.name, None, "?"] if hidden else [bar.name, round(bar.share, 4), bar.text]
+            [say(bar.name), None, "?"]
+            if hidden
+            else [say(bar.name), round(bar.share, 4), say(bar.text)]
             for bar in frame.bars
         ],
-        "finding": _FIRST if hidden else frame.finding,
+        "finding": say(_FIRST if hidden else frame.finding),
         "landing": None if frame.landing is None else asdict(frame.landing),
     }
 
@@ -75,4 +79,4 @@ def turn_table(key: str, *, guessed: bool) -> pd.DataFrame:
         if guessed or not frame.asked
         for bar in frame.bars
     ]
-    return pd.DataFrame(rows, columns=[shown.label, "what", "length of the bar", "number"])
+    return pd.DataFrame(rows, columns=[shown.label, "what", say("length of the bar"), "number"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import dpcore
 from pages.lesson.steps import step
+from pages.shared.language import language, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,17 +30,21 @@ def worksheet(tasks: Sequence[Exercise]) -> str:
     for place, task in enumerate(tasks, start=1):
         lesson = step(task.key)
         if task.options:
-            guess = "<ul>" + "".join(f"<li>{escape(o)}</li>" for o in task.options) + "</ul>"
+            guess = "<ul>" + "".join(f"<li>{escape(say(o))}</li>" for o in task.options) + "</ul>"
         else:
-            guess = f"<p>My guess: <span class='line'>&nbsp;</span>{escape(task.unit)}</p>"
+            guess = (
+                f"<p>{escape(say('My guess:'))} <span class='line'>&nbsp;</span>"
+                f"{escape(task.unit)}</p>"
+            )
         parts.append(
-            f"<section><h2>{place}. {escape(lesson.title)}</h2>"
-            f"<p>{escape(lesson.story.replace('**', ''))}</p>"
-            f"<p class='question'>{escape(task.question)}</p>{guess}"
-            "<p>What I found: <span class='line' style='min-width: 26em'>&nbsp;</span></p>"
+            f"<section><h2>{place}. {escape(say(lesson.title))}</h2>"
+            f"<p>{escape(say(lesson.story).replace('**', ''))}</p>"
+            f"<p class='question'>{escape(say(task.question))}</p>{guess}"
+            f"<p>{escape(say('What I found:'))} "
+            "<span class='line' style='min-width: 26em'>&nbsp;</span></p>"
             "</section>"
         )
-    return _page("Private words: worksheet", parts)
+    return _page(say("Private words: worksheet"), parts)
 
 
 def answers(tasks: Sequence[Exercise]) -> str:
@@ -48,19 +53,23 @@ def answers(tasks: Sequence[Exercise]) -> str:
     for place, task in enumerate(tasks, start=1):
         right = task.options[int(task.answer)] if task.options else ""
         parts.append(
-            f"<section><h2>{place}. {escape(step(task.key).title)}</h2>"
-            f"<p class='question'>{escape(task.question)}</p>"
-            + (f"<p>{escape(right)}</p>" if right else "")
-            + f"<p>{escape(task.truth)}</p></section>"
+            f"<section><h2>{place}. {escape(say(step(task.key).title))}</h2>"
+            f"<p class='question'>{escape(say(task.question))}</p>"
+            + (f"<p>{escape(say(right))}</p>" if right else "")
+            + f"<p>{escape(say(task.truth))}</p></section>"
         )
-    return _page("Private words: answers", parts)
+    return _page(say("Private words: answers"), parts)
 
 
 def _page(title: str, parts: Sequence[str]) -> str:
+    made = say(
+        "Word Privacy Lab, dpcore {version}; every figure was computed on its bundled words and "
+        "texts, or on pictures of handwritten digits.",
+        version=dpcore.__version__,
+    )
     return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
+        f"<!doctype html><html lang='{language()}'><head><meta charset='utf-8'>"
+        f"<title>{escape(title)}</title>"
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{''.join(parts)}"
-        f"<footer>Word Privacy Lab, dpcore {escape(dpcore.__version__)}; every figure was "
-        "computed on its bundled words and texts, or on pictures of handwritten digits.</footer>"
-        "</body></html>"
+        f"<footer>{escape(made)}</footer></body></html>"
     )

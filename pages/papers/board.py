@@ -18,6 +18,7 @@ from dpcore.plots.layout import number
 from dpcore.plots.style import SCALES
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_caption, show_figure
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded
 
 _SENSES = {
-    GUESSED: "words guessed",
-    MEMBERSHIP: "membership found",
-    f"{PROMISED}-{METRIC}": "ε per distance promised",
-    f"{PROMISED}-{LOCAL}": "ε of any two words promised",
+    GUESSED: later("words guessed"),
+    MEMBERSHIP: later("membership found"),
+    f"{PROMISED}-{METRIC}": later("ε per distance promised"),
+    f"{PROMISED}-{LOCAL}": later("ε of any two words promised"),
 }
-_BOUNDS = {METRIC: "per unit of distance", LOCAL: "between any two words"}
+_BOUNDS = {METRIC: later("per unit of distance"), LOCAL: later("between any two words")}
 _MEANINGS = {METRIC: EpsilonMeaning.METRIC, LOCAL: EpsilonMeaning.LOCAL}
 
 
@@ -77,17 +78,19 @@ def board_view(record: Recorded) -> None:
     show_caption(caption, f"board_{record.entry.name}")
     with st.container(horizontal=True):
         name = f"board_{board.sense}_{board.level:g}"
-        csv_button("This board as CSV", name, lambda: frame([board]), key=f"csv_{name}")
+        csv_button(say("This board as CSV"), name, lambda: frame([board]), key=f"csv_{name}")
     missing = absent(board)
     if missing:
-        with st.expander(f"Not on this board: {len(board.absent)}", key="absent"):
+        with st.expander(say("Not on this board: {count}", count=len(board.absent)), key="absent"):
             st.text("\n".join(missing))
     note(
-        "≥: of an attacker who need not be the best one. Near: guessed is one as near as the nine "
-        "nearest words. Place: of accuracy, as far as the trials tell two apart. Nearness: of an "
-        "output to its word, 0 as by chance. A line without accuracy: a better attacker may guess "
-        "far more, so it is not compared. × least: ε over the largest known at which none "
-        "gives as much away. Cost: of a word, over that of k-ary."
+        say(
+            "≥: of an attacker who need not be the best one. Near: guessed is one as near as the "
+            "nine nearest words. Place: of accuracy, as far as the trials tell two apart. "
+            "Nearness: of an output to its word, 0 as by chance. A line without accuracy: a better "
+            "attacker may guess far more, so it is not compared. × least: ε over the largest known "
+            "at which none gives as much away. Cost: of a word, over that of k-ary."
+        )
     )
 
 
@@ -96,15 +99,15 @@ def line_view(record: Recorded) -> None:
     benchmark, every = boards_of(record)
     bounds = choose_one(
         st.segmented_control,
-        "Promises",
+        say("Promises"),
         _BOUNDS,
         "board_bounds",
         required=True,
-        help="ε of the one is no ε of the other: they never share an axis.",
+        help=say("ε of the one is no ε of the other: they never share an axis."),
     )
     line, curves = frontier(benchmark, bounds)
     if not (len(line) and len(curves)):
-        note("Nothing is known of such promises on this lexicon.")
+        note(say("Nothing is known of such promises on this lexicon."))
         return
     figure = frontier_figure(line, curves, SCALES[_MEANINGS[bounds]].axis)
     caption = frontier_finding(every, bounds, LEVELS[1])
@@ -117,18 +120,20 @@ def _choose(every: tuple[Board, ...]) -> Board:
     with st.container(horizontal=True):
         sense = choose_one(
             st.selectbox,
-            "Equal in",
+            say("Equal in"),
             {name: text for name, text in _SENSES.items() if name in kinds},
             "board_sense",
-            help="Equal ε is no equal privacy. Words guessed: by one who knows the mechanism. "
-            "Membership: which texts a classifier learned from. Promised: the ε that is proved or "
-            "certified, per unit of distance or between any two words, never both.",
+            help=say(
+                "Equal ε is no equal privacy. Words guessed: by one who knows the mechanism. "
+                "Membership: which texts a classifier learned from. Promised: the ε that is proved "
+                "or certified, per unit of distance or between any two words, never both."
+            ),
             width=260,
         )
         there = [board for board in every if _kind(board) == sense]
         level = choose_one(
             st.segmented_control,
-            "Level",
+            say("Level"),
             {f"{board.level:g}": _level(board) for board in there},
             f"board_level_{sense}",
             required=True,
@@ -142,10 +147,10 @@ def _kind(board: Board) -> str:
 
 def _level(board: Board) -> str:
     if board.epsilon is not None:
-        return f"ε = {number(board.epsilon)}"
+        return f"ε = {numeral(number(board.epsilon))}"
     if board.sense == MEMBERSHIP:
-        return f"AUC {board.level:g}"
-    return f"{100 * board.level:g} of 100"
+        return f"AUC {numeral(f'{board.level:g}')}"
+    return say("{percent:g} of 100", percent=100 * board.level)
 
 
 def _table(lines: list[dict[str, str]], shown: list[str], names: dict[str, str]) -> pd.DataFrame:

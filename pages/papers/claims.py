@@ -15,6 +15,7 @@ from dpcore.papers.overview import PAPER, REPAIRS, SAYS, measured
 from pages.papers.listing import Row, listing
 from pages.papers.store import compute_all, known
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.signs import SIGNS
@@ -28,13 +29,13 @@ CLAIM = "claim"
 _USUAL = next(iter(CLAIMS))
 _ALL = "all"
 WORDS = {
-    Outcome.CHECKED: "checked here",
-    Outcome.DISAGREES: "sampler fails",
+    Outcome.CHECKED: later("checked here"),
+    Outcome.DISAGREES: later("sampler fails"),
 }
 """Outcomes that need fewer words in a row; the others are as they are."""
-_MEANING = (
-    "✘ refuted, ✔ proved, ◉ checked exactly on this vocabulary alone, ? a condition is not met or "
-    "was not computed, ○ not refuted, ⚠ the sampler disagrees with its law."
+_MEANING = later(
+    "✘ refuted, ✔ proved, ◉ checked exactly on this vocabulary alone, ? a condition is not met "
+    "or was not computed, ○ not refuted, ⚠ the sampler disagrees with its law."
 )
 
 
@@ -49,16 +50,16 @@ def choose_verdict(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
     """Draw which verdicts are listed; return an outcome, or "all"."""
     counts = Counter(verdict.outcome for verdict in verdicts(words, recorded))
     there = [outcome for outcome in reversed(Outcome) if counts[outcome]]
-    titles = {_ALL: f"All {len(CLAIMS)} claims"} | {
+    titles = {_ALL: say("All {count} claims", count=len(CLAIMS))} | {
         outcome.name.lower(): f"{SIGNS[outcome]} {word(outcome)}: {counts[outcome]}"
         for outcome in there
     }
     return choose_one(
         st.selectbox,
-        "Verdict",
+        say("Verdict"),
         titles,
         "verdict",
-        help=_MEANING,
+        help=say(_MEANING),
         label_visibility="collapsed",
         width=210,
     )
@@ -92,8 +93,8 @@ def choose_claim(
         rows,
         chosen,
         take_claim,
-        label="Claims",
-        columns=("Verdict", "It says", "Computed here", "Repair"),
+        label=later("Claims"),
+        columns=(later("Verdict"), later("It says"), later("Computed here"), later("Repair")),
     )
     if len(here) < len(CLAIMS):
         _compute_them(words, len(here))
@@ -105,12 +106,14 @@ def finding(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
     there = [
         f"{counts[outcome]} {word(outcome)}" for outcome in reversed(Outcome) if counts[outcome]
     ]
-    return f"Each calculated again: {', '.join(there) or 'none yet on these words'}."
+    if not there:
+        return say("Each calculated again: none yet on these words.")
+    return say("Each calculated again: {counts}.", counts=", ".join(there))
 
 
 def word(outcome: Outcome) -> str:
     """An outcome in a word or two."""
-    return WORDS.get(outcome, str(outcome))
+    return say(WORDS.get(outcome, str(outcome)))
 
 
 def take_claim(key: str) -> None:
@@ -120,16 +123,16 @@ def take_claim(key: str) -> None:
 
 def _row(key: str, verdict: Verdict | None) -> Row:
     repairs = len(REPAIRS.get(key, ()))
-    more = f"{repairs} repair{'s' * (repairs > 1)}"
+    more = say("1 repair") if repairs == 1 else say("{count} repairs", count=repairs)
     if verdict is not None and verdict.outcome is Outcome.PROVED:
-        more = "less noise"  # there is nothing to repair
+        more = say("less noise")  # there is nothing to repair
     return Row(
         key=key,
         paper=PAPER[key],
         sign="–" if verdict is None else SIGNS[verdict.outcome],
-        word="not computed" if verdict is None else word(verdict.outcome),
-        says=SAYS[key],
-        name=str(facts()[key]["title"]),
+        word=say("not computed") if verdict is None else word(verdict.outcome),
+        says=say(SAYS[key]),
+        name=say(str(facts()[key]["title"])),
         figure="" if verdict is None else measured(verdict),
         more=more if repairs else "",
         refuted=verdict is not None and verdict.outcome is Outcome.REFUTED,
@@ -138,15 +141,21 @@ def _row(key: str, verdict: Verdict | None) -> Row:
 
 def _compute_them(words: Lexicon, known_claims: int) -> None:
     note(
-        f"{known_claims} of {len(CLAIMS)} claims are computed on this lexicon. Verdicts are "
-        "recorded for the bundled one; for another it takes seconds to minutes."
+        say(
+            "{known} of {count} claims are computed on this lexicon. Verdicts are "
+            "recorded for the bundled one; for another it takes seconds to minutes.",
+            known=known_claims,
+            count=len(CLAIMS),
+        )
     )
     if st.button(
-        "Audit all claims on this lexicon",
+        say("Audit all claims on this lexicon"),
         key="audit_all",
         icon=":material/fact_check:",
-        help="Computes every claim at the usual settings, one after the other; what is done "
-        "stays if you click elsewhere.",
+        help=say(
+            "Computes every claim at the usual settings, one after the other; what is done "
+            "stays if you click elsewhere."
+        ),
     ):
         compute_all(words)
         st.rerun()

@@ -9,43 +9,82 @@ import streamlit as st
 from dpcore.audit.settings import AuditSettings
 from dpcore.limits import MAX_AUDIT_WORDS, MAX_DIMENSION, MAX_SEED
 from dpcore.papers.overview import USES
+from pages.shared.language import later, say
 
 _DEFAULT = AuditSettings()
 PAGE_WORDS, PAGE_DRAWS = 200, 20_000
 # Name: label, smallest, largest, step, explanation.
 _CONTROLS: dict[str, tuple[str, float | int, float | int, float | int, str]] = {
-    "epsilon": ("ε", 0.001, 1000.0, 0.5, "The claimed ε."),
-    "delta": ("δ", 1e-30, 0.5, 1e-6, "The claimed δ: write 1e-6 for a millionth."),
+    "epsilon": ("ε", 0.001, 1000.0, 0.5, later("The claimed ε.")),
+    "delta": ("δ", 1e-30, 0.5, 1e-6, later("The claimed δ: write 1e-6 for a millionth.")),
     "delta_root": (
-        "d-th root of δ", 0.01, 0.99, 0.05,
-        "The paper of TrLaplace states δ by its d-th root, d being the dimension of the vectors.",
+        later("d-th root of δ"),
+        0.01,
+        0.99,
+        0.05,
+        later(
+            "The paper of TrLaplace states δ by its d-th root, d being the dimension of the "
+            "vectors."
+        ),
     ),
     "latent": (
-        "n", 1, MAX_DIMENSION, 1,
-        "Coordinates of the latent vector; the true ε of the published noise grows with its "
-        "square root.",
+        "n",
+        1,
+        MAX_DIMENSION,
+        1,
+        later(
+            "Coordinates of the latent vector; the true ε of the published noise grows with its "
+            "square root."
+        ),
     ),
     "clip_norm": (
-        "C", 1e-3, 1e3, 0.5,
-        "Vectors are clipped to this Euclidean norm. Empty: the largest norm of the lexicon, or 1 "
-        "for a latent vector.",
+        "C",
+        1e-3,
+        1e3,
+        0.5,
+        later(
+            "Vectors are clipped to this Euclidean norm. Empty: the largest norm of the "
+            "lexicon, or 1 for a latent vector."
+        ),
     ),
     "edge": (
-        "ε as a multiple of the lowest", 1.0001, 100.0, 0.05,
-        "Truncated Gumbel noise is defined above a lowest ε only; it is audited at this multiple.",
+        later("ε as a multiple of the lowest"),
+        1.0001,
+        100.0,
+        0.05,
+        later(
+            "Truncated Gumbel noise is defined above a lowest ε only; it is audited at this "
+            "multiple."
+        ),
     ),
     "words": (
-        "Words", 2, PAGE_WORDS, 1,
-        "How many words drawn by the seed are compared with one another: as many for truncated "
-        "Gumbel, five times as many for its repair, ten times for TEM. For Theorem 2 and "
-        f"calibrated TEM a lexicon of up to {MAX_AUDIT_WORDS:,} words is compared whole.",
+        later("Words"),
+        2,
+        PAGE_WORDS,
+        1,
+        later(
+            "How many words drawn by the seed are compared with one another: as many for truncated "
+            "Gumbel, five times as many for its repair, ten times for TEM. For Theorem 2 and "
+            "calibrated TEM a lexicon of up to {most:,} words is compared whole."
+        ),
     ),
     "draws": (
-        "Draws", 1000, PAGE_DRAWS, 1000,
-        "Noise vectors that test the sampler; for Vickrey also outputs of each of two words.",
+        later("Draws"),
+        1000,
+        PAGE_DRAWS,
+        1000,
+        later(
+            "Noise vectors that test the sampler; for Vickrey also outputs of each of two words."
+        ),
     ),
-    "seed": ("Seed of the audit", 0, MAX_SEED, 1, "Of every sample: the same seed, same numbers."),
-}  # fmt: skip
+    "seed": (
+        later("Seed of the audit"),
+        0,
+        MAX_SEED,
+        1,
+        later("Of every sample: the same seed, same numbers."),
+    ),
+}
 
 
 def choose_settings(key: str) -> tuple[AuditSettings, bool]:
@@ -66,12 +105,12 @@ def choose_settings(key: str) -> tuple[AuditSettings, bool]:
                 with column:
                     values[name] = _control(name)
         if not names:
-            st.markdown("This claim has no settings: it speaks of all mechanisms at once.")
+            st.markdown(say("This claim has no settings: it speaks of all mechanisms at once."))
         pressed = st.form_submit_button(
-            "Compute with these settings",
+            say("Compute with these settings"),
             key="audit_compute",
             icon=":material/calculate:",
-            help="Computes this claim alone, on the lexicon of the sidebar.",
+            help=say("Computes this claim alone, on the lexicon of the sidebar."),
         )
     given = {name: value for name, value in values.items() if value is not None}
     return AuditSettings(**given), pressed
@@ -81,15 +120,15 @@ def _control(name: str) -> float | int | None:
     label, low, high, step, explanation = _CONTROLS[name]
     whole = isinstance(step, int)
     value: float | int | None = st.number_input(
-        label,
+        say(label),
         low,
         high,
         getattr(_DEFAULT, name),
         step=step,
         format="%d" if whole else "%g",
-        placeholder="automatic",
+        placeholder=say("automatic"),
         key=f"audit_{name}",
         bind="query-params",
-        help=explanation,
+        help=say(explanation, most=MAX_AUDIT_WORDS),
     )
     return value

@@ -23,6 +23,7 @@ from pages.papers.tables import (
     settings_table,
     signed,
 )
+from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway
@@ -35,19 +36,19 @@ if TYPE_CHECKING:
     from dpcore.papers.verdicts import RecordedVerdicts
 
 
-_COMPUTED = "How is this verdict computed?"  # each figure of it says so of itself
+_COMPUTED = later("How is this verdict computed?")  # each figure of it says so of itself
 
 
 def detail(
     key: str, words: Lexicon, recorded: RecordedVerdicts | None
 ) -> tuple[Verdict, AuditSettings] | None:
     """Draw one claim; return its verdict and at which settings, if it is known."""
-    first, computed = st.container(), st.expander(_COMPUTED, key="computed")
+    first, computed = st.container(), st.expander(say(_COMPUTED), key="computed")
     with computed:
         try:
             settings, pressed = choose_settings(key)
         except DpcoreError as error:
-            refuse("These settings cannot be audited.", error)
+            refuse(say("These settings cannot be audited."), error)
             return None
         if pressed:
             verdict = compute(key, words, settings)
@@ -59,8 +60,11 @@ def detail(
         if verdict is None:
             if not pressed:
                 inform(
-                    "Not computed yet on this lexicon at these settings: open "
-                    f"“{_COMPUTED}” and press its button."
+                    say(
+                        "Not computed yet on this lexicon at these settings: open “{computed}” "
+                        "and press its button.",
+                        computed=say(_COMPUTED),
+                    )
                 )
             return None
         _verdict(verdict)
@@ -87,10 +91,10 @@ def takeaway(
         cell=python_cell(verdict.key, settings, name),
         cited=CITED[verdict.key],
         command=verdict.command,
-        prints="It computes this claim again, on these words and at these settings.",
+        prints=say("It computes this claim again, on these words and at these settings."),
         tables={
-            "All verdicts": lambda: overview_table(every()),
-            "Figures of this claim": lambda: figures_table(verdict),
+            later("All verdicts"): lambda: overview_table(every()),
+            later("Figures of this claim"): lambda: figures_table(verdict),
         },
     )
 
@@ -125,33 +129,40 @@ def python_cell(key: str, settings: AuditSettings, name: str) -> str:
 
 
 def _verdict(verdict: Verdict) -> None:
-    st.header(f"{verdict.title}: {signed(verdict)}", anchor=False)
+    st.header(f"{say(verdict.title)}: {signed(verdict)}", anchor=False)
     # st.text: sources, conditions and figures are no Markdown, and some name words.
     left, right = st.columns(2, border=True)
     with left:
-        _paragraph("It says", f"{verdict.claim}\n({verdict.source})")
+        _paragraph(say("It says"), f"{verdict.claim}\n({verdict.source})")
     with right:
-        _paragraph("Computed here", measured(verdict))
+        _paragraph(say("Computed here"), measured(verdict))
     if verdict.failing_step:
         refuted = verdict.outcome is Outcome.REFUTED
-        _paragraph("The step that fails" if refuted else "What is wrong", verdict.failing_step)
-    _paragraph("What holds, and why", verdict.repair)
+        _paragraph(
+            say("The step that fails") if refuted else say("What is wrong"), verdict.failing_step
+        )
+    _paragraph(say("What holds, and why"), verdict.repair)
 
 
 def _computed(verdict: Verdict) -> None:
-    _paragraph("What was computed", verdict.computed)
+    _paragraph(say("What was computed"), verdict.computed)
     if verdict.conditions:
-        st.markdown("**Conditions**")
-        show_table(conditions_table(verdict), "Conditions of the claim, and which are met")
-    st.markdown("**The figures**")
-    show_table(figures_table(verdict), "The figures of this verdict, by name", height="content")
+        st.markdown(say("**Conditions**"))
+        show_table(conditions_table(verdict), say("Conditions of the claim, and which are met"))
+    st.markdown(say("**The figures**"))
+    show_table(
+        figures_table(verdict), say("The figures of this verdict, by name"), height="content"
+    )
     if verdict.settings:
-        st.markdown("**Computed at**")
-        show_table(settings_table(verdict), "Settings of this verdict")
+        st.markdown(say("**Computed at**"))
+        show_table(settings_table(verdict), say("Settings of this verdict"))
     note(
-        "An audit can **refute** a claim or fail to; only a proof proves it for every vocabulary, "
-        "and only a bound on every loss for one. A verdict speaks of the law in real numbers; what "
-        "rounding may add stands with a mechanism's promise on the page Rewrite."
+        say(
+            "An audit can **refute** a claim or fail to; only a proof proves it for every "
+            "vocabulary, and only a bound on every loss for one. A verdict speaks of the law in "
+            "real numbers; what rounding may add stands with a mechanism's promise on the page "
+            "Rewrite."
+        )
     )
 
 
@@ -168,24 +179,29 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
     if key not in here:
         return
     proved = here[key].outcome is Outcome.PROVED  # then there is nothing to repair
-    title = "What needs less noise" if proved else "What to use instead, and what it costs"
+    title = (
+        say("What needs less noise") if proved else say("What to use instead, and what it costs")
+    )
     st.subheader(title, anchor=False)
     with st.container(gap="xsmall"):
         if cost(here[key]) is not None:
-            st.text(f"As claimed: {price(here[key])}")
+            st.text(say("As claimed: {here}", here=price(here[key])))
         for repair in (here[name] for name in REPAIRS[key] if name in here):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(
-                    repair.title,
+                    say(repair.title),
                     key=f"repair_{repair.key}",
                     type="tertiary",
                     icon=":material/arrow_forward:",
-                    help="Shows this claim in place of the present one.",
+                    help=say("Shows this claim in place of the present one."),
                     on_click=take_claim,
                     args=(repair.key,),
                 )
                 st.text(f"{signed(repair)}; {price(repair)}", width="stretch")
     note(
-        "At the usual settings. C is the norm of clipping; a repair that has a δ has "
-        f"1 in {1 / AuditSettings().delta:,.0f}."
+        say(
+            "At the usual settings. C is the norm of clipping; a repair that has a δ has 1 in "
+            "{delta:,.0f}.",
+            delta=1 / AuditSettings().delta,
+        )
     )

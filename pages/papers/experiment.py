@@ -14,6 +14,7 @@ from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.experiments import comes_to, paper_of
 from pages.papers.frontier import frontier_view
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.learning.curves import curves_view
 from pages.shared.learning.evidence import Rows, choose_part
 from pages.shared.learning.examples import show_examples
@@ -35,15 +36,15 @@ if TYPE_CHECKING:
 
 VIEW = "use_view"
 TABS = {
-    "board": "Leaderboard",
-    "line": "Nobody crosses",
-    "curves": "Curves",
-    "frontier": "Frontier",
-    "membership": "Membership",
-    "solve": "Solve for ε",
-    "examples": "Examples",
-    "papers": "Paper against measurement",
-    "command": "How it was made",
+    "board": later("Leaderboard"),
+    "line": later("Nobody crosses"),
+    "curves": later("Curves"),
+    "frontier": later("Frontier"),
+    "membership": later("Membership"),
+    "solve": later("Solve for ε"),
+    "examples": later("Examples"),
+    "papers": later("Paper against measurement"),
+    "command": later("How it was made"),
 }
 _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("xu2021-tables-", "robustness", "training_record", {"robust_view": "Training"}),
@@ -76,7 +77,11 @@ def experiment(record: Recorded) -> None:
     """Draw a recorded experiment."""
     entry = record.entry
     st.header(entry.title, anchor=False)
-    source = f"To be compared with {entry.source}." if entry.source else "No paper to compare with."
+    source = (
+        say("To be compared with {source}.", source=entry.source)
+        if entry.source
+        else say("No paper to compare with.")
+    )
     note(f"{entry.sizes} {source}".strip())
     if entry.source:
         counts = agreement(compared_rows(record))
@@ -91,16 +96,16 @@ def experiment(record: Recorded) -> None:
 def takeaway(record: Recorded) -> Takeaway:
     """What an experiment can be taken along as."""
     entry = record.entry
-    tables: dict[str, Callable[[], pd.DataFrame]] = {"All numbers": lambda: record.table}
+    tables: dict[str, Callable[[], pd.DataFrame]] = {later("All numbers"): lambda: record.table}
     if entry.source:
-        tables["Paper against measurement"] = lambda: comparison_table(record)
+        tables[later("Paper against measurement")] = lambda: comparison_table(record)
     if is_benchmark(record):
-        tables["All boards"] = lambda: all_boards(record)
+        tables[later("All boards")] = lambda: all_boards(record)
     return Takeaway(
         cell=python_cell(entry.name),
         cited=PAPERS[paper_of(entry.name)].cited,
         command=entry.command,
-        prints="It makes the record again; that takes from minutes to hours.",
+        prints=say("It makes the record again; that takes from minutes to hours."),
         tables=tables,
     )
 
@@ -151,10 +156,10 @@ def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
     if evidence.labels:
         here = here[here["data"] == evidence.labels]
     if not len(here):
-        note("There are none of this classifier under these labels.")
+        note(say("There are none of this classifier under these labels."))
         return
     show_examples(cast("list[dict[str, Any]]", here.to_dict("records")))
-    note("The originals are texts that were written for this laboratory: they tell of nobody.")
+    note(say("The originals are texts that were written for this laboratory: they tell of nobody."))
 
 
 def _about(record: Recorded) -> dict[str, View]:
@@ -174,7 +179,7 @@ def _elsewhere(name: str) -> None:
     )
     st.page_link(
         f"pages/{page}/page.py",
-        label="Its curves and figures",
+        label=say("Its curves and figures"),
         icon=":material/arrow_forward:",
         query_params=view | ({field: name} if field else {}),
     )
@@ -183,10 +188,10 @@ def _elsewhere(name: str) -> None:
 def _tabs(views: dict[str, View]) -> None:
     """Draw tabs; only the open one is computed."""
     first = next(iter(views))
-    if st.session_state.get(VIEW) not in {TABS[key] for key in views}:
+    if st.session_state.get(VIEW) not in {say(TABS[key]) for key in views}:
         linked = st.query_params.get(VIEW, "")
-        st.session_state[VIEW] = TABS[linked if linked in views else first]
-    tabs = st.tabs([TABS[key] for key in views], key=VIEW, on_change="rerun")
+        st.session_state[VIEW] = say(TABS[linked if linked in views else first])
+    tabs = st.tabs([say(TABS[key]) for key in views], key=VIEW, on_change="rerun")
     for tab, (key, view) in zip(tabs, views.items(), strict=True):
         if tab.open:
             link.write(VIEW, key, first)

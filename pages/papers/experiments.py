@@ -12,6 +12,7 @@ from dpcore.papers.studies import EXPERIMENTS, STUDIES
 from dpcore.study.recorded import read_bundled
 from pages.papers.listing import Row, listing
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.once import once
 from pages.shared.recorded import recorded
 
@@ -65,25 +66,31 @@ def choose_experiment(there: dict[str, Entry], chosen: str) -> None:
     Raises:
         DpcoreError: a record cannot be read.
     """
-    with st.spinner("Comparing the records with their papers…"):
+    with st.spinner(say("Comparing the records with their papers…")):
         rows = [_row(name, entry) for name, entry in there.items()]
     listing(
         rows,
         chosen,
         _take,
-        label="Experiments",
-        columns=("Agrees?", "Experiment", "Paper against measurement"),
+        label=later("Experiments"),
+        columns=(later("Agrees?"), later("Experiment"), later("Paper against measurement")),
     )
 
 
 def comes_to(counts: Agreement) -> str:
     """How near an experiment comes to its paper, in a few words."""
     if not counts.rows:
-        return "measured here alone: no printed figure to compare with"
+        return say("measured here alone: no printed figure to compare with")
     if not counts.numbers:
-        return f"{counts.rows} figures side by side; none is a number beside an interval"
-    printed = f"{counts.within} of {counts.numbers} printed figures lie in our intervals"
-    return f"{printed}; {counts.rows - counts.numbers} more side by side"
+        return say(
+            "{count} figures side by side; none is a number beside an interval", count=counts.rows
+        )
+    return say(
+        "{within} of {count} printed figures lie in our intervals; {more} more side by side",
+        within=counts.within,
+        count=counts.numbers,
+        more=counts.rows - counts.numbers,
+    )
 
 
 def compare_ahead() -> None:
@@ -120,12 +127,12 @@ def _row(name: str, entry: Entry) -> Row:
 
 def _judged(counts: Agreement) -> tuple[str, str]:
     if not counts.rows:
-        return "–", "ours"
+        return "–", say("ours")
     if not counts.numbers:
-        return "≈", "compared"
+        return "≈", say("compared")
     if counts.within == counts.numbers:
-        return "✔", "agrees"
-    return ("◐", "in part") if counts.within else ("✘", "differs")
+        return "✔", say("agrees")
+    return ("◐", say("in part")) if counts.within else ("✘", say("differs"))
 
 
 def _take(name: str) -> None:

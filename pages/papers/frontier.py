@@ -12,6 +12,7 @@ from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
 from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import frontier
 from pages.shared.figure import show_figure
+from pages.shared.language import say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 
@@ -31,38 +32,43 @@ def frontier_view(evidence: Evidence) -> None:
         costs.append(LOSS)
     gains = [name for name in there if name not in {"auc", "nw", "word"}]
     if not (costs and gains):
-        note("There is nothing to compare yet.")
+        note(say("There is nothing to compare yet."))
         return
     with st.container(horizontal=True):
         private = choose_one(
             st.selectbox,
-            "Privacy measured by",
+            say("Privacy measured by"),
             {name: X_TITLES[name] for name in costs},
             "use_cost",
-            help="Less is more private.",
+            help=say("Less is more private."),
             width=360,
         )
         useful = choose_one(
             st.selectbox,
-            "Utility measured by",
+            say("Utility measured by"),
             {name: TITLES[name] for name in gains},
             "use_gain",
-            help="More is more useful.",
+            help=say("More is more useful."),
             width=300,
         )
     points, figure, caption = evidence.once(
         ("frontier", private, useful), lambda: _drawn(evidence, private, useful)
     )
     if figure is None or caption is None:
-        note("Nothing is known of any mechanism on these axes.")
+        note(say("Nothing is known of any mechanism on these axes."))
         return
     show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
     if private == LOSS:
         st.text(loss_sentence(evidence.table, lexicon=evidence.lexicon))
-    trials = "one trial" if evidence.trials == 1 else f"{evidence.trials} trials"
+    trials = (
+        say("one trial") if evidence.trials == 1 else say("{trials} trials", trials=evidence.trials)
+    )
     note(
-        f"Marks are means over {trials}; two marks that differ by less than their intervals (see "
-        "the curves) may change places in another experiment."
+        say(
+            "Marks are means over {trials}; two marks that differ by less than their intervals "
+            "(see the curves) may change places in another experiment.",
+            trials=trials,
+        )
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.papers.overview import PAPERS
+from pages.shared.language import say
 
 _HERE = Path(__file__).parent
 _PAPERS = {key: source.title for key, source in PAPERS.items()}
@@ -69,8 +70,8 @@ def listing(
         rows: in any order; they are shown by source.
         chosen: key of the row that is chosen.
         on_choice: called with the key when another one is.
-        label: of the table, and key of the element.
-        columns: titles of verdict, saying and figure, and of what more there is, if anything is.
+        label: of the table, in English, and key of the element.
+        columns: English titles of verdict, saying, figure, and of what more there is, if anything.
         groups: titles of sources by their keys, in the order in which they are shown.
     """
     key = f"listing_{label.lower()}"
@@ -85,6 +86,11 @@ def listing(
     for source, title in groups.items():
         members = [asdict(row) for row in rows if row.paper == source]
         if members:
-            parts.append({"title": title, "rows": members})
-    data = {"label": label, "columns": list(columns), "groups": parts, "chosen": chosen}
+            parts.append({"title": say(title), "rows": members})
+    data = {
+        "label": say(label),
+        "columns": [say(column) for column in columns],
+        "groups": parts,
+        "chosen": chosen,
+    }
     _component()(key=key, data=data, on_chosen_change=hear)

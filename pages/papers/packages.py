@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.papers.packages import read_packages
 from pages.papers.listing import Row, listing
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.reproducing import show_line
@@ -50,8 +51,8 @@ def choose_audit(record: RecordedPackages, chosen: PackageAudit) -> None:
         [_row(audit) for audit in record.audits],
         chosen.key,
         _take,
-        label="Packages",
-        columns=("Verdict", "Mechanism", "Shown by its outputs"),
+        label=later("Packages"),
+        columns=(later("Verdict"), later("Mechanism"), later("Shown by its outputs")),
         groups=packages,
     )
 
@@ -59,21 +60,29 @@ def choose_audit(record: RecordedPackages, chosen: PackageAudit) -> None:
 def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
     """Draw one audit from near."""
     st.header(f"{audit.package}: {audit.mechanism}", anchor=False)
-    st.text(f"{SIGNS[audit.outcome]} {audit.label}")
-    st.markdown(f"Claimed: {audit.claim} ({audit.source}).")
+    st.text(f"{SIGNS[audit.outcome]} {say(audit.label)}")
+    st.markdown(say("Claimed: {claim} ({source}).", claim=audit.claim, source=audit.source))
     st.text(audit.shown)
     for finding in audit.findings:
-        st.text(f"Found: {finding}")
+        st.text(say("Found: {finding}", finding=finding))
     share = audit.fields["unchanged"]
     note(
-        f"{share['count']:,} of {share['words']:,} words came out as they went in; "
-        f"{audit.calls:,} calls, {audit.fields['microseconds']:,.0f} µs a word."
+        say(
+            "{count:,} of {words:,} words came out as they went in; {calls:,} calls, "
+            "{microseconds:,.0f} µs a word.",
+            count=share["count"],
+            words=share["words"],
+            calls=audit.calls,
+            microseconds=audit.fields["microseconds"],
+        )
     )
-    show_table(_events(audit), "The events that were counted")
+    show_table(_events(audit), say("The events that were counted"))
     note(
-        "Called as its documentation says, with its own defaults, on 300 frequent words. “Not "
-        "refuted” is no proof, and another release may do otherwise: write to its authors before "
-        "you write about them."
+        say(
+            "Called as its documentation says, with its own defaults, on 300 frequent words. "
+            "“Not refuted” is no proof, and another release may do otherwise: write to its "
+            "authors before you write about them."
+        )
     )
     show_line(record.command)
 
@@ -84,19 +93,23 @@ def package_takeaway(record: RecordedPackages) -> Takeaway:
         None,
         (),
         command=record.command,
-        prints="all of these audits, made again in environments of their own",
-        tables={"audits of packages": lambda: _table(record)},
+        prints=say("all of these audits, made again in environments of their own"),
+        tables={later("audits of packages"): lambda: _table(record)},
     )
 
 
 def _row(audit: PackageAudit) -> Row:
-    low = f"ε ≥ {audit.epsilon_low:.3g}" if audit.epsilon_low else "no bound on ε"
-    leaks = ["unknown words come through"] if audit.passes_unknown else []
+    low = (
+        say("ε ≥ {epsilon:.3g}", epsilon=audit.epsilon_low)
+        if audit.epsilon_low
+        else say("no bound on ε")
+    )
+    leaks = [say("unknown words come through")] if audit.passes_unknown else []
     return Row(
         key=audit.key,
         paper=audit.package,
         sign=SIGNS[audit.outcome],
-        word=str(audit.outcome),
+        word=say(str(audit.outcome)),
         says=audit.mechanism,
         name=audit.claim,
         figure="; ".join((low, *leaks)),
@@ -110,15 +123,22 @@ def _events(audit: PackageAudit) -> pd.DataFrame:
     rows = [
         (
             e["word"],
-            f"{e['count']:,} of {e['draws']:,}",
+            say("{count:,} of {draws:,}", count=e["count"], draws=e["draws"]),
             e["other"],
-            f"{e['other_count']:,} of {e['other_draws']:,}",
+            say("{count:,} of {draws:,}", count=e["other_count"], draws=e["other_draws"]),
             round(e["allowed"], 3),
             None if e["loss"] is None else round(e["loss"], 3),
         )
         for e in audit.fields["evidence"]
     ]
-    columns = ["word", "calls", "other word", "its calls", "ln allowed", "ln shown"]
+    columns = [
+        later("word"),
+        later("calls"),
+        later("other word"),
+        later("its calls"),
+        later("ln allowed"),
+        later("ln shown"),
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 

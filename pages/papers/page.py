@@ -26,6 +26,7 @@ from pages.papers.packages import (
 )
 from pages.papers.store import recorded_verdicts
 from pages.shared.footer import footer, provenance
+from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
@@ -35,7 +36,7 @@ from pages.shared.sidebar import choose_lexicon
 from pages.shared.taking import take_it_with_you
 
 LOOK, CLAIMS, EXPERIMENTS, PACKAGES = "look", "claims", "experiments", "packages"
-_TITLES = {CLAIMS: "Claims", EXPERIMENTS: "Experiments", PACKAGES: "Packages"}
+_TITLES = {CLAIMS: later("Claims"), EXPERIMENTS: later("Experiments"), PACKAGES: later("Packages")}
 # Titles of what is chosen are those of a part, not of a page. The rows stay beside it.
 _STYLE = """
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0.4rem; }
@@ -54,7 +55,7 @@ def claims_part() -> None:
     try:
         recorded = recorded_verdicts()
     except DpcoreError as error:
-        refuse("The recorded verdicts are missing; claims can be computed one by one.", error)
+        refuse(say("The recorded verdicts are missing; claims can be computed one by one."), error)
         recorded = None
     chosen = chosen_claim()
     with controls:
@@ -67,7 +68,11 @@ def claims_part() -> None:
         verdict = detail(chosen, words, recorded)
     if verdict is not None:
         take_it_with_you(lambda: claim_takeaway(*verdict, name, lambda: verdicts(words, recorded)))
-    footer(words, 0 if recorded is None else recorded.settings.seed, "samples as each verdict says")
+    footer(
+        words,
+        0 if recorded is None else recorded.settings.seed,
+        say("samples as each verdict says"),
+    )
 
 
 def experiments_part() -> None:
@@ -82,7 +87,7 @@ def experiments_part() -> None:
             record = read(chosen)
             experiment(record)
     except (DpcoreError, StopIteration) as error:
-        refuse("The recorded experiments could not be read; the claims can be.", error)
+        refuse(say("The recorded experiments could not be read; the claims can be."), error)
         return
     take_it_with_you(lambda: experiment_takeaway(record))
     recorded_footer(record)
@@ -93,7 +98,7 @@ def packages_part() -> None:
     try:
         record = recorded_packages()
     except DpcoreError as error:
-        refuse("The recorded audits of packages could not be read; the claims can be.", error)
+        refuse(say("The recorded audits of packages could not be read; the claims can be."), error)
         return
     chosen = chosen_audit(record)
     left, right = st.columns((6, 6), gap="medium")
@@ -103,13 +108,20 @@ def packages_part() -> None:
         package_detail(chosen, record)
     take_it_with_you(lambda: package_takeaway(record))
     provenance(
-        f"{chosen.lexicon} · seed {record.seed} · {chosen.calls:,} calls · error {chosen.error:g} "
-        f"· recorded by dpcore {record.version}"
+        say(
+            "{lexicon} · seed {seed} · {calls:,} calls · error {error:g} · recorded by dpcore "
+            "{version}",
+            lexicon=chosen.lexicon,
+            seed=record.seed,
+            calls=chosen.calls,
+            error=chosen.error,
+            version=record.version,
+        )
     )
 
 
 st.html(f"<style>{_STYLE}</style>")
-st.title("Is the promise true?", anchor=False)
+st.title(say("Is the promise true?"), anchor=False)
 with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)
@@ -119,13 +131,15 @@ controls = st.container(horizontal=True, vertical_alignment="center")
 with controls:
     look = choose_one(
         st.segmented_control,
-        "Show",
+        say("Show"),
         _TITLES,
         LOOK,
         required=True,
-        help="Claims: what papers and this laboratory say, and whether it is true. Experiments: "
-        "what papers measured, measured again beforehand. Packages: what releases of others do, "
-        "seen from outside.",
+        help=say(
+            "Claims: what papers and this laboratory say, and whether it is true. Experiments: "
+            "what papers measured, measured again beforehand. Packages: what releases of others "
+            "do, seen from outside."
+        ),
         label_visibility="collapsed",
     )
 for other, kept in ((CLAIMS, "claim"), (EXPERIMENTS, STUDY), (PACKAGES, PACKAGE)):

@@ -18,6 +18,7 @@ from dpcore.plots.audit.habernal import (
 )
 from dpcore.plots.audit.profile import profile_caption, profile_figure
 from pages.shared.figure import show_figure
+from pages.shared.language import say
 from pages.shared.messages import note, refuse
 from pages.shared.once import once
 from pages.shared.progress import Reporter
@@ -33,16 +34,16 @@ _DRAWN = "audit_pairs"
 def pictures(key: str, words: Lexicon, settings: AuditSettings) -> None:
     """Draw what there is to see of a claim at these settings."""
     if key in PROFILED:
-        st.subheader("Claimed against true", anchor=False)
+        st.subheader(say("Claimed against true"), anchor=False)
         try:
-            with st.spinner("Computing the privacy profile…", show_time=True):
+            with st.spinner(say("Computing the privacy profile…"), show_time=True):
                 table = once(
                     "claimed profiles",
                     (words.fingerprint, key, settings),
                     lambda: claimed_profile(key, words, settings),
                 )
         except DpcoreError as error:
-            refuse("The privacy profile cannot be computed at these settings.", error)
+            refuse(say("The privacy profile cannot be computed at these settings."), error)
             return
         show_figure(profile_figure(table), profile_caption(table), table, f"profile_{key}")
     if key == "adept-published":
@@ -50,19 +51,24 @@ def pictures(key: str, words: Lexicon, settings: AuditSettings) -> None:
 
 
 def _habernal() -> None:
-    st.subheader("Why: two dimensions", anchor=False)
+    st.subheader(say("Why: two dimensions"), anchor=False)
     shapes = two_dimensions()
     show_figure(geometry_figure(shapes), geometry_caption(shapes), shapes, "adept_geometry")
-    st.subheader("How many pairs are not covered", anchor=False)
+    st.subheader(say("How many pairs are not covered"), anchor=False)
     note(
-        "Figure 1 of Habernal (2021): pairs of latent vectors are drawn, clipped to the norm C, "
-        "and counted where they lie further apart than the published noise covers."
+        say(
+            "Figure 1 of Habernal (2021): pairs of latent vectors are drawn, clipped to the "
+            "norm C, and counted where they lie further apart than the published noise covers."
+        )
     )
     if _DRAWN not in st.session_state and st.button(
-        f"Draw {_PAIRS:,} pairs for each dimension",
+        say("Draw {pairs:,} pairs for each dimension", pairs=_PAIRS),
         key="draw_pairs",
         icon=":material/scatter_plot:",
-        help=f"From 1 to 255 dimensions, for three distributions; some seconds, seed {_SEED}.",
+        help=say(
+            "From 1 to 255 dimensions, for three distributions; some seconds, seed {seed}.",
+            seed=_SEED,
+        ),
     ):
         _draw()
     if _DRAWN in st.session_state:
@@ -72,6 +78,6 @@ def _habernal() -> None:
 
 def _draw() -> None:
     rng = generator(_SEED, "audit", "habernal")
-    with Reporter("Drawing pairs", stop="audit_stop_pairs") as progress:
+    with Reporter(say("Drawing pairs"), stop="audit_stop_pairs") as progress:
         st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=progress)
     st.rerun()

@@ -10,6 +10,7 @@ from dpcore.audit.settings import AuditSettings
 from dpcore.errors import DpcoreError
 from dpcore.papers.claims import CLAIMS, verdict
 from dpcore.papers.verdicts import RecordedVerdicts, read_recorded
+from pages.shared.language import say
 from pages.shared.memo import memo
 from pages.shared.messages import refuse
 from pages.shared.progress import Reporter, timed
@@ -52,24 +53,26 @@ def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None
     """Compute one verdict now and keep it for this session; None, with the reason, if refused."""
     try:
         with (
-            Reporter("Computing this claim", stop="audit_stop") as progress,
-            st.spinner("Computing this claim; most take less than two seconds", show_time=True),
+            Reporter(say("Computing this claim"), stop="audit_stop") as progress,
+            st.spinner(
+                say("Computing this claim; most take less than two seconds"), show_time=True
+            ),
         ):
             return _compute(key, words, settings, progress)
     except DpcoreError as error:
-        refuse("This claim cannot be computed at these settings.", error)
+        refuse(say("This claim cannot be computed at these settings."), error)
         return None
 
 
 def compute_all(words: Lexicon) -> None:
     """Compute every claim on a lexicon at the usual settings, one after the other."""
     settings = AuditSettings()
-    with Reporter("This claim", stop="audit_stop_all") as progress:
-        for key in timed("Auditing", list(CLAIMS)):
+    with Reporter(say("This claim"), stop="audit_stop_all") as progress:
+        for key in timed(say("Auditing"), list(CLAIMS)):
             try:
                 _compute(key, words, settings, progress)
             except DpcoreError as error:
-                refuse("A claim could not be computed on this lexicon.", error)
+                refuse(say("A claim could not be computed on this lexicon."), error)
 
 
 def _compute(key: str, words: Lexicon, settings: AuditSettings, progress: Progress) -> Verdict:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.papers.overview import brief, cost, measured, shown
+from pages.shared.language import later, numeral, say
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
@@ -15,19 +16,19 @@ if TYPE_CHECKING:
 
 
 _COSTS = {
-    "deviation/C": "noise of deviation {} C",
-    "deviation/C, as published (not private)": "noise of deviation {} C",
-    "sigma/C": "noise of deviation {} C",
-    "b": "noise of scale {}",
-    "noise scale b": "noise of scale {}",
-    "exponent over that of TEM": "{} times the exponent of TEM",
+    "deviation/C": later("noise of deviation {amount} C"),
+    "deviation/C, as published (not private)": later("noise of deviation {amount} C"),
+    "sigma/C": later("noise of deviation {amount} C"),
+    "b": later("noise of scale {amount}"),
+    "noise scale b": later("noise of scale {amount}"),
+    "exponent over that of TEM": later("{amount} times the exponent of TEM"),
 }
 """Names of costs, as a sentence has them."""
 
 
 def signed(verdict: Verdict) -> str:
     """The verdict as a sign and words."""
-    return f"{SIGNS[verdict.outcome]} {verdict.label}"
+    return f"{SIGNS[verdict.outcome]} {say(verdict.label)}"
 
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -58,7 +59,7 @@ def conditions_table(verdict: Verdict) -> pd.DataFrame:
     """What the claim needs, and whether these settings have it."""
     import pandas as pd
 
-    rows = [("✔ met" if c.met else "✘ not met", c.text) for c in verdict.conditions]
+    rows = [(say("✔ met") if c.met else say("✘ not met"), c.text) for c in verdict.conditions]
     return pd.DataFrame(rows, columns=["state", "condition"])
 
 
@@ -66,8 +67,11 @@ def price(verdict: Verdict) -> str:
     """What a mechanism costs at its ε, in a few words."""
     paid = cost(verdict)
     if paid is None:
-        return "no more noise: a condition, not a mechanism"
+        return say("no more noise: a condition, not a mechanism")
     name, value = paid
     epsilon = verdict.settings.get("epsilon")
-    figure = _COSTS.get(name, f"{name} {{}}").format(brief(value))
-    return figure if epsilon is None else f"at ε = {brief(epsilon)}: {figure}"
+    amount = numeral(brief(value))
+    figure = say(_COSTS[name], amount=amount) if name in _COSTS else f"{name} {amount}"
+    if epsilon is None:
+        return figure
+    return say("at ε = {epsilon}: {figure}", epsilon=numeral(brief(epsilon)), figure=figure)

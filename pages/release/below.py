@@ -14,6 +14,7 @@ from pages.release.copying import choose_kept, private_copy
 from pages.release.goal import step_of
 from pages.release.offering import in_vocabulary
 from pages.release.running import choose_run, run_of
+from pages.shared.language import say
 from pages.shared.learning.views import run_views
 from pages.shared.messages import inform, note
 from pages.shared.promised import promised_epsilon
@@ -54,19 +55,31 @@ def below(scene: Scene) -> None:
     source, rows, step = scene.source, scene.rows, step_of(scene.goal)
     row = chosen_row(rows)
     offer = row.offers[step]
-    st.header("The private copy", anchor=False)
+    st.header(say("The private copy"), anchor=False)
     if source is None:
-        inform("Choose another file: this one cannot be used.")
+        inform(say("Choose another file: this one cannot be used."))
         return
     say_source(source, scene.words)
     keep: tuple[str, ...] = ()
     if offer.epsilon is None:
-        st.text(f"{row.label}: {offer.why}. Choose another row, or another goal.")
+        st.text(
+            say(
+                "{label}: {why}. Choose another row, or another goal.",
+                label=row.label,
+                why=say(offer.why),
+            )
+        )
     else:
-        st.text(f"Chosen: {row.label}, {promised_epsilon(row.mechanism, offer.epsilon)}.")
+        st.text(
+            say(
+                "Chosen: {label}, {promise}.",
+                label=row.label,
+                promise=promised_epsilon(row.mechanism, offer.epsilon),
+            )
+        )
         keep = choose_kept(source)
         private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
-    st.header("Measured on these texts", anchor=False)
+    st.header(say("Measured on these texts"), anchor=False)
     run = run_of(source)
     epsilons = {each.mechanism.short: each.offers[step].epsilon for each in rows}
     wanted = {short: epsilon for short, epsilon in epsilons.items() if epsilon is not None}
@@ -74,7 +87,7 @@ def below(scene: Scene) -> None:
     choose_run(source, members, scene.settings, scene.lexicon, wanted)
     if run is not None and run.rows is not None:
         run_views(run, run.rows)
-    with st.expander("How is this computed?"):
+    with st.expander(say("How is this computed?")):
         explain(source, run)
     take_it_with_you(
         lambda: takeaway(
@@ -92,11 +105,17 @@ def below(scene: Scene) -> None:
 def say_source(source: Source, words: Lexicon) -> None:
     """Draw which texts these are, and how many of their words the mechanisms know."""
     known, count = in_vocabulary(source, words)
-    share = f"{known / count:.0%}" if count else "none"
+    share = f"{known / count:.0%}" if count else say("none")
     # st.text: a file's name is given by a person and is no Markdown.
     st.text(
-        f"{source.name}: {len(source.table.rows):,} texts; {share} of their first {count:,} words "
-        "are in the vocabulary. The others are exchanged for random words first, and never pass."
+        say(
+            "{name}: {texts:,} texts; {share} of their first {count:,} words are in the "
+            "vocabulary. The others are exchanged for random words first, and never pass.",
+            name=source.name,
+            texts=len(source.table.rows),
+            share=share,
+            count=count,
+        )
     )
 
 
@@ -122,29 +141,42 @@ def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
 def explain(source: Source, run: Run | None) -> None:
     """Draw how the numbers of the table came about."""
     note(
-        "**A stranger guesses**: recorded on the bundled lexicon, every word equally likely. He "
-        "knows the mechanism and its ε; where his best guess is no closed form he repeats what "
-        "came out, and a better one may guess more (“at least”). Between two measurements the log "
-        "odds are straight lines in ln ε. ε is rounded to the safe side, and all of the 95 % "
-        "interval meets the goal."
+        say(
+            "**A stranger guesses**: recorded on the bundled lexicon, every word equally "
+            "likely. He knows the mechanism and its ε; where his best guess is no closed form "
+            "he repeats what came out, and a better one may guess more (“at least”). Between "
+            "two measurements the log odds are straight lines in ln ε. ε is rounded to the safe "
+            "side, and all of the 95 % interval meets the goal."
+        )
     )
     if not source.own:
         note(
-            "**Accuracy, and who was in it**: recorded on the teaching corpus, five trials with "
-            "fresh noise, a linear classifier that learns from private texts and reads private "
-            "texts. The attacker asks whether a text was among those learned from; 0.5 is a coin, "
-            "and below it nothing is gained."
+            say(
+                "**Accuracy, and who was in it**: recorded on the teaching corpus, five trials "
+                "with fresh noise, a linear classifier that learns from private texts and reads "
+                "private texts. The attacker asks whether a text was among those learned from; "
+                "0.5 is a coin, and below it nothing is gained."
+            )
         )
     elif run is None:
-        note("**Accuracy, and who was in it**: not known of your file before a run on it, above.")
+        note(
+            say(
+                "**Accuracy, and who was in it**: not known of your file before a run on it, above."
+            )
+        )
     else:
         note(
-            f"**Accuracy, and who was in it**: of the run above, {run.live.seeds} trials, between "
-            "two measured ε on straight lines. 0.5 is a coin, and below it nothing is gained."
+            say(
+                "**Accuracy, and who was in it**: of the run above, {seeds} trials, between two "
+                "measured ε on straight lines. 0.5 is a coin, and below it nothing is gained.",
+                seeds=run.live.seeds,
+            )
         )
     note(
-        "**ε of two mechanisms are not one quantity**: per distance in some, between any two words "
-        "in others. What is guessed can be compared: here it is the very word. A response over "
-        "neighbours hides the word and gives its neighbourhood away; the page Trade-off counts "
-        "that too."
+        say(
+            "**ε of two mechanisms are not one quantity**: per distance in some, between any "
+            "two words in others. What is guessed can be compared: here it is the very word. A "
+            "response over neighbours hides the word and gives its neighbourhood away; the page "
+            "Trade-off counts that too."
+        )
     )

@@ -18,6 +18,7 @@ import streamlit as st
 from dpcore.guarantee import Status
 from dpcore.papers.ours.offers import COIN, Offer
 from dpcore.plots.style import style_of
+from pages.shared.language import numeral, say
 from pages.shared.promised import promised_epsilon
 from pages.shared.sidebar import START_MECHANISM
 from pages.shared.signs import SIGNS
@@ -88,18 +89,20 @@ def show_board(
 
 def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, Any]:
     """What the component is given: every cell at every step, as words."""
-    known = "" if without is None else f" (clean {percent(without)})"
+    accuracy = say("Accuracy")
+    if without is not None:
+        accuracy = say("Accuracy (clean {share})", share=percent(without))
     return {
         "group": goal.dial,
-        "label": "Mechanisms at the ε that meets the goal",
+        "label": say("Mechanisms at the ε that meets the goal"),
         "columns": [
-            "Mechanism",
-            "ε that meets the goal",
-            "A stranger guesses",
-            f"Accuracy{known}",
-            "Who was in it? (AUC)",
+            say("Mechanism"),
+            say("ε that meets the goal"),
+            say("A stranger guesses"),
+            accuracy,
+            say("Who was in it? (AUC)"),
         ],
-        "short": ["", "ε", "Guessed", "Accuracy", "Who was in it? (AUC)"],
+        "short": ["", "ε", say("Guessed"), say("Accuracy"), say("Who was in it? (AUC)")],
         "rows": [
             {
                 "key": row.mechanism.short,
@@ -119,33 +122,37 @@ def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, 
 
 def _cells(mechanism: Mechanism, offer: Offer) -> dict[str, Any]:
     if offer.epsilon is None:
-        return {"status": "", "refuted": False, "cells": [offer.why, "", "", ""]}
+        return {"status": "", "refuted": False, "cells": [say(offer.why), "", "", ""]}
     return {
         "status": badge(offer.status),
         "refuted": offer.status is Status.REFUTED,
         "cells": [
-            promised_epsilon(mechanism, offer.epsilon) + (f" ({offer.why})" if offer.why else ""),
+            promised_epsilon(mechanism, offer.epsilon)
+            + (f" ({say(offer.why)})" if offer.why else ""),
             guessed_text(offer),
-            "not measured here" if offer.accuracy is None else accuracy_text(offer.accuracy),
-            "not measured here" if offer.auc is None else auc_text(offer.auc),
+            say("not measured here") if offer.accuracy is None else accuracy_text(offer.accuracy),
+            say("not measured here") if offer.auc is None else auc_text(offer.auc),
         ],
     }
 
 
 def badge(status: Status | None) -> str:
     """How a promise stands, in a sign and a word."""
-    return "" if status is None else f"{SIGNS[status]} {status.partition(' ')[0]}"
+    return "" if status is None else f"{SIGNS[status]} {say(status.partition(' ')[0])}"
 
 
 def guessed_text(offer: Offer) -> str:
     """The share of words that a stranger guesses, with its interval where that says something."""
     reading = offer.guessed
     if reading is None:
-        return "not measured here"
-    value = f"{'at least ' if offer.at_least else ''}{100 * reading.mean:.2g} of 100"
+        return say("not measured here")
+    value = say("{share:.2g} of 100", share=100 * reading.mean)
+    if offer.at_least:
+        value = say("at least {share:.2g} of 100", share=100 * reading.mean)
     if not reading.high - reading.low > _NARROW * reading.mean:
         return value
-    return f"{value} ({100 * reading.low:.2g} to {100 * reading.high:.2g})"
+    ends = {"low": 100 * reading.low, "high": 100 * reading.high}
+    return say("{value} ({low:.2g} to {high:.2g})", value=value, **ends)
 
 
 def percent(share: float) -> str:
@@ -156,37 +163,53 @@ def percent(share: float) -> str:
 def accuracy_text(reading: Reading) -> str:
     """Accuracy, with its interval if there is one."""
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
-        return f"{percent(reading.mean)} (one trial)"
-    return f"{percent(reading.mean)} ({100 * reading.low:.0f} to {100 * reading.high:.0f})"
+        return say("{value} (one trial)", value=percent(reading.mean))
+    ends = {"low": 100 * reading.low, "high": 100 * reading.high}
+    return say("{value} ({low:.0f} to {high:.0f})", value=percent(reading.mean), **ends)
 
 
 def auc_text(reading: Reading) -> str:
     """How well an attacker tells members; at or below a half he tosses a coin."""
     if not reading.mean > COIN:
-        return f"{reading.mean:.2f}: a coin, no gain"
+        return say("{mean:.2f}: a coin, no gain", mean=reading.mean)
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
-        return f"{reading.mean:.2f} (one trial)"
-    interval = f"{reading.mean:.2f} ({reading.low:.2f} to {reading.high:.2f})"
-    return f"{interval}, perhaps a coin" if reading.low <= COIN else interval
+        return say("{value} (one trial)", value=numeral(f"{reading.mean:.2f}"))
+    ends = {"mean": reading.mean, "low": reading.low, "high": reading.high}
+    if reading.low <= COIN:
+        return say("{mean:.2f} ({low:.2f} to {high:.2f}), perhaps a coin", **ends)
+    return say("{mean:.2f} ({low:.2f} to {high:.2f})", **ends)
 
 
 def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | None) -> str:
     """What the table shows at one step, in a sentence."""
     met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
     if not met:
-        return "No mechanism of the table meets this goal: allow more, or choose others."
+        return say("No mechanism of the table meets this goal: allow more, or choose others.")
     if goal.key == "guess":
         known = [(label, each.accuracy) for label, each in met if each.accuracy is not None]
         if not known:
-            return "What these texts teach was not measured yet: a run below does that."
+            return say("What these texts teach was not measured yet: a run below does that.")
         best, most = max(known, key=lambda pair: pair[1].mean)
         rest = [each for label, each in known if label != best]
         alike = any(not each.high < most.low for each in rest)
-        clean = "" if without is None else f", {percent(without)} without privacy"
-        tail = "; others may be as good" if alike else ""
-        return f"{best} keeps most: {percent(most.mean)} of texts read rightly{clean}{tail}."
+        clean, tail = "", ""
+        if without is not None:
+            clean = say(", {share} without privacy", share=percent(without))
+        if alike:
+            tail = say("; others may be as good")
+        return say(
+            "{best} keeps most: {share} of texts read rightly{clean}{tail}.",
+            best=best,
+            share=percent(most.mean),
+            clean=clean,
+            tail=tail,
+        )
     shares = [(label, each.guessed) for label, each in met if each.guessed is not None]
     if not shares:
-        return "How many words are guessed was not measured with these settings."
+        return say("How many words are guessed was not measured with these settings.")
     best, least = min(shares, key=lambda pair: pair[1].mean)
-    return f"{best} gives least away: {100 * least.mean:.2g} of 100 words guessed."
+    return say(
+        "{best} gives least away: {share:.2g} of 100 words guessed.",
+        best=best,
+        share=100 * least.mean,
+    )

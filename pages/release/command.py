@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from pages.shared.language import later, say
 from pages.shared.reproducing import command_line, mechanism_words, python_beginning
 from pages.shared.taking import Takeaway
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pages.release.running import Run
     from pages.release.uploading import Source
 
-_SAVE_FIRST = (
+_SAVE_FIRST = later(
     "It knows `*.csv` with commas and `*.tsv` with tabs: save the file as one of these first."
 )
 
@@ -48,7 +49,7 @@ def takeaway(
         lines.append(privatize_line(source, mechanism, epsilon, keep, lexicon))
     if run is not None:
         lines.append(utility_line(run.live, source))
-    tables = {"Offers at the dial": table}
+    tables = {later("Offers at the dial"): table}
     if not source.own:
         tables[Path(source.name).stem.title()] = lambda: pd.DataFrame(
             source.table.rows, columns=list(source.table.columns)
@@ -57,12 +58,23 @@ def takeaway(
         None if epsilon is None else python_cell(source, mechanism, epsilon, lexicon),
         mechanism.cited,
         "\n".join(lines) or None,
-        "`privatize` writes the private copy of a file of any size, its record and its label"
-        + ("; `utility` prints the numbers of the run." if run is not None else ".")
-        + ("" if _as_named(source) else f" {_SAVE_FIRST}"),
+        _prints(source, run),
         typed=source.own,
         tables=tables,
     )
+
+
+def _prints(source: Source, run: Run | None) -> str:
+    """What the commands do, and what the file needs for them."""
+    copy = say(
+        "`privatize` writes the private copy of a file of any size, its record and its label."
+    )
+    if run is not None:
+        copy = say(
+            "`privatize` writes the private copy of a file of any size, its record and its label; "
+            "`utility` prints the numbers of the run."
+        )
+    return copy if _as_named(source) else f"{copy} {say(_SAVE_FIRST)}"
 
 
 def privatize_line(

@@ -24,6 +24,7 @@ from dpcore.privatize.files import Columns
 from dpcore.privatize.label import privacy_label
 from dpcore.privatize.order import Order
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.promised import promised_epsilon
 from pages.shared.reproducing import show_line
@@ -70,15 +71,17 @@ def choose_kept(source: Source) -> tuple[str, ...]:
     if not others:
         return ()
     chosen = st.multiselect(
-        "Columns that go along unchanged",
+        say("Columns that go along unchanged"),
         others,
         key=f"release_keep_{len(source.table.columns)}",
-        placeholder="none: the texts alone",
-        help="Whatever stands in them is released as it is, with no protection: a name, a place "
-        "or a date there undoes what the noise does. Leave out what the copy can do without.",
+        placeholder=say("none: the texts alone"),
+        help=say(
+            "Whatever stands in them is released as it is, with no protection: a name, a place "
+            "or a date there undoes what the noise does. Leave out what the copy can do without."
+        ),
     )
     if chosen:
-        note("**Released unchanged, with no protection**: the columns chosen above.")
+        note(say("**Released unchanged, with no protection**: the columns chosen above."))
     return tuple(name for name in others if name in chosen)
 
 
@@ -97,16 +100,16 @@ def private_copy(
     work: _Work | None = st.session_state.get(_WORK)
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
-        refuse("This private copy cannot be made.", DpcoreError(refused))
+        refuse(say("This private copy cannot be made."), DpcoreError(refused))
     if work is not None and not work.job.done:
         _watch()
         st.button(
-            "Stop",
+            say("Stop"),
             key="release_stop",
             icon=":material/stop_circle:",
             on_click=_stop,
             args=(work,),
-            help="Ends the release; nothing of it is kept, and no ε is spent.",
+            help=say("Ends the release; nothing of it is kept, and no ε is spent."),
         )
         return
     if work is not None:
@@ -117,22 +120,27 @@ def private_copy(
     )
     allowed = _warned(mechanism, epsilon) & _once_more(source)
     st.button(
-        "Make the private copy",
+        say("Make the private copy"),
         key="release_make",
         icon=":material/lock:",
         disabled=not allowed,
         on_click=_start,
         args=(source, order, lexicon),
-        help="Exchanges every word with fresh noise from the operating system, in a process of its "
-        "own. It takes some seconds, and spends ε once.",
+        help=say(
+            "Exchanges every word with fresh noise from the operating system, in a process of "
+            "its own. It takes some seconds, and spends ε once."
+        ),
     )
     if work is not None:
         _show(work)
 
 
 _WEAKER = {
-    Status.REFUTED: ("is refuted", "why the promise is refuted"),
-    Status.CONDITIONAL: ("holds under a condition only", "the condition of the promise"),
+    Status.REFUTED: (later("is refuted"), later("why the promise is refuted")),
+    Status.CONDITIONAL: (
+        later("holds under a condition only"),
+        later("the condition of the promise"),
+    ),
 }
 """A status to how the promise stands, and what must have been read before a release."""
 
@@ -142,17 +150,20 @@ def _warned(mechanism: Mechanism, epsilon: float) -> bool:
     guarantee = mechanism.guarantee(epsilon)
     if guarantee.status not in _WEAKER:
         return True
-    stands, read = _WEAKER[guarantee.status]
+    stands, read = map(say, _WEAKER[guarantee.status])
     st.warning(
-        f"**The promise of this mechanism {stands}.** A copy that it makes may tell more than ε "
-        "allows. Why:",
+        say(
+            "**The promise of this mechanism {stands}.** A copy that it makes may tell more "
+            "than ε allows. Why:",
+            stands=stands,
+        ),
         icon=":material/warning:",
     )
     st.text(guarantee.reason)
     return st.checkbox(
-        f"I have read {read}, and want this copy all the same",
+        say("I have read {read}, and want this copy all the same", read=read),
         key=f"{_READ}_{mechanism.short}",
-        help="The label and the record of the copy say it too.",
+        help=say("The label and the record of the copy say it too."),
     )
 
 
@@ -162,14 +173,16 @@ def _once_more(source: Source) -> bool:
     if not times:
         return True
     inform(
-        f"These texts were released {'once' if times == 1 else f'{times} times'} in this session. "
-        "Every further copy spends ε again: whoever has both sees two draws of each word. Use the "
-        "copy that you have."
+        say(
+            "These texts were released {times} in this session. Every further copy spends ε again: "
+            "whoever has both sees two draws of each word. Use the copy that you have.",
+            times=say("once") if times == 1 else say("{count} times", count=times),
+        )
     )
     return st.checkbox(
-        "Release them once more, and spend ε again",
+        say("Release them once more, and spend ε again"),
         key=f"{_AGAIN}_{times}",
-        help="Of use only if the first copy was given to nobody, and is deleted.",
+        help=say("Of use only if the first copy was given to nobody, and is deleted."),
     )
 
 
@@ -221,45 +234,52 @@ def _take_in(work: _Work) -> None:
 
 def _show(work: _Work) -> None:
     if work.job.error is not None:
-        refuse("The private copy was not made.", DpcoreError(work.job.error))
+        refuse(say("The private copy was not made."), DpcoreError(work.job.error))
         return
     copy, label, order = work.copy, work.label, work.order
     if copy is None or label is None:
-        inform("Stopped: nothing was released.")
+        inform(say("Stopped: nothing was released."))
         return
-    st.subheader("Made: the copy, its record, its label", anchor=False)
+    st.subheader(say("Made: the copy, its record, its label"), anchor=False)
     record = copy.record
     # st.text: a file's name is given by a person and is no Markdown.
     st.text(
-        f"{order.source.name} by {order.mechanism.short}, "
-        f"{promised_epsilon(order.mechanism, order.epsilon)}: {record['documents']:,} texts, "
-        f"{record['protected_words']:,} words. Here the first {_SHOWN}:"
+        say(
+            "{file} by {mechanism}, {promise}: {texts:,} texts, {words:,} words. Here the first "
+            "{shown}:",
+            file=order.source.name,
+            mechanism=order.mechanism.short,
+            promise=promised_epsilon(order.mechanism, order.epsilon),
+            texts=record["documents"],
+            words=record["protected_words"],
+            shown=_SHOWN,
+        )
     )
-    show_table(_first(work), "The first rows of the private copy")
+    show_table(_first(work), say("The first rows of the private copy"))
     name = Path(order.source.name).stem
     files = {
-        "Private copy as CSV": (f"{name}.private.csv", "text/csv", copy.csv),
-        "Record as JSON": (
+        later("Private copy as CSV"): (f"{name}.private.csv", "text/csv", copy.csv),
+        later("Record as JSON"): (
             f"{name}.private.csv.run.json",
             "application/json",
             json.dumps(record, ensure_ascii=False, indent=1) + "\n",
         ),
-        "Label as HTML": (f"{name}.label.html", "text/html", label.to_html()),
-        "Label as JSON": (f"{name}.label.json", "application/json", label.to_json()),
+        later("Label as HTML"): (f"{name}.label.html", "text/html", label.to_html()),
+        later("Label as JSON"): (f"{name}.label.json", "application/json", label.to_json()),
     }
     with st.container(horizontal=True):
         for number, (title, (file, kind, content)) in enumerate(files.items()):
             st.download_button(
-                title,
+                say(title),
                 data=content.encode(),
                 file_name=file,
                 mime=kind,
                 key=f"release_file_{number}",
                 icon=":material/download:",
                 on_click="ignore",
-                help="Saves it on your device; the server forgets it with this session.",
+                help=say("Saves it on your device; the server forgets it with this session."),
             )
-    st.markdown("**To cite with the copy**")
+    st.markdown(say("**To cite with the copy**"))
     show_line(record["guarantee"]["statement"])
     show_label(label)
 
@@ -275,9 +295,9 @@ def _first(work: _Work) -> list[dict[str, str]]:
 def show_label(label: Label) -> None:
     """Draw a label, with the sentences that its files have."""
     with st.container(border=True, key="release_label"):
-        st.subheader("Privacy label", anchor=False)
+        st.subheader(say("Privacy label"), anchor=False)
         if label.warning:
-            st.warning("Read this first:", icon=":material/warning:")
+            st.warning(say("Read this first:"), icon=":material/warning:")
             st.text(label.warning)
         for title, sentences in label.sections:
             st.markdown(f"**{title}**")

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.promised import of_100
 
@@ -54,21 +55,21 @@ class Goal:
 GOALS = {
     "guess": Goal(
         "guess",
-        "Words guessed",
-        "A stranger guesses at most",
+        later("Words guessed"),
+        later("A stranger guesses at most"),
         (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
         10,
-        "of 100 words",
-        ("← learns less", "learns more →"),
+        later("of 100 words"),
+        (later("← learns less"), later("learns more →")),
     ),
     "accuracy": Goal(
         "accuracy",
-        "Accuracy lost",
-        "Accuracy lost, at most",
+        later("Accuracy lost"),
+        later("Accuracy lost, at most"),
         (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 25, 28, 30, 35, 40),
         20,
         "points",
-        ("← more useful", "more private →"),
+        (later("← more useful"), later("more private →")),
     ),
 }
 
@@ -78,13 +79,15 @@ def choose_goal() -> Goal:
     return GOALS[
         choose_one(
             st.segmented_control,
-            "Goal",
+            say("Goal"),
             {key: goal.name for key, goal in GOALS.items()},
             "aim",
             required=True,
             label_visibility="collapsed",
-            help="What must hold: of 100 words a stranger guesses at most so many; or a classifier "
-            "that learns from the private texts is right in so many points less, at most.",
+            help=say(
+                "What must hold: of 100 words a stranger guesses at most so many; or a classifier "
+                "that learns from the private texts is right in so many points less, at most."
+            ),
         )
     ]
 
@@ -118,24 +121,33 @@ def _rested(goal: Goal, step: int) -> None:
 def _dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> Dial:
     steps = []
     for number, value in enumerate(goal.steps):
-        left = goal.title, f"{value:g} {goal.unit}"
+        left = say(goal.title), f"{numeral(f'{value:g}')} {say(goal.unit)}"
         right = _reading(goal, [each[number] for each in offers])
         spoken = f"{' '.join(left)}; {right[0]}: {right[1]}"
         steps.append(Step(left, right, spoken, share=value / 100))
-    return Dial(goal.dial, goal.title, tuple(steps), goal.ends, (("share", goal.unit),))
+    return Dial(goal.dial, say(goal.title), tuple(steps), goal.ends, (("share", say(goal.unit)),))
 
 
 def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
     """What the mechanisms that meet the goal have to promise for it, or give away."""
     met = [offer for offer in offers if offer.epsilon is not None]
     if goal.key == "guess":
-        about, numbers = "The methods promise for it", [offer.epsilon or 0.0 for offer in met]
-        ends = [f"{number:.3g}" for number in (min(numbers, default=0), max(numbers, default=0))]
-        span = f"ε = {ends[0]}" + (f" to {ends[1]}" if ends[0] != ends[1] else "")
+        about, numbers = say("The methods promise for it"), [offer.epsilon or 0.0 for offer in met]
+        ends = [
+            numeral(f"{number:.3g}")
+            for number in (min(numbers, default=0), max(numbers, default=0))
+        ]
+        span = f"ε = {ends[0]}"
+        if ends[0] != ends[1]:
+            span = say("ε = {low} to {high}", low=ends[0], high=ends[1])
     else:
-        about = "A stranger guesses then"
+        about = say("A stranger guesses then")
         shares = [offer.guessed.mean for offer in met if offer.guessed is not None]
         low, high = (of_100(share) for share in (min(shares, default=0), max(shares, default=0)))
-        span = f"{low} words" if low == high else f"{low} to {high}"
+        span = (
+            say("{low} words", low=low)
+            if low == high
+            else say("{low} to {high}", low=low, high=high)
+        )
         met = met if shares else []
-    return about, span if met else "none meets it"
+    return about, span if met else say("none meets it")

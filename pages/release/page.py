@@ -12,6 +12,7 @@ from pages.release.uploading import choose_source
 from pages.shared import link
 from pages.shared.footer import footer
 from pages.shared.frame import arrived_by_address
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import START_MECHANISM, choose_lexicon, choose_mechanisms
@@ -40,13 +41,13 @@ def choose(short: str) -> None:
 
 follow_old_link()
 st.html(f"<style>{_STYLE}</style>")
-st.title("What can you release?", anchor=False)
+st.title(say("What can you release?"), anchor=False)
 with st.sidebar:
     chosen = choose_mechanisms(START, "use_")
     name = choose_lexicon()
 dial_place = st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
-    with st.popover("Your CSV file", icon=":material/upload_file:"):
+    with st.popover(say("Your CSV file"), icon=":material/upload_file:"):
         source = choose_source()
     goal = choose_goal()
 words = lexicon_or_stop(name)
@@ -54,10 +55,10 @@ members = mechanisms_or_stop(words, chosen)
 try:
     rows, without = offered(source, None if source is None else run_of(source), members, goal)
 except DpcoreError as error:
-    refuse("What was recorded could not be read.", error)
+    refuse(say("What was recorded could not be read."), error)
     st.stop()
 with dial_place:
     goal_dial(goal, [row.offers for row in rows])
 show_board(rows, goal, step_of(goal), without, choose)
 below(Scene(source, rows, goal, words, name, dict(chosen)))
-footer(words, 0, "noise of a private copy from the operating system; trials as set above")
+footer(words, 0, say("noise of a private copy from the operating system; trials as set above"))

@@ -19,6 +19,7 @@ from dpcore.study.tables import tidy
 from pages.release.uploading import CORPORA, labelled
 from pages.shared.fields import pick, whole_number
 from pages.shared.groups import grouped
+from pages.shared.language import say
 from pages.shared.learning.evidence import Rows
 from pages.shared.messages import inform, refuse
 from pages.shared.own_vectors import NAME
@@ -89,38 +90,47 @@ def choose_run(
     run = run_of(source)
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
-        refuse("This run cannot be started.", DpcoreError(refused))
+        refuse(say("This run cannot be started."), DpcoreError(refused))
     if source.label is None:
-        inform("Choose a column of labels with the file: then a classifier can learn from it.")
+        inform(say("Choose a column of labels with the file: then a classifier can learn from it."))
         return
     if lexicon == NAME:
-        inform("A run needs a lexicon of the catalogue: `python -m dpcore lexicon add` adds yours.")
+        inform(
+            say(
+                "A run needs a lexicon of the catalogue: `python -m dpcore lexicon add` adds yours."
+            )
+        )
         return
     refusal = st.container()
-    with st.expander("What is run"):
+    with st.expander(say("What is run")):
         texts = _texts(source, refusal)
         arms, options = _arms(members, settings, wanted), _options()
     if run is not None and not run.job.done:
         _watch()
         st.button(
-            "Stop and keep what is there",
+            say("Stop and keep what is there"),
             key="use_stop",
             icon=":material/stop_circle:",
             on_click=_stop,
             args=(run,),
-            help="Ends the run in the middle of its present part; the parts that are done stay "
-            "below.",
+            help=say(
+                "Ends the run in the middle of its present part; the parts that are done stay "
+                "below."
+            ),
         )
     else:
         st.button(
-            "Run" if run is None else "Run again",
+            say("Run") if run is None else say("Run again"),
             key="use_start",
             icon=":material/play_arrow:",
             disabled=texts is None,
             on_click=_start,
             args=(source, texts, arms, lexicon, options),
-            help="Runs in a process of its own, one part after the other: the baseline, then every "
-            "mechanism in the first trial, in the second and so on. What is done is shown at once.",
+            help=say(
+                "Runs in a process of its own, one part after the other: the baseline, then "
+                "every mechanism in the first trial, in the second and so on. What is done is "
+                "shown at once."
+            ),
         )
     if run is not None and run.job.done:
         _ending(run)
@@ -134,21 +144,23 @@ def _texts(source: Source, refusal: DeltaGenerator) -> LabelledTexts | None:
         refusal: place that says why not, in sight when the set-up is folded.
     """
     most = st.slider(
-        "Texts used, at most",
+        say("Texts used, at most"),
         100,
         LIVE_TEXTS,
         _START_TEXTS,
         step=50,
         key="use_texts",
         bind="query-params",
-        help="Seven in ten train the classifier, three in ten test it. More texts take longer and "
-        "give narrower intervals.",
+        help=say(
+            "Seven in ten train the classifier, three in ten test it. More texts take longer "
+            "and give narrower intervals."
+        ),
     )
     try:
         return labelled(source, most)
     except DpcoreError as error:
         with refusal:
-            refuse("Nothing can be learned from this table.", error)
+            refuse(say("Nothing can be learned from this table."), error)
         return None
 
 
@@ -157,24 +169,27 @@ def _arms(
 ) -> tuple[Arm, ...]:
     """The mechanisms at the ε that are chosen for their groups, and at the one that is wanted."""
     count = st.slider(
-        "Values of ε for each mechanism",
+        say("Values of ε for each mechanism"),
         2,
         LIVE_EPSILONS,
         6,
         key="use_steps",
         bind="query-params",
-        help="All values of ε of a mechanism come from one noise draw: more cost little.",
+        help=say("All values of ε of a mechanism come from one noise draw: more cost little."),
     )
     arms: list[Arm] = []
     for group, inside in grouped(members):
         first, last = st.select_slider(
-            f"{group.title}, from and to",
+            say("{group}, from and to", group=say(group.title)),
             group.grid,
             value=_RANGES[group.name],
             format_func=group.label,
             key=f"use_ends_{group.name}",
             bind="query-params",
-            help=f"{group.explanation} The values lie between these two, in equal ratios.",
+            help=say(
+                "{explanation} The values lie between these two, in equal ratios.",
+                explanation=say(group.explanation),
+            ),
         )
         epsilons = grid(first, last, count) if first < last else (first,)
         for mechanism in inside:
@@ -184,7 +199,12 @@ def _arms(
             if some:
                 arms.append(Arm(mechanism.short, some, settings.get(mechanism.key, ())))
             else:
-                st.text(f"{mechanism.short} has no ε between these two ends and is left out.")
+                st.text(
+                    say(
+                        "{short} has no ε between these two ends and is left out.",
+                        short=mechanism.short,
+                    )
+                )
     return tuple(arms)
 
 
@@ -201,29 +221,34 @@ def _with(epsilons: tuple[float, ...], wanted: float) -> tuple[float, ...]:
 def _options() -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         learner = pick(
-            "Classifier of the run",
+            say("Classifier of the run"),
             LEARNERS,
             "use_learner",
-            "; ".join(f"{name}: {TITLES[kind.kind]}" for name, kind in LEARNERS.items()) + ".",
+            "; ".join(f"{name}: {say(TITLES[kind.kind])}" for name, kind in LEARNERS.items()) + ".",
+            names=True,
             width=230,
         )
         seeds = whole_number(
-            "Trials",
+            say("Trials"),
             1,
             LIVE_SEEDS,
             3,
             "use_trials",
-            "Each draws all noise and the division into training and test texts anew. "
-            "An interval needs two, and is of use from three on.",
+            say(
+                "Each draws all noise and the division into training and test texts anew. An "
+                "interval needs two, and is of use from three on."
+            ),
             width=130,
         )
         attack = st.toggle(
-            "Infer membership too",
+            say("Infer membership too"),
             value=True,
             key="use_attack",
             bind="query-params",
-            help="An attacker asks which texts the classifier was trained on; takes a second or "
-            "two for every ε.",
+            help=say(
+                "An attacker asks which texts the classifier was trained on; takes a second or "
+                "two for every ε."
+            ),
         )
     return {"learner": learner, "seeds": seeds, "attack": attack}
 
@@ -255,7 +280,7 @@ def _watch() -> None:
     if run.job.done or run.job.finished != run.seen:
         st.rerun()
     share, sentence = run.job.progress()
-    st.progress(share, text=f"{sentence}.")
+    st.progress(share, text=f"{say(sentence)}.")
 
 
 def _stop(run: Run) -> None:
@@ -274,16 +299,26 @@ def _ending(run: Run) -> None:
     """Say how a run ended that is not whole."""
     job = run.job
     if job.error is not None:
-        refuse("The run ended early; what was done before is shown.", DpcoreError(job.error))
+        refuse(say("The run ended early; what was done before is shown."), DpcoreError(job.error))
     elif job.stopped:
-        inform(f"Stopped after {run.seen} of {len(run.live.plan.cells())} parts.")
+        inform(
+            say(
+                "Stopped after {seen} of {parts} parts.",
+                seen=run.seen,
+                parts=len(run.live.plan.cells()),
+            )
+        )
 
 
 def title_of(run: Run) -> str:
     """What was run, in a few words."""
     live = run.live
-    trials = "1 trial" if live.seeds == 1 else f"{live.seeds} trials"
-    return (
-        f"{CORPORA[run.source.corpus]}: {len(live.texts):,} texts, {trials}, "
-        f"classifier {live.learner}, lexicon {live.lexicon}"
+    trials = say("1 trial") if live.seeds == 1 else say("{seeds} trials", seeds=live.seeds)
+    return say(
+        "{corpus}: {texts:,} texts, {trials}, classifier {learner}, lexicon {lexicon}",
+        corpus=say(CORPORA[run.source.corpus]),
+        texts=len(live.texts),
+        trials=trials,
+        learner=live.learner,
+        lexicon=live.lexicon,
     )

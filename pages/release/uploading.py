@@ -23,6 +23,7 @@ from dpcore.limits import (
 )
 from dpcore.plots.layout import percent
 from dpcore.study.live import shortened, table_texts, teaching_texts
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.table import show_table
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 
 UPLOAD = "uploaded"
 CORPORA = {
-    "sentiment": "Teaching corpus: sentiment",
-    "topic": "Teaching corpus: topic",
-    UPLOAD: "A table of your own",
+    "sentiment": later("Teaching corpus: sentiment"),
+    "topic": later("Teaching corpus: topic"),
+    UPLOAD: later("A table of your own"),
 }
 TEACHING_FILE = "teaching.csv"
 """What the teaching corpus is called where a file is named."""
 _CORPUS = "use_corpus"
-_NONE = "none: nothing is learned"
+_NONE = later("none: nothing is learned")
 _SHOWN = 3
 
 
@@ -78,43 +79,55 @@ class Source:
 def choose_source() -> Source | None:
     """Draw the choice of the texts; None where a table cannot be used, and why has been said."""
     file = st.file_uploader(
-        "A CSV file with a column of texts",
+        say("A CSV file with a column of texts"),
         type=["csv", "tsv", "txt"],
         key="use_file",
         on_change=_take_upload,
-        help=f"UTF-8, names of the columns in the first line, up to {MAX_LABELLED_BYTES:,} bytes "
-        f"and {MAX_LABELLED_ROWS:,} rows; for a private copy here, {PAGE_RELEASE_ROWS:,} rows and "
-        f"{PAGE_RELEASE_WORDS:,} words. Labels are of use to measure what the texts still teach: "
-        f"2 to {MAX_CLASSES} classes with {2 * MIN_CLASS_TEXTS} texts or more each.",
+        help=say(
+            "UTF-8, names of the columns in the first line, up to {bytes:,} bytes and {rows:,} "
+            "rows; for a private copy here, {released_rows:,} rows and {released_words:,} "
+            "words. Labels are of use to measure what the texts still teach: 2 to {classes} "
+            "classes with {least} texts or more each.",
+            bytes=MAX_LABELLED_BYTES,
+            rows=MAX_LABELLED_ROWS,
+            released_rows=PAGE_RELEASE_ROWS,
+            released_words=PAGE_RELEASE_WORDS,
+            classes=MAX_CLASSES,
+            least=2 * MIN_CLASS_TEXTS,
+        ),
     )
     corpus = choose_one(
         st.segmented_control,
-        "Texts",
+        say("Texts"),
         CORPORA,
         _CORPUS,
         required=True,
-        help="The teaching corpus: 1,440 short reviews and messages that were written for this "
-        "laboratory. A table of your own stays in this session's memory: it is not stored.",
+        help=say(
+            "The teaching corpus: 1,440 short reviews and messages that were written for this "
+            "laboratory. A table of your own stays in this session's memory: it is not stored."
+        ),
     )
     if corpus != UPLOAD:
         return _teaching(corpus)
     if file is None:
         note(
-            "Drop a file above: it stays in this session's memory and is forgotten with it. Until "
-            "then the page shows the teaching corpus."
+            say(
+                "Drop a file above: it stays in this session's memory and is forgotten with it. "
+                "Until then the page shows the teaching corpus."
+            )
         )
         return _teaching("sentiment")
     st.button(
-        "Try it with the teaching corpus",
+        say("Try it with the teaching corpus"),
         key="use_teaching",
         on_click=_take_teaching,
-        help="Shows the texts of the laboratory in place of your file.",
+        help=say("Shows the texts of the laboratory in place of your file."),
     )
     try:
         table = read_table(file.read(MAX_LABELLED_BYTES + 1), least=1)
         file.seek(0)
     except DpcoreError as error:
-        refuse("This table cannot be used.", error)
+        refuse(say("This table cannot be used."), error)
         return None
     return _own(table, file.name)
 
@@ -130,10 +143,18 @@ def labelled(source: Source, most: int) -> LabelledTexts:
     chosen = table_texts(source.table, source.text, source.label or "", most)
     # st.text: what stands in a table is no Markdown.
     st.text(
-        f"{chosen.rows:,} rows; left out: {chosen.incomplete:,} without text or label, "
-        f"{chosen.repeated:,} repeated. Used: {len(chosen.texts):,} texts of "
-        f"{len(chosen.texts.classes)} classes, the first {LIVE_WORDS} words of each; always "
-        f"guessing the largest is right in {percent(chosen.texts.majority)}."
+        say(
+            "{rows:,} rows; left out: {incomplete:,} without text or label, {repeated:,} "
+            "repeated. Used: {texts:,} texts of {classes} classes, the first {words} words of "
+            "each; always guessing the largest is right in {share}.",
+            rows=chosen.rows,
+            incomplete=chosen.incomplete,
+            repeated=chosen.repeated,
+            texts=len(chosen.texts),
+            classes=len(chosen.texts.classes),
+            words=LIVE_WORDS,
+            share=numeral(percent(chosen.texts.majority)),
+        )
     )
     return chosen.texts
 
@@ -169,27 +190,27 @@ def _own(table: Table, name: str) -> Source:
     longest = lengths.index(max(lengths))
     with st.container(horizontal=True):
         text = st.selectbox(
-            "Column of texts",
+            say("Column of texts"),
             range(count),
             index=longest,
             format_func=lambda i: columns[i],
             key=f"use_column_Column of texts_{count}",
             width=230,
-            help="What is rewritten.",
+            help=say("What is rewritten."),
         )
         others = [i for i in range(count) if i != text]
         label = st.selectbox(
-            "Column of labels",
+            say("Column of labels"),
             [*others, None],
             index=_likely_labels(table, others),
-            format_func=lambda i: _NONE if i is None else columns[i],
+            format_func=lambda i: say(_NONE) if i is None else columns[i],
             key=f"use_column_Column of labels_{count}_{text}",
             width=230,
-            help="What a classifier learns to tell; without labels nothing is learned.",
+            help=say("What a classifier learns to tell; without labels nothing is learned."),
         )
     show_table(
         [dict(zip(columns, row, strict=True)) for row in table.rows[:_SHOWN]],
-        "The first rows of the table",
+        say("The first rows of the table"),
     )
     digest = hashlib.sha256("\0".join(row[text] for row in table.rows).encode()).hexdigest()
     return Source(

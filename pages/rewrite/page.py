@@ -7,6 +7,7 @@ from pages.rewrite.dials import dials
 from pages.rewrite.workbench import workbench
 from pages.shared.drawing import choose_draw, draw_again
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.session import bench_for
@@ -21,7 +22,7 @@ _STYLE = """
 """
 
 st.html(f"<style>{_STYLE}</style>")
-st.title("What is left of your words?", anchor=False)
+st.title(say("What is left of your words?"), anchor=False)
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 
 choices = sidebar()
@@ -37,8 +38,8 @@ with dial_place:
 try:
     bench = bench_for(text, words, choices)
 except DpcoreError as error:
-    refuse("This could not be rewritten.", error)
+    refuse(say("This could not be rewritten."), error)
     st.stop()
 
 workbench(bench, mechanisms, choices, text, seed, number, grid_place)
-footer(words, seed, "one draw of noise for each word and mechanism")
+footer(words, seed, say("one draw of noise for each word and mechanism"))

@@ -12,6 +12,7 @@ from pages.rewrite.place import choose_place
 from pages.rewrite.rows import likely, mechanism_row, source_row
 from pages.shared.grid import rewrite_grid
 from pages.shared.groups import group_of, grouped
+from pages.shared.language import say
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -45,7 +46,7 @@ def rewritten(
     marked = bench.sentence.protected if place is None else place
     groups = [
         {
-            "title": group.title,
+            "title": say(group.title),
             "epsilon": group.reading(dials[group.name]),
             "rows": [
                 mechanism_row(bench, m, bench.draw(m, seed, draw), dials[group.name], marked)

@@ -10,6 +10,7 @@ from dpcore.errors import EpsilonError
 from dpcore.plots.style import style_of
 from dpcore.rewrite.vocabulary import Role
 from pages.shared.groups import group_of
+from pages.shared.language import numeral, say
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def mechanism_row(
     style = style_of(mechanism.key)
     row: dict[str, Any] = {
         "key": mechanism.key,
-        "title": mechanism.title,
+        "title": say(mechanism.title),
         "glyph": style.glyph,
         "colour": style.colour,
         "count": "",
@@ -48,12 +49,14 @@ def mechanism_row(
     try:
         mechanism.check_epsilon(epsilon)
     except EpsilonError as error:
-        status = {"kind": "none", "icon": "–", "label": "not defined here", "line": ""}
-        about = [["How it works", _how(mechanism)], ["Source", mechanism.source]]
+        status = {"kind": "none", "icon": "–", "label": say("not defined here"), "line": ""}
+        about = [[say("How it works"), _how(mechanism)], [say("Source"), mechanism.source]]
         return row | {"problem": str(error), "status": status, "promise": about}
     rewrite = drawn.at(epsilon)
     protected = bench.sentence.protected
-    row["count"] = f"{rewrite.changed} of {protected} changed"
+    row["count"] = say(
+        "{changed} of {protected} changed", changed=rewrite.changed, protected=protected
+    )
     row["tokens"] = _tokens(rewrite)
     if place < protected:
         row["strip"] = _strip(bench, drawn, group_of(mechanism.meaning), epsilon, place)
@@ -78,12 +81,16 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
     entry: dict[str, Any] = {"id": f"{mechanism.key}/{place}", "outputs": []}
     word = bench.word(place)
     if word < 0:
-        note = "Not in the vocabulary: a word drawn at random stands in for it, anew in each draw."
+        note = say(
+            "Not in the vocabulary: a word drawn at random stands in for it, anew in each draw."
+        )
         return entry | {"note": note}
     law, top = likeliest(bench, mechanism, word, epsilon, TOP)
     entry["outputs"] = [list(output) for output in top]
-    exact = f"exact ({law.method})"
-    estimate = f"estimated: {law.method}, standard error up to {law.error:.2g}"
+    exact = say("exact ({method})", method=law.method)
+    estimate = say(
+        "estimated: {method}, standard error up to {error:.2g}", method=law.method, error=law.error
+    )
     return entry | {"note": exact if law.exact else estimate}
 
 
@@ -107,7 +114,7 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
     promise = composed.guarantee
     status = str(promise.status)
     kept = status in {"proved", "certified on this lexicon"}
-    line = "what it promises" if kept else promise.reason
+    line = say("what it promises") if kept else promise.reason
     whole = promise.for_tokens(composed.words)
     if composed.helps:
         whole += f" {composed.statement}"
@@ -115,23 +122,23 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
         "status": {
             "kind": status.split()[0],
             "icon": SIGNS[status],
-            "label": status,
+            "label": say(status),
             "line": line,
         },
         "promise": [
-            ["Promise for each word", promise.statement],
-            ["For this text", whole],
-            ["Status", f"{status}: {promise.reason}"],
-            ["Source", promise.source],
-            *([["Rounding", promise.rounding.reason]] if promise.rounding else []),
-            ["How it works", _how(mechanism)],
+            [say("Promise for each word"), promise.statement],
+            [say("For this text"), whole],
+            [say("Status"), f"{say(status)}: {promise.reason}"],
+            [say("Source"), promise.source],
+            *([[say("Rounding"), promise.rounding.reason]] if promise.rounding else []),
+            [say("How it works"), _how(mechanism)],
         ],
     }
 
 
 def _how(mechanism: Mechanism) -> str:
     """What it does, and what to know before it is taken here."""
-    return f"{mechanism.summary}. {mechanism.caution}".removesuffix(". ")
+    return f"{say(mechanism.summary)}. {say(mechanism.caution)}".removesuffix(". ")
 
 
 def _strip(
@@ -154,15 +161,20 @@ def _strip(
         if not stop > start:
             continue  # it lies outside the range of the slider
         output = words[piece.output]
-        end = f"to {piece.to_epsilon:.3g}" if stop < 1 else "on"
-        text = f"{output}: from ε = {piece.from_epsilon:.3g} {end}"
+        text = _piece_text(output, piece.from_epsilon, piece.to_epsilon if stop < 1 else None)
         pieces.append([round(start, 4), round(stop, 4), output, piece.output == word, text])
         texts.append(text)
     unit = "ln ε" if group.logarithm else "ε"
     return {
         "pieces": pieces,
         "now": round(where(epsilon), 4),
-        "low": f"{unit} = {group.label(ends[0])}",
-        "high": f"{unit} = {group.label(ends[1])}",
-        "alt": "ε-strip. " + "; ".join(texts),
+        "low": f"{unit} = {numeral(group.label(ends[0]))}",
+        "high": f"{unit} = {numeral(group.label(ends[1]))}",
+        "alt": say("ε-strip. {pieces}", pieces="; ".join(texts)),
     }
+
+
+def _piece_text(output: str, low: float, high: float | None) -> str:
+    if high is None:
+        return say("{output}: from ε = {low:.3g} on", output=output, low=low)
+    return say("{output}: from ε = {low:.3g} to {high:.3g}", output=output, low=low, high=high)

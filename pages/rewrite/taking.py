@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from pages.rewrite.tables import grid_table
+from pages.shared.language import later, say
 from pages.shared.reproducing import command_line, mechanism_words
 from pages.shared.taking import Takeaway
 
@@ -28,9 +29,11 @@ def takeaway(scene: Scene) -> Takeaway:
         python_cell(scene),
         tuple(dict.fromkeys(key for kind in scene.mechanisms for key in kind.cited)),
         command=command(scene),
-        prints="It prints the row of the chosen mechanism; choose a word of another row for it.",
+        prints=say(
+            "It prints the row of the chosen mechanism; choose a word of another row for it."
+        ),
         text=scene.text,
-        tables={"All rows": table},
+        tables={later("All rows"): table},
     )
 
 

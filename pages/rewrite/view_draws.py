@@ -10,6 +10,7 @@ from dpcore.limits import PAGE_DRAWS
 from dpcore.plots.captions import tally_caption
 from pages.rewrite.tables import sentences_table, tally_table
 from pages.shared.downloads import csv_button
+from pages.shared.language import say
 from pages.shared.messages import inform
 from pages.shared.progress import timed
 from pages.shared.table import show_table
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 def draws_view(scene: Scene) -> None:
     """Tally the draws of the chosen mechanism at its ε."""
     if not (scene.defined and scene.bench.sentence.protected):
-        inform("There is nothing to draw: choose a word of a mechanism that is defined at its ε.")
+        inform(
+            say("There is nothing to draw: choose a word of a mechanism that is defined at its ε.")
+        )
         return
     title = scene.chosen.title
     request = (scene.chosen, scene.seed, PAGE_DRAWS)
@@ -29,7 +32,7 @@ def draws_view(scene: Scene) -> None:
     missing = [
         place for place in places if not scene.bench.has_redraw(*request, place, scene.epsilon)
     ]
-    for place in timed(f"Drawing each word {PAGE_DRAWS} times", missing):
+    for place in timed(say("Drawing each word {draws} times", draws=PAGE_DRAWS), missing):
         scene.bench.redraw(*request, place, scene.epsilon)
     what = (scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
     counts = tally_table(*what, [scene.place])
@@ -42,11 +45,17 @@ def draws_view(scene: Scene) -> None:
     with left:
         show_table(
             counts[["output", "count"]],
-            f"How often the chosen word became what in {PAGE_DRAWS} draws",
+            say("How often the chosen word became what in {draws} draws", draws=PAGE_DRAWS),
             height=320,
         )
     with right:
-        show_table(texts, f"The rewritten text of {PAGE_DRAWS} draws", height=320)
+        show_table(
+            texts,
+            say("The rewritten text of {draws} draws", draws=PAGE_DRAWS),
+            height=320,
+        )
     with st.container(horizontal=True):
-        csv_button("Counts as CSV", "counts", lambda: tally_table(*what, places), key="csv_counts")
-        csv_button("Texts as CSV", "texts", lambda: texts, key="csv_texts")
+        csv_button(
+            say("Counts as CSV"), "counts", lambda: tally_table(*what, places), key="csv_counts"
+        )
+        csv_button(say("Texts as CSV"), "texts", lambda: texts, key="csv_texts")

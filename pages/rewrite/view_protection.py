@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.language import say
+
 if TYPE_CHECKING:
     from pages.rewrite.scene import Scene
 
@@ -16,15 +18,21 @@ def protection_view(scene: Scene) -> None:
     protected = scene.bench.sentence.protected
     unknown = len(scene.bench.sentence.encoding.unknown)
     st.markdown(
-        f"The promise covers **{protected} words** of this text; {unknown} of them are not in the "
-        "vocabulary. Every word gets noise of its own, so the losses add up over the text: open "
-        "“what it promises” in a row to see the sum, and how much less it is together where that "
-        "is known. **Not protected:**"
+        say(
+            "The promise covers **{protected} words** of this text; {unknown} of them are not "
+            "in the vocabulary. Every word gets noise of its own, so the losses add up over the "
+            "text: open “what it promises” in a row to see the sum, and how much less it is "
+            "together where that is known. **Not protected:**",
+            protected=protected,
+            unknown=unknown,
+        )
     )
-    st.markdown("\n".join(f"- {line}" for line in lines))
+    st.markdown("\n".join(f"- {say(line)}" for line in lines))
     st.markdown(
-        "**This page is for looking.** It shows one draw of the noise at many ε. Whoever holds "
-        "two outputs of one draw may be able to solve for the words, so publish at most one text, "
-        "made with fresh noise and an unpredictable seed: `python -m dpcore rewrite` without "
-        "`--seed`."
+        say(
+            "**This page is for looking.** It shows one draw of the noise at many ε. Whoever "
+            "holds two outputs of one draw may be able to solve for the words, so publish at "
+            "most one text, made with fresh noise and an unpredictable seed: `python -m dpcore "
+            "rewrite` without `--seed`."
+        )
     )

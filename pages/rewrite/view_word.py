@@ -15,6 +15,7 @@ from pages.rewrite.place import choose_place
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
+from pages.shared.language import say
 from pages.shared.messages import inform, note
 from pages.shared.progress import timed
 
@@ -29,27 +30,31 @@ _CERTAIN = 0.999  # a probability above it may be shown as 1 in three digits
 def word_view(scene: Scene) -> None:
     """Draw the three figures of the chosen word."""
     if not scene.bench.sentence.protected:
-        inform("This text has no protected word.")
+        inform(say("This text has no protected word."))
         return
     _choose(scene)
-    st.subheader("The ε-strip", anchor=False)
+    st.subheader(say("The ε-strip"), anchor=False)
     note(
-        "One draw of noise decides the output for every ε at once: each bar shows what the word "
-        "becomes from strong privacy (left) to close meaning (right). White: it stays."
+        say(
+            "One draw of noise decides the output for every ε at once: each bar shows what the "
+            "word becomes from strong privacy (left) to close meaning (right). White: it stays."
+        )
     )
     _strip(scene)
     if scene.bench.word(scene.place) < 0:
         inform(
-            "This word is not in the vocabulary: a random word stands in for it, so it has no "
-            "likely outputs and no odds of its own."
+            say(
+                "This word is not in the vocabulary: a random word stands in for it, so it has "
+                "no likely outputs and no odds of its own."
+            )
         )
         return
-    st.subheader("The most likely outputs", anchor=False)
+    st.subheader(say("The most likely outputs"), anchor=False)
     if scene.defined:
         _law(scene)
     else:
-        inform("The chosen mechanism is not defined at this ε.")
-    st.subheader("The odds", anchor=False)
+        inform(say("The chosen mechanism is not defined at this ε."))
+    st.subheader(say("The odds"), anchor=False)
     _odds(scene)
 
 
@@ -60,20 +65,20 @@ def _choose(scene: Scene) -> None:
     st.session_state["via_box"] = scene.chosen.short
     left, right = st.columns(2)
     left.selectbox(
-        "Word",
+        say("Word"),
         range(scene.bench.sentence.protected),
         format_func=lambda place: f"{place + 1}. {scene.bench.label(place)}",
         key="place_box",
         on_change=_take,
         args=(scene.bench,),
-        help="The word of your text to look at; the same as choosing it in the grid.",
+        help=say("The word of your text to look at; the same as choosing it in the grid."),
     )
     right.selectbox(
-        "Mechanism",
+        say("Mechanism"),
         shorts,
         key="via_box",
         on_change=_take_mechanism,
-        help="The mechanism whose likely outputs are shown.",
+        help=say("The mechanism whose likely outputs are shown."),
     )
 
 
@@ -100,7 +105,7 @@ def _strip(scene: Scene) -> None:
 def _law(scene: Scene) -> None:
     bench, word = scene.bench, scene.bench.word(scene.place)
     if not bench.has_law(scene.chosen, word, scene.epsilon):
-        with st.spinner("Computing the likely outputs…", show_time=True):
+        with st.spinner(say("Computing the likely outputs…"), show_time=True):
             bench.law(scene.chosen, word, scene.epsilon)
     law, _ = bench.law(scene.chosen, word, scene.epsilon)
     table = law_table(bench, scene.chosen, scene.place, scene.epsilon)
@@ -116,12 +121,14 @@ def _odds(scene: Scene) -> None:
     words = bench.lexicon.words
     others = bench.neighbours(word, _ALTERNATIVES)
     other = st.selectbox(
-        "Compare with the word",
+        say("Compare with the word"),
         others,
         format_func=lambda index: words[index],
         key="other",
-        help="Whoever sees the output asks: was it your word or this one? The list holds the "
-        "nearest words, the hardest to tell apart.",
+        help=say(
+            "Whoever sees the output asks: was it your word or this one? The list holds the "
+            "nearest words, the hardest to tell apart."
+        ),
     )
     defined = [m for m in scene.mechanisms if scene.epsilons[m.key] in m.admissible]
     missing = [
@@ -130,7 +137,7 @@ def _odds(scene: Scene) -> None:
         for w in (word, other)
         if not bench.has_law(m, w, scene.epsilons[m.key])
     ]
-    for mechanism, each in timed("Computing the odds", missing):
+    for mechanism, each in timed(say("Computing the odds"), missing):
         bench.law(mechanism, each, scene.epsilons[mechanism.key])
     table = odds_table(bench, defined, scene.place, other, scene.epsilons, scene.seed, scene.number)
     show_figure(odds_figure(table), odds_caption(table), table, "odds")

@@ -16,6 +16,7 @@ from pages.rewrite.view_protection import protection_view
 from pages.rewrite.view_reading import reading_view
 from pages.rewrite.view_word import word_view
 from pages.shared import link
+from pages.shared.language import later, say
 from pages.shared.progress import timed
 from pages.shared.tabs import tabs
 from pages.shared.taking import take_it_with_you
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from pages.shared.sidebar import Choices
 
 _VIEWS = {
-    "What is not protected": protection_view,
-    "One word: strip and odds": word_view,
-    "100 draws": draws_view,
+    later("What is not protected"): protection_view,
+    later("One word: strip and odds"): word_view,
+    later("100 draws"): draws_view,
 }
 
 
@@ -56,7 +57,7 @@ def workbench(
     """
     with grid_place:
         missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
-        for mechanism in timed("Drawing noise", missing):
+        for mechanism in timed(say("Drawing noise"), missing):
             bench.draw(mechanism, seed, number)
         st.fragment(_grid, key=GRID)(bench, mechanisms, seed, number)
     st.fragment(_views, key=VIEWS)(bench, mechanisms, choices, text, seed, number)

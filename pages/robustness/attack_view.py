@@ -23,6 +23,7 @@ from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.groups import group_of
+from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pages.robustness.attack_work import Found
     from pages.robustness.one_text import Document
 
-_MECHANISM, _NEAREST = "what the mechanism puts at ε", "the nearest words"
+_MECHANISM, _NEAREST = later("what the mechanism puts at ε"), later("the nearest words")
 _NEIGHBOURS = (1, 2, 3, 4, 8)
 _START = 9  # it takes several changes
 _START_EPSILON = {"metric": 6.0}
@@ -46,21 +47,26 @@ _START_EPSILON = {"metric": 6.0}
 def attack_view() -> None:
     """Draw the attack on one text and on a sample."""
     note(
-        "A population of rewritten texts is bred until the classifier errs (Alzantot et al. 2018): "
-        "the words that are tried are those that a private mechanism would put, as in Xu et al. "
-        "2021. That an attack succeeds is a proof; that it fails is none."
+        say(
+            "A population of rewritten texts is bred until the classifier errs (Alzantot et al. "
+            "2018): the words that are tried are those that a private mechanism would put, as "
+            "in Xu et al. 2021. That an attack succeeds is a proof; that it fails is none."
+        )
     )
     with st.sidebar:
         chosen = choose_mechanism(
-            "The words that it puts in the place of a word, as often as it puts them, are what the "
-            "attack tries. Without exact probabilities 200 draws of each word stand for them."
+            say(
+                "The words that it puts in the place of a word, as often as it puts them, are "
+                "what the attack tries. Without exact probabilities 200 draws of each word "
+                "stand for them."
+            )
         )
         name = choose_lexicon()
     words = lexicon_or_stop(name)
     (mechanism,) = mechanisms_or_stop(words, [chosen])
     computed_now()
     _board(words, mechanism, name)
-    footer(words, st.session_state.get("seed", 0), "each number says from how many texts")
+    footer(words, st.session_state.get("seed", 0), say("each number says from how many texts"))
 
 
 @st.fragment
@@ -68,11 +74,11 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
     try:
         hunt = _choose_hunt(words, mechanism)
     except DpcoreError as error:
-        refuse("This attack cannot be made.", error)
+        refuse(say("This attack cannot be made."), error)
         return
     views = {
-        "One text": lambda: _one_text(words, hunt, name),
-        "A sample of texts": lambda: _sample(words, hunt),
+        later("One text"): lambda: _one_text(words, hunt, name),
+        later("A sample of texts"): lambda: _sample(words, hunt),
     }
     tabs(views, "attack_part")
 
@@ -80,27 +86,32 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
 def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         labels = segments(
-            "Labels",
+            say("Labels"),
             LABELS,
             "attack_labels",
-            "What the attacked classifier reads off a text of the teaching corpus.",
+            say("What the attacked classifier reads off a text of the teaching corpus."),
         )
         victim = segments(
-            "Classifier",
+            say("Classifier"),
             VICTIMS,
             "attack_victim",
-            "The first two are linear; certified training is for the worst case over the "
-            "nearest word (k = 1) in a fifth of the places, as the view Words begins with. The "
-            "networks are convolutional, come with the laboratory and read sentiment; the second "
-            "was trained by interval bounds over the 2 nearest words in all places.",
+            say(
+                "The first two are linear; certified training is for the worst case over the "
+                "nearest word (k = 1) in a fifth of the places, as the view Words begins with. "
+                "The networks are convolutional, come with the laboratory and read sentiment; "
+                "the second was trained by interval bounds over the 2 nearest words in all "
+                "places."
+            ),
             start=NORMAL,
         )
         tried = segments(
-            "Words that are tried",
+            say("Words that are tried"),
             [_MECHANISM, _NEAREST],
             "attack_words",
-            "With the nearest words there is a certificate to compare with what the attack "
-            "finds on a sample: exact for a linear classifier, a lower bound for a network.",
+            say(
+                "With the nearest words there is a certificate to compare with what the attack "
+                "finds on a sample: exact for a linear classifier, a lower bound for a network."
+            ),
         )
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
@@ -109,10 +120,10 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
         mechanism.check_epsilon(epsilon)
     else:
         neighbours = segments(
-            "A word may become one of its nearest",
+            say("A word may become one of its nearest"),
             _NEIGHBOURS,
             "attack_neighbours",
-            "k, by exact Euclidean distance in the lexicon.",
+            say("k, by exact Euclidean distance in the lexicon."),
             start=1,
             format_func=str,
         )
@@ -124,9 +135,9 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
 
 
 def _choose_settings() -> tuple[Genetic, int]:
-    with st.expander("How hard it tries"), st.container(horizontal=True):
+    with st.expander(say("How hard it tries")), st.container(horizontal=True):
         share = st.number_input(
-            "Share of words that may change",
+            say("Share of words that may change"),
             0.0,
             1.0,
             0.2,
@@ -135,37 +146,39 @@ def _choose_settings() -> tuple[Genetic, int]:
             key="attack_share",
             bind="query-params",
             width=230,
-            help="The budget of changes: rounded down, but at least one word; 0 allows none.",
+            help=say("The budget of changes: rounded down, but at least one word; 0 allows none."),
         )
         population = whole_number(
-            "Population",
+            say("Population"),
             2,
             500,
             40,
             "attack_population",
-            "Rewritten texts that are alive at a time.",
+            say("Rewritten texts that are alive at a time."),
             width=130,
         )
         generations = whole_number(
-            "Generations",
+            say("Generations"),
             0,
             200,
             20,
             "attack_generations",
-            "After the first population.",
+            say("After the first population."),
             width=130,
         )
         tries = whole_number(
-            "Tries in a place",
+            say("Tries in a place"),
             1,
             20,
             1,
             "attack_tries",
-            "1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
-            "al. 2018.",
+            say(
+                "1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
+                "al. 2018."
+            ),
             width=140,
         )
-        seed = choose_seed("Of everything that the attack draws.", 130)
+        seed = choose_seed(say("Of everything that the attack draws."), 130)
     return Genetic(population, generations, share, tries), seed
 
 
@@ -176,17 +189,19 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
     try:
         attacked, classes = hunt.attacked(words), read(words, hunt.rules.labels).classes
     except DpcoreError as error:
-        refuse("This classifier cannot be attacked.", error)
+        refuse(say("This classifier cannot be attacked."), error)
         return
     read_as = int(attacked.predict(document.bags)[0])
     st.text(document.text)
     if document.label is not None and read_as != document.label:
-        inform("This text is misread without an attack: choose another, or another classifier.")
+        inform(
+            say("This text is misread without an attack: choose another, or another classifier.")
+        )
         return
     try:
         result = hunted(words, hunt, document.bags, read_as)
     except DpcoreError as error:
-        refuse("This text cannot be attacked.", error)
+        refuse(say("This text cannot be attacked."), error)
         return
     _show(words, document, result, classes)
     take_it_with_you(
@@ -194,7 +209,7 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
             attack_cell(hunt, document.text, name),
             _cited(hunt),
             attack_command(hunt, document.text, name) if _has_command(hunt) else None,
-            "It prints the same attack.",
+            say("It prints the same attack."),
             typed=st.session_state.get("attack_text_source") == OWN,
         )
     )
@@ -223,21 +238,38 @@ def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str,
     rows += [(rows[0][0], i + 1.0, step.probability) for i, step in enumerate(result.steps)]
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     end = (
-        f"After {_words(len(result.steps))} it is read otherwise"
+        say("After {words} it is read otherwise", words=_words(len(result.steps)))
         if attacked.success
-        else f"It is still read as {label} after {_words(len(result.steps))}"
+        else say(
+            "It is still read as {label} after {words}",
+            label=say(label),
+            words=_words(len(result.steps)),
+        )
     )
     st.text(
-        f"Read as {label} with probability {before:.3g}. {end}: probability "
-        f"{table['mean'].iloc[-1]:.3g}. {attacked.queries:,} texts were tried in "
-        f"{len(attacked.generations) - 1} generations; words: {result.method}, in {result.places} "
-        "places."
+        say(
+            "Read as {label} with probability {before:.3g}. {end}: probability {after:.3g}. "
+            "{queries:,} texts were tried in {generations} generations; words: {method}, in "
+            "{places} places.",
+            label=say(label),
+            before=before,
+            end=end,
+            after=table["mean"].iloc[-1],
+            queries=attacked.queries,
+            generations=len(attacked.generations) - 1,
+            method=result.method,
+            places=result.places,
+        )
     )
     if not result.steps:
-        note("Nothing was changed: no allowed word lowers the probability, or none may change.")
+        note(
+            say("Nothing was changed: no allowed word lowers the probability, or none may change.")
+        )
         return
     show_figure(
-        lines_figure(table, "changed words", f"probability of {label}", whole=True),
+        lines_figure(
+            table, "changed words", say("probability of {label}", label=say(label)), whole=True
+        ),
         ends_caption(table, "The text after each change", "changes"),
         table,
         "attack_steps",
@@ -249,12 +281,12 @@ def _step_by_step(words: Lexicon, document: Document, result: Found) -> None:
     number = len(result.steps)
     if number > 1:
         number = st.slider(
-            "Text after change number",
+            say("Text after change number"),
             1,
             len(result.steps),
             len(result.steps),
             key=f"attack_step_{len(result.steps)}",
-            help="The changes in the order of what they take from the probability.",
+            help=say("The changes in the order of what they take from the probability."),
         )
     text = document.bags.words.copy()
     for step in result.steps[:number]:
@@ -271,10 +303,10 @@ def _step_by_step(words: Lexicon, document: Document, result: Found) -> None:
     )
     show_table(
         rows,
-        "The changed words in their order, and the probability after each",
+        say("The changed words in their order, and the probability after each"),
         column_config=numbers(["probability"]),
     )
 
 
 def _words(count: int) -> str:
-    return "1 changed word" if count == 1 else f"{count} changed words"
+    return say("1 changed word") if count == 1 else say("{count} changed words", count=count)

@@ -15,6 +15,7 @@ from pages.robustness.recorded_frame import recorded_view
 from pages.robustness.reproducing import seeds
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
+from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
@@ -25,49 +26,54 @@ if TYPE_CHECKING:
     from pages.robustness.recorded_frame import Parts
 
 _QUANTITIES = {
-    "rouge1_recall": "ROUGE-1 recall",
-    "rouge1": "ROUGE-1 F1",
-    "bleu": "BLEU (0 to 100)",
-    "nw": "Nw: share of words that stay",
-    "loss": "loss of the network (nats a word)",
-    "nw_likeliest": "words that an attacker reads who knows the noise's law",
-    "nw_bound": "words that any decoder can read at most",
-    "cpu_seconds": "processor seconds of an epoch",
+    "rouge1_recall": later("ROUGE-1 recall"),
+    "rouge1": later("ROUGE-1 F1"),
+    "bleu": later("BLEU (0 to 100)"),
+    "nw": later("Nw: share of words that stay"),
+    "loss": later("loss of the network (nats a word)"),
+    "nw_likeliest": later("words that an attacker reads who knows the noise's law"),
+    "nw_bound": later("words that any decoder can read at most"),
+    "cpu_seconds": later("processor seconds of an epoch"),
 }
 _AXES = {
-    "nw": "Nw",
-    "loss": "loss (nats a word)",
-    "nw_likeliest": "share of words",
-    "nw_bound": "share of words",
+    "nw": later("Nw"),
+    "loss": later("loss (nats a word)"),
+    "nw_likeliest": later("share of words"),
+    "nw_bound": later("share of words"),
     "cpu_seconds": "seconds",
 }
 _NO_SHARES = {"bleu", "loss", "cpu_seconds"}
 _READERS = {
-    "auto-encoder": "the auto-encoder",
-    "nearest word": "the word nearest to the noisy vector",
+    "auto-encoder": later("the auto-encoder"),
+    "nearest word": later("the word nearest to the noisy vector"),
 }
-_LEXICONS = {"bundled": "our vectors", "random": "random vectors"}
-_WHICH = {"words": "Words (Huang 2024)", ADEPT: "Utterances: ADePT"}
+_LEXICONS = {"bundled": later("our vectors"), "random": later("random vectors")}
+_WHICH = {"words": later("Words (Huang 2024)"), ADEPT: later("Utterances: ADePT")}
 
 
 def autoencoder_view() -> None:
     """Draw the choice between the two systems, and the record of one."""
     note(
-        "A network reads a text as vectors, noise is added to them, and another part of the "
-        "network writes a text again. How much of the text survives a noise that is private?"
+        say(
+            "A network reads a text as vectors, noise is added to them, and another part of the "
+            "network writes a text again. How much of the text survives a noise that is private?"
+        )
     )
     which = choose_one(
         st.segmented_control,
-        "System",
+        say("System"),
         _WHICH,
         "auto_system",
         required=True,
-        help="Words: every word's vector is noised (Huang et al. 2024, Tables 1 to 3). Utterances: "
-        "one vector of the whole utterance is (Krishna et al. 2021).",
+        help=say(
+            "Words: every word's vector is noised (Huang et al. 2024, Tables 1 to 3). "
+            "Utterances: one vector of the whole utterance is (Krishna et al. 2021)."
+        ),
     )
-    train = (
+    train = say(
         "`pip install -r requirements-learn.txt`, then `python -m dpcore autoencoder train "
-        f"--model {which}` trains one and `autoencoder rewrite` rewrites with it."
+        "--model {which}` trains one and `autoencoder rewrite` rewrites with it.",
+        which=which,
     )
     if which == ADEPT:
         recorded_view(("adept2021-",), "adept", adept_parts, train)
@@ -86,19 +92,19 @@ def _curves(record: Recorded) -> None:
     with st.container(horizontal=True):
         quantity = choose_one(
             st.selectbox,
-            "Measured",
+            say("Measured"),
             {name: title for name, title in _QUANTITIES.items() if name in there},
             "auto_quantity",
             width=360,
-            help="How much of the sentences comes back, or can.",
+            help=say("How much of the sentences comes back, or can."),
         )
         lexicon = choose_one(
             st.selectbox,
-            "Vectors",
+            say("Vectors"),
             {name: _LEXICONS.get(name.rsplit("-", 1)[-1], "GloVe") for name in lexicons},
             "auto_vectors",
             width=200,
-            help="With which the network begins: GloVe as in the paper, ours, or random ones.",
+            help=say("With which the network begins: GloVe as in the paper, ours, or random ones."),
         )
         rows = table[(table["quantity"] == quantity) & table["epsilon"].notna()]
         readers = {name: title for name, title in _READERS.items() if name in set(rows["learner"])}
@@ -106,11 +112,13 @@ def _curves(record: Recorded) -> None:
         if len(readers) > 1:
             where["learner"] = choose_one(
                 st.selectbox,
-                "Written by",
+                say("Written by"),
                 readers,
                 "auto_reader",
                 width=320,
-                help="The network, or a reader who takes the word nearest to each noisy vector.",
+                help=say(
+                    "The network, or a reader who takes the word nearest to each noisy vector."
+                ),
             )
     computed = quantity == "nw_bound"
     curves = (interval_curves if computed else rewriting_curves)(record, quantity, **where)
@@ -127,11 +135,13 @@ def _curves(record: Recorded) -> None:
     )  # fmt: skip
     _baselines(record, quantity, where)
     note(
-        "The ε is that of one word, as each noise claims it; over a sentence they add up. "
-        "Gaussian noise and TrLaplace promise it only up "
-        "to a δ: **curves with δ in their name have the true δ of TrLaplace at that ε**, so that "
-        "equal privacy is compared. The page Papers says which claims are true. Only marks were "
-        "measured; the lines join them."
+        say(
+            "The ε is that of one word, as each noise claims it; over a sentence they add up. "
+            "Gaussian noise and TrLaplace promise it only up to a δ: **curves with δ in their "
+            "name have the true δ of TrLaplace at that ε**, so that equal privacy is compared. "
+            "The page Papers says which claims are true. Only marks were measured; the lines "
+            "join them."
+        )
     )
 
 
@@ -141,12 +151,12 @@ def _baselines(record: Recorded, quantity: str, where: dict[str, str]) -> None:
     rows = rows[rows["epsilon"].isna()]
     parts = []
     for learner, title in (
-        (where.get("learner", "auto-encoder"), "Without noise"),
-        ("length alone", "From the length alone"),
+        (where.get("learner", "auto-encoder"), say("Without noise")),
+        ("length alone", say("From the length alone")),
     ):
         values = rows[rows["learner"] == learner]
         if len(values):
-            parts.append(f"{title}: {values['value'].mean():.3g}.")
+            parts.append(say("{title}: {value:.3g}.", title=title, value=values["value"].mean()))
     if parts:
         st.text(" ".join(parts))
 
@@ -163,24 +173,29 @@ def _examples() -> None:
     with st.container(horizontal=True):
         number = choose_one(
             st.selectbox,
-            "Sentence",
+            say("Sentence"),
             {str(i): text for i, text in enumerate(texts)},
             "auto_sentence",
-            help="Of the test part of the teaching corpus: written for this laboratory.",
+            help=say("Of the test part of the teaching corpus: written for this laboratory."),
         )
         label = choose_one(
             st.selectbox,
-            "Noise",
+            say("Noise"),
             {name: name for name in labels},
             "auto_noise",
             width=260,
-            help="As in the curves.",
+            help=say("As in the curves."),
         )
     text = texts[int(number)]
     clean = next(row for row in examples.rows if row.text == text and not row.label)
     st.text(
-        f"Written: {text}\nThe network without noise: {clean.network}\n"
-        f"When only the length is known: {examples.length_alone[text]}"
+        say(
+            "Written: {text}\nThe network without noise: {network}\nWhen only the length is "
+            "known: {alone}",
+            text=text,
+            network=clean.network,
+            alone=examples.length_alone[text],
+        )
     )
     table = pd.DataFrame(
         [
@@ -188,12 +203,23 @@ def _examples() -> None:
             for row in examples.rows
             if (row.text, row.label) == (text, label)
         ],
-        columns=["ε", "the network writes", "nearest words", "likeliest words"],
+        columns=[
+            "ε",
+            later("the network writes"),
+            later("nearest words"),
+            later("likeliest words"),
+        ],
     )
-    show_table(table, "What is written of the sentence at each ε", column_config=numbers(["ε"]))
-    csv_button("Examples as CSV", "autoencoder_examples", lambda: table, key="csv_auto_examples")
+    show_table(
+        table, say("What is written of the sentence at each ε"), column_config=numbers(["ε"])
+    )
+    csv_button(
+        say("Examples as CSV"), "autoencoder_examples", lambda: table, key="csv_auto_examples"
+    )
     note(
-        "The likeliest words are what an attacker reads who knows the law of the noise and asks "
-        "which word explains a noisy vector best. The network was trained on the training part of "
-        "the teaching corpus."
+        say(
+            "The likeliest words are what an attacker reads who knows the law of the noise and "
+            "asks which word explains a noisy vector best. The network was trained on the "
+            "training part of the teaching corpus."
+        )
     )

@@ -16,6 +16,7 @@ from pages.robustness.pictures_work import SCALES, Noise, drawn, is_drawn, of_pi
 from pages.robustness.reproducing import computed_now
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
+from pages.shared.language import numeral, say
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -54,18 +55,24 @@ def scale_dial(noise: Noise, how: Bounded, picture: int) -> None:
         picture: whose certified radius is read off.
     """
     steps = tuple(_step(replace(noise, scale=scale), how, picture) for scale in SCALES)
-    dial = Dial(_SCALE, "Scale of the noise", steps, ("← less noise", "more noise →"))
+    dial = Dial(
+        _SCALE, say("Scale of the noise"), steps, (say("← less noise"), say("more noise →"))
+    )
     show_dial(dial, SCALES.index(noise.scale), lambda step: _set(SCALES[step]))
 
 
 def _step(noise: Noise, how: Bounded, picture: int) -> Step:
-    scale = f"{noise.scale:g}"
-    right = "Noise of scale", scale
+    scale = numeral(f"{noise.scale:g}")
+    right = say("Noise of scale"), scale
     if not is_drawn(noise):
-        return Step(("Certified up to", _UNKNOWN), right, f"noise of scale {scale}")
+        return Step(
+            (say("Certified up to"), _UNKNOWN), right, say("noise of scale {scale}", scale=scale)
+        )
     radius = radius_text(noise, how, picture)
     return Step(
-        ("Certified up to", radius), right, f"certified up to {radius}; noise of scale {scale}"
+        (say("Certified up to"), radius),
+        right,
+        say("certified up to {radius}; noise of scale {scale}", radius=radius, scale=scale),
     )
 
 
@@ -73,8 +80,8 @@ def radius_text(noise: Noise, how: Bounded, picture: int) -> str:
     """The certified radius of a picture by PixelDP's condition, with its distance."""
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
-        return "nothing"
-    return "any size" if math.isinf(size) else f"{size:.3g} {distance(noise)}"
+        return say("nothing")
+    return say("any size") if math.isinf(size) else numeral(f"{size:.3g} {distance(noise)}")
 
 
 def distance(noise: Noise) -> str:
@@ -98,11 +105,15 @@ def first_picture(
     with left, st.container(key="robust_picture"):
         show_picture(noise, picture, label)
     with right:
-        kind = "sum of changes" if distance(noise) == "L1" else "distance"
+        kind = say("sum of changes") if distance(noise) == "L1" else say("distance")
         st.metric(
-            f"Certified radius ({distance(noise)} {kind}, in pixel units)",
+            say(
+                "Certified radius ({distance} {kind}, in pixel units)",
+                distance=distance(noise),
+                kind=kind,
+            ),
             radius_text(noise, how, picture).removesuffix(f" {distance(noise)}"),
-            help="By PixelDP's condition. A pixel goes from 0 (white) to 1 (black).",
+            help=say("By PixelDP's condition. A pixel goes from 0 (white) to 1 (black)."),
         )
         st.text(_finding(noise, how, picture, label))
         computed_now()
@@ -112,17 +123,33 @@ def _finding(noise: Noise, how: Bounded, picture: int, label: str) -> str:
     """What the number says, in pixels; a wrong or withheld answer is said to be one."""
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
-        return f"The votes on this {label} are too close: it abstains, and nothing is certified."
+        return say(
+            "The votes on this {label} are too close: it abstains, and nothing is certified.",
+            label=label,
+        )
     name = str(int(drawn(noise).model.classes[place]))
-    read = f"Read as {name}, rightly." if name == label else f"Read as {name}, but it is a {label}."
-    if math.isinf(size):
-        return f"{read} No change of the picture puts another class ahead."
-    far = (
-        f"one pixel may go {math.floor(100 * size)} % of the way from white to black"
-        if size < 1
-        else f"up to {_pixels(noise, size)} of its pixels may turn from white to black"
+    read = (
+        say("Read as {name}, rightly.", name=name)
+        if name == label
+        else say("Read as {name}, but it is a {label}.", name=name, label=label)
     )
-    return f"{read} No smaller change puts another class ahead in expectation: {far}."
+    if math.isinf(size):
+        return say("{read} No change of the picture puts another class ahead.", read=read)
+    far = (
+        say(
+            "one pixel may go {share} % of the way from white to black",
+            share=math.floor(100 * size),
+        )
+        if size < 1
+        else say(
+            "up to {count} of its pixels may turn from white to black", count=_pixels(noise, size)
+        )
+    )
+    return say(
+        "{read} No smaller change puts another class ahead in expectation: {far}.",
+        read=read,
+        far=far,
+    )
 
 
 def _pixels(noise: Noise, size: float) -> int:

@@ -21,6 +21,7 @@ from dpcore.study.robust_curves import (
 from pages.robustness.reproducing import computed_now, seeds
 from pages.shared.fields import choose_seed, steps
 from pages.shared.figure import show_figure
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
@@ -37,35 +38,35 @@ _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 _DRAWS, _SHOWN = 20, 8
 _CORPORA = {"atis.parquet": "ATIS", "snips.parquet": "SNIPS"}
 _QUANTITIES = {
-    "bayes": "how sure the attacker is of the utterance it names (mean)",
-    "first": "share of noisy vectors whose utterance it names",
-    "rank": "mean rank of the true utterance",
-    "true_epsilon": "true ε beside the claimed one",
-    "accuracy": "accuracy of intents after rewriting",
-    "rouge1": "ROUGE-1 F1 of the rewritten utterances",
-    "bleu": "BLEU of the rewritten utterances (0 to 100)",
-    "exact": "share of utterances that come out word for word",
+    "bayes": later("how sure the attacker is of the utterance it names (mean)"),
+    "first": later("share of noisy vectors whose utterance it names"),
+    "rank": later("mean rank of the true utterance"),
+    "true_epsilon": later("true ε beside the claimed one"),
+    "accuracy": later("accuracy of intents after rewriting"),
+    "rouge1": later("ROUGE-1 F1 of the rewritten utterances"),
+    "bleu": later("BLEU of the rewritten utterances (0 to 100)"),
+    "exact": later("share of utterances that come out word for word"),
 }
 _AXES = {
-    "bayes": "success of the attacker",
-    "first": "success of the attacker",
-    "rank": "mean rank",
-    "true_epsilon": "true ε",
-    "rouge1": "ROUGE-1 F1",
-    "bleu": "BLEU",
-    "exact": "share word for word",
+    "bayes": later("success of the attacker"),
+    "first": later("success of the attacker"),
+    "rank": later("mean rank"),
+    "true_epsilon": later("true ε"),
+    "rouge1": later("ROUGE-1 F1"),
+    "bleu": later("BLEU"),
+    "exact": later("share word for word"),
 }
 _BOUNDED = ("bayes", "first")
 """Quantities that the claimed ε bounds."""
-_LEARNERS = {"averaged": "averaged vectors", "tf-idf": "tf-idf"}
+_LEARNERS = {"averaged": later("averaged vectors"), "tf-idf": "tf-idf"}
 
 
 def adept_parts(record: Recorded) -> Parts:
     """The parts of the record of ADePT, and the live attack."""
     return {
-        "Rewrites": _rewrites,
-        "Find the utterance": _attack,
-        "Curves": lambda: _curves(record),
+        later("Rewrites"): _rewrites,
+        later("Find the utterance"): _attack,
+        later("Curves"): lambda: _curves(record),
     }
 
 
@@ -75,12 +76,14 @@ def _epsilon(recorded: Examples | None, field: str) -> float:
         measured = {row.epsilon for row in recorded.rewrites}
         there = tuple(sorted(epsilon for epsilon in measured if epsilon is not None))
     return steps(
-        "ε that is claimed",
+        say("ε that is claimed"),
         there,
         there[len(there) // 2],
         field,
-        "Between any two utterances. The published noise is too small for its claim: its true "
-        "ε is √32 = 5.66 times as large here.",
+        say(
+            "Between any two utterances. The published noise is too small for its claim: its "
+            "true ε is √32 = 5.66 times as large here."
+        ),
     )
 
 
@@ -89,16 +92,22 @@ def _rewrites() -> None:
     texts = list(dict.fromkeys(row.text for row in recorded.rewrites))
     number = choose_one(
         st.selectbox,
-        "Utterance",
+        say("Utterance"),
         {str(i): text for i, text in enumerate(texts)},
         "adept_text",
-        help="Written for this laboratory; the network was trained on ATIS.",
+        help=say("Written for this laboratory; the network was trained on ATIS."),
     )
     epsilon = _epsilon(recorded, "adept_epsilon")
     text = texts[int(number)]
     rows = [row for row in recorded.rewrites if row.text == text]
     clean = next(row for row in rows if not row.mechanism)
-    st.text(f"Written: {text}\nWithout noise: {_shown(clean.output, clean.in_corpus)}")
+    st.text(
+        say(
+            "Written: {text}\nWithout noise: {clean}",
+            text=text,
+            clean=_shown(clean.output, clean.in_corpus),
+        )
+    )
     noisy = {row.mechanism: row for row in rows if row.epsilon == epsilon}
     for pair in (_NOISES[:2], _NOISES[2:]):
         for column, name in zip(st.columns(2), pair, strict=True):
@@ -106,17 +115,25 @@ def _rewrites() -> None:
             if row is None:
                 continue
             with column, st.container(border=True, gap="xsmall"):
-                st.markdown(f"**{resolve(name).title}**")
+                st.markdown(f"**{say(resolve(name).title)}**")
                 st.text(_shown(row.output, row.in_corpus))
-                st.text(f"claimed ε = {epsilon:g}, true ε = {row.true_epsilon:.3g}")
+                st.text(
+                    say(
+                        "claimed ε = {claimed:g}, true ε = {true:.3g}",
+                        claimed=epsilon,
+                        true=row.true_epsilon,
+                    )
+                )
     note(
-        "The network is small (32 coordinates): what is lost without noise is the network's doing, "
-        "the rest is the noise's. One draw of each noise serves every ε."
+        say(
+            "The network is small (32 coordinates): what is lost without noise is the network's "
+            "doing, the rest is the noise's. One draw of each noise serves every ε."
+        )
     )
 
 
 def _shown(output: str, in_corpus: bool) -> str:
-    return "(an utterance of ATIS, not shown)" if in_corpus else output or "(nothing)"
+    return say("(an utterance of ATIS, not shown)") if in_corpus else output or say("(nothing)")
 
 
 def _attack() -> None:
@@ -125,43 +142,54 @@ def _attack() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         number = choose_one(
             st.selectbox,
-            "Private utterance",
+            say("Private utterance"),
             {str(i): text for i, text in enumerate(private.texts)},
             "latent_text",
-            help="The attacker sees its noisy vector and knows the 60 utterances, the network and "
-            "the noise. The utterances are ours, the network was trained on ATIS.",
+            help=say(
+                "The attacker sees its noisy vector and knows the 60 utterances, the network "
+                "and the noise. The utterances are ours, the network was trained on ATIS."
+            ),
         )
         noise = choose_one(
             st.selectbox,
-            "Noise of the vector",
+            say("Noise of the vector"),
             {name: resolve(name).title for name in _NOISES},
             "latent_noise",
             width=330,
-            help="The first is the published one, the others are repairs.",
+            help=say("The first is the published one, the others are repairs."),
         )
-        seed = choose_seed("Of the noise; one draw serves every ε.", 130)
+        seed = choose_seed(say("Of the noise; one draw serves every ε."), 130)
     epsilon = _epsilon(None, "latent_epsilon")
     belief = guess(private, int(number), noise, epsilon, seed)
     named = private.texts[int(belief.order[0])]
-    right = "right" if int(belief.order[0]) == int(number) else "wrong"
+    right = say("right") if int(belief.order[0]) == int(number) else say("wrong")
     st.text(
-        f"The attacker names “{named}” (chance: {chance_text(float(belief.probability.max()))}): "
-        f"{right}. "
-        f"The true utterance has rank {belief.rank:g} of {len(private.texts)}.\nClaimed ε = "
-        f"{belief.claimed_epsilon:g} allows an attacker to be right with probability "
-        f"{belief.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
-        f"likely; the true ε = {belief.epsilon:.3g} allows {belief.true_bound:.3g}."
+        say(
+            "The attacker names “{named}” (chance: {chance}): {right}. The true utterance has "
+            "rank {rank:g} of {count}.\nClaimed ε = {claimed:g} allows an attacker to be right "
+            "with probability {most:.3g} at most, on average over the utterances, all of them "
+            "equally likely; the true ε = {true:.3g} allows {allowed:.3g}.",
+            named=named,
+            chance=numeral(chance_text(float(belief.probability.max()))),
+            right=right,
+            rank=belief.rank,
+            count=len(private.texts),
+            claimed=belief.claimed_epsilon,
+            most=belief.claimed_bound,
+            true=belief.epsilon,
+            allowed=belief.true_bound,
+        )
     )
     top = [int(i) for i in belief.order[:_SHOWN]]
     show_table(
         pd.DataFrame(
             {
                 "utterance": [private.texts[i] for i in top],
-                "believed": [chance_text(float(belief.probability[i])) for i in top],
+                "believed": [numeral(chance_text(float(belief.probability[i]))) for i in top],
                 "true": ["✔" if i == int(number) else "" for i in top],
             }
         ),
-        "The likeliest utterances after the noisy vector",
+        say("The likeliest utterances after the noisy vector"),
     )
     _successes(private, noise, seed)
 
@@ -187,14 +215,15 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
         table[table["curve"] == name].set_index("x")["mean"]
         for name in ("named rightly", "the claimed ε allows")
     )
-    why = ", as it must be: this noise keeps its claim"
+    why = say(", as it must be: this noise keeps its claim")
     if noise == ADEPT:
-        why = (
-            f": among {len(private.texts)} utterances ε allows much. Among the thousands of the "
-            "corpus it does; see “Curves”"
+        why = say(
+            ": among {count} utterances ε allows much. Among the thousands of the corpus it "
+            "does; see “Curves”",
+            count=len(private.texts),
         )
     lows = table[table["curve"] == "named rightly"].set_index("x")["low"]
-    beyond = [f"{x:g}" for x in measured.index if lows[x] > claimed[x]]
+    beyond = [numeral(f"{x:g}") for x in measured.index if lows[x] > claimed[x]]
     show_figure(
         lines_figure(table, "ε that is claimed", "share that is named rightly", logarithm=True),
         ends_caption(table, f"{len(private.texts)} utterances, {_DRAWS} draws of each", "ε"),
@@ -202,10 +231,16 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
         "latent_success",
     )
     st.text(
-        f"The attacker is right more often than the claim allows (its whole 95 % interval) at "
-        f"ε = {', '.join(beyond)}: the draws contradict the claim on these utterances."
+        say(
+            "The attacker is right more often than the claim allows (its whole 95 % interval) "
+            "at ε = {epsilons}: the draws contradict the claim on these utterances.",
+            epsilons=", ".join(beyond),
+        )
         if beyond
-        else f"Nowhere does the attacker's 95 % interval lie above what the claim allows{why}."
+        else say(
+            "Nowhere does the attacker's 95 % interval lie above what the claim allows{why}.",
+            why=why,
+        )
     )
 
 
@@ -214,30 +249,32 @@ def _curves(record: Recorded) -> None:
     with st.container(horizontal=True):
         data = choose_one(
             st.selectbox,
-            "Corpus",
+            say("Corpus"),
             {name: _CORPORA.get(name, name) for name in dict.fromkeys(record.table["data"])},
             "adept_data",
             width=160,
-            help="Requests with intents: flights (ATIS), or seven tasks of a voice assistant "
-            "(SNIPS).",
+            help=say(
+                "Requests with intents: flights (ATIS), or seven tasks of a voice assistant "
+                "(SNIPS)."
+            ),
         )
         quantity = choose_one(
             st.selectbox,
-            "Measured",
+            say("Measured"),
             {name: title for name, title in _QUANTITIES.items() if name in there},
             "adept_quantity",
             width=430,
-            help="What the attacker finds, and what is left for a classifier and a reader.",
+            help=say("What the attacker finds, and what is left for a classifier and a reader."),
         )
         where = {"data": data}
         if quantity == "accuracy":
             where["learner"] = choose_one(
                 st.selectbox,
-                "Classifier",
+                say("Classifier"),
                 _LEARNERS,
                 "adept_learner",
                 width=200,
-                help="Trained on rewritten utterances, tested on the test part as it stands.",
+                help=say("Trained on rewritten utterances, tested on the test part as it stands."),
             )
     curves = rewriting_curves(record, quantity, **where)
     if quantity in _BOUNDED:
@@ -255,13 +292,18 @@ def _curves(record: Recorded) -> None:
             f"{epsilon:g}" for epsilon in refuted_at(record, quantity, data, _NOISES[0])
         )
         st.text(
-            f"Under the published noise it lies, with its whole interval in every seed, above what "
-            f"the claimed ε allows at ε = {beyond}: a refutation on real text."
+            say(
+                "Under the published noise it lies, with its whole interval in every seed, "
+                "above what the claimed ε allows at ε = {beyond}: a refutation on real text.",
+                beyond=beyond,
+            )
             if beyond
-            else "Nowhere is it above what the claimed ε allows."
+            else say("Nowhere is it above what the claimed ε allows.")
         )
     rows = record.rows(quantity, **where)
     for variant, value in rows[rows["epsilon"].isna()].groupby("variant")["value"].mean().items():
-        name = {"": "as they stand", "no noise": "rewritten without noise"}.get(str(variant))
+        name = {"": say("as they stand"), "no noise": say("rewritten without noise")}.get(
+            str(variant)
+        )
         if name is not None:
-            st.text(f"Utterances {name}: {value:.3g}.")
+            st.text(say("Utterances {name}: {value:.3g}.", name=name, value=value))

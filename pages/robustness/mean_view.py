@@ -29,6 +29,7 @@ from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
 from pages.robustness.words_work import CERTIFIED, NORMAL, read, worst
 from pages.shared.fields import steps
 from pages.shared.figure import show_figure
+from pages.shared.language import numeral, say
 from pages.shared.link import SEED
 from pages.shared.messages import note, refuse
 from pages.shared.once import is_there, once
@@ -55,16 +56,16 @@ class Noisy:
 def mean_view(words: Lexicon, rules: Rules) -> None:
     """Draw the scale, the certified accuracy, and the certificate counted in words."""
     scale = steps(
-        "Scale of the noise on the mean vector",
+        say("Scale of the noise on the mean vector"),
         _SCALES,
         0.05,
         "mean_scale",
-        "σ of Gaussian noise, in the unit of the vectors.",
+        say("σ of Gaussian noise, in the unit of the vectors."),
     )
     try:
         noisy = _noisy(words, rules.labels, scale)
     except DpcoreError as error:
-        refuse("The noise layer cannot be shown.", error)
+        refuse(say("The noise layer cannot be shown."), error)
         return
     sizes = np.linspace(0.0, float(max(noisy.certified.tight.max(), scale)), _STEPS + 1).round(6)
     table = pd.DataFrame(
@@ -82,10 +83,14 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
     )
     st.text(_counted(words, rules, noisy))
     note(
-        f"{_DRAWS} draws of each text; its bounds (Clopper–Pearson) are wrong with probability at "
-        f"most {_ERROR:g}. "
-        "The noise must hide any new word, because it does not know which are allowed; the exact "
-        "certificate knows. That is the price of a proof that asks nothing of the classifier."
+        say(
+            "{draws} draws of each text; its bounds (Clopper–Pearson) are wrong with "
+            "probability at most {error:g}. The noise must hide any new word, because it does "
+            "not know which are allowed; the exact certificate knows. That is the price of a "
+            "proof that asks nothing of the classifier.",
+            draws=_DRAWS,
+            error=_ERROR,
+        )
     )
 
 
@@ -104,14 +109,27 @@ def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
     budget = changes_allowed(lengths, rules.share)
     exact = [worst(words, rules, certified=certified).accuracy for certified in (False, True)]
     abstained = int((noisy.certified.classes == ABSTAINED).sum())
-    return (
-        f"Counted in words: on {certain} of {len(lengths)} texts the certificate covers the "
-        f"replacement of one word by any other (abstaining on {abstained}). The largest certified "
-        f"shift is {largest:.3g}; one word of the longest text ({lengths.max()} words) can move "
-        f"the mean by {need:.3g}, with the diameter {diameter:.3g} of the vocabulary.\nThe exact "
-        f"certificate for k = {rules.neighbours} nearest words in {rules.share:.0%} of the places "
-        f"(up to {budget.max()} words): {percent(exact[0])} of the texts {NORMAL}, "
-        f"{percent(exact[1])} with {CERTIFIED}."
+    return say(
+        "Counted in words: on {certain} of {texts} texts the certificate covers the replacement "
+        "of one word by any other (abstaining on {abstained}). The largest certified shift is "
+        "{largest:.3g}; one word of the longest text ({longest} words) can move the mean by "
+        "{need:.3g}, with the diameter {diameter:.3g} of the vocabulary.\nThe exact certificate "
+        "for k = {neighbours} nearest words in {share:.0%} of the places (up to {budget} "
+        "words): {exact} of the texts {normal}, {exact_certified} with {certified}.",
+        certain=certain,
+        texts=len(lengths),
+        abstained=abstained,
+        largest=largest,
+        longest=lengths.max(),
+        need=need,
+        diameter=diameter,
+        neighbours=rules.neighbours,
+        share=rules.share,
+        budget=budget.max(),
+        exact=numeral(percent(exact[0])),
+        normal=say(NORMAL),
+        exact_certified=numeral(percent(exact[1])),
+        certified=say(CERTIFIED),
     )
 
 
@@ -120,8 +138,8 @@ def _noisy(words: Lexicon, labels: str, scale: float) -> Noisy:
     if is_there("mean noise", key):
         return once("mean noise", key, lambda: _computed(words, labels, scale, silent))
     with (
-        Reporter("Drawing noise on the mean vectors") as progress,
-        st.spinner("Training under noise on the mean vectors…"),
+        Reporter(say("Drawing noise on the mean vectors")) as progress,
+        st.spinner(say("Training under noise on the mean vectors…")),
     ):
         return once("mean noise", key, lambda: _computed(words, labels, scale, progress))
 

@@ -14,6 +14,7 @@ from dpcore.study.reading import Figures
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
@@ -26,47 +27,51 @@ if TYPE_CHECKING:
     from pages.robustness.recorded_frame import Parts
 
 _PLACES = {
-    "picture": "in the picture",
-    "first-layer": "after the first layer",
-    "auto-encoder": "in an auto-encoder",
+    "picture": later("in the picture"),
+    "first-layer": later("after the first layer"),
+    "auto-encoder": later("in an auto-encoder"),
 }
 _REGIMES = {
-    "joint": "trained together",
-    "separate": "first part trained apart",
-    "linear": "linear classifier",
+    "joint": later("trained together"),
+    "separate": later("first part trained apart"),
+    "linear": later("linear classifier"),
 }
 _CONDITIONS = {
-    "pixeldp": "PixelDP's condition",
-    "tight": "tight",
-    "slides": "the slides' condition (not proved)",
+    "pixeldp": later("PixelDP's condition"),
+    "tight": later("tight"),
+    "slides": later("the slides' condition (not proved)"),
 }
-_BOUNDS = {"clopper-pearson": "Clopper–Pearson", "hoeffding": "Hoeffding"}
+_BOUNDS = {"clopper-pearson": later("Clopper–Pearson"), "hoeffding": later("Hoeffding")}
 
 
 def noise_view() -> None:
     """Draw what is recorded of PixelDP with networks."""
     note(
-        "The view Pictures trains a linear classifier under the noise. Here a convolutional "
-        "network is trained together with its noise layer, whose sensitivity is held fixed during "
-        "training, as PixelDP does it; and the layer stands on word vectors of texts."
+        say(
+            "The view Pictures trains a linear classifier under the noise. Here a convolutional "
+            "network is trained together with its noise layer, whose sensitivity is held fixed "
+            "during training, as PixelDP does it; and the layer stands on word vectors of texts."
+        )
     )
     recorded_view(
         ("pixeldp-",),
         "noise",
         _parts,
-        "`pip install -r requirements-learn.txt`, then the command above; "
-        "`dpcore.learn.pixeldp.training` trains one network in a few seconds.",
+        say(
+            "`pip install -r requirements-learn.txt`, then the command above; "
+            "`dpcore.learn.pixeldp.training` trains one network in a few seconds."
+        ),
     )
 
 
 def _parts(record: Recorded) -> Parts:
     pictures = record.entry.name == "pixeldp-digits"
-    parts: Parts = {"Certified accuracy": lambda: _certified(record)}
+    parts: Parts = {later("Certified accuracy"): lambda: _certified(record)}
     if pictures:
-        parts["Cost of a step"] = lambda: _costs(record)
+        parts[later("Cost of a step")] = lambda: _costs(record)
     else:
-        parts["Counted in words"] = lambda: _words(record)
-    parts["All certificates"] = lambda: _all(record)
+        parts[later("Counted in words")] = lambda: _words(record)
+    parts[later("All certificates")] = lambda: _all(record)
     return parts
 
 
@@ -85,16 +90,26 @@ def _certified(record: Recorded) -> None:
     table = _summary(record, "certified")
     with st.container(horizontal=True):
         for column, title, titles, help_text in (
-            ("noise", "Noise", {"gaussian": "Gaussian", "laplace": "Laplace"}, "Its kind."),
-            ("scale", "Scale", {}, "In units of the layer's sensitivity."),
+            (
+                "noise",
+                say("Noise"),
+                {"gaussian": say("Gaussian"), "laplace": say("Laplace")},
+                say("Its kind."),
+            ),
+            ("scale", say("Scale"), {}, say("In units of the layer's sensitivity.")),
             (
                 "accounting",
-                "Theorem",
-                {"gaussian-analytic": "exact", "gaussian-classical": "classical"},
-                "Which theorem says how private the noise is.",
+                say("Theorem"),
+                {"gaussian-analytic": later("exact"), "gaussian-classical": later("classical")},
+                say("Which theorem says how private the noise is."),
             ),
-            ("condition", "Condition", _CONDITIONS, "When a prediction counts as certified."),
-            ("bound", "Votes bounded by", _BOUNDS, "As in the view Pictures."),
+            (
+                "condition",
+                say("Condition"),
+                _CONDITIONS,
+                say("When a prediction counts as certified."),
+            ),
+            ("bound", say("Votes bounded by"), _BOUNDS, say("As in the view Pictures.")),
         ):
             options = _options(table, column, titles)
             if not options:
@@ -109,7 +124,7 @@ def _certified(record: Recorded) -> None:
         curve=[_curve(row) for row in table.to_dict("records")], mechanism="", x=table["at"]
     )[["curve", "mechanism", "x", "mean", "low", "high"]].dropna(subset=["x"])
     if not len(curves):
-        note("Nothing was recorded for this choice.")
+        note(say("Nothing was recorded for this choice."))
         return
     trials = int(table["trials"].max())
     show_figure(
@@ -119,9 +134,11 @@ def _certified(record: Recorded) -> None:
         f"{record.entry.name}_certified",
     )
     note(
-        "Bands are 95 % intervals of the mean over trials, each with its own training. Of each "
-        "input the bounds on its votes are wrong with probability at most "
-        f"{Figures(record).option('error'):g}."
+        say(
+            "Bands are 95 % intervals of the mean over trials, each with its own training. Of "
+            "each input the bounds on its votes are wrong with probability at most {error:g}.",
+            error=Figures(record).option("error"),
+        )
     )
 
 
@@ -164,11 +181,13 @@ def _costs(record: Recorded) -> None:
         "noise_costs",
     )  # fmt: skip
     note(
-        "Processor time, medians of many steps in turn with and without the layer; bands are the "
-        "smallest and largest end of the trials' intervals. Lecture slides name 0.65 s and 0.66 s, "
-        "1.5 % at most, for a residual network on CIFAR-10, where much is computed after the "
-        "noise. This network is small, and after its first layer the noise has many more numbers "
-        "than the picture."
+        say(
+            "Processor time, medians of many steps in turn with and without the layer; bands "
+            "are the smallest and largest end of the trials' intervals. Lecture slides name "
+            "0.65 s and 0.66 s, 1.5 % at most, for a residual network on CIFAR-10, where much "
+            "is computed after the noise. This network is small, and after its first layer the "
+            "noise has many more numbers than the picture."
+        )
     )
 
 
@@ -178,45 +197,50 @@ def _words(record: Recorded) -> None:
                    "high"]].rename(columns={"at": "distance of the new word"})  # fmt: skip
     show_table(
         shown,
-        "Share of texts whose certificate covers at least one replaced word",
+        say("Share of texts whose certificate covers at least one replaced word"),
         column_config=numbers(("mean", "low", "high"), PERCENT),
     )
-    csv_button("Table as CSV", "noise_words", lambda: shown, key="csv_noise_words")
+    csv_button(say("Table as CSV"), "noise_words", lambda: shown, key="csv_noise_words")
     near, far = (
         float(shown["distance of the new word"].min()),
         float(shown["distance of the new word"].max()),
     )
     any_word = shown[shown["distance of the new word"] == far]["mean"].max()
     note(
-        f"Share of the texts in which a word may be replaced: by one at distance {near:.3g}, the "
-        f"smallest between two words of the lexicon, or at {far:.3g}, the largest, which is any "
-        f"word. For any word the best is {percent(any_word)}."
+        say(
+            "Share of the texts in which a word may be replaced: by one at distance {near:.3g}, "
+            "the smallest between two words of the lexicon, or at {far:.3g}, the largest, which "
+            "is any word. For any word the best is {share}.",
+            near=near,
+            far=far,
+            share=numeral(percent(any_word)),
+        )
     )
 
 
 def _all(record: Recorded) -> None:
     quantity = choose_one(
         st.selectbox,
-        "Number",
+        say("Number"),
         {
             name: title
             for name, title in {
-                "accuracy": "accuracy of the noisy vote",
-                "abstained": "share of inputs on which it abstains",
-                "largest": "largest certified size",
-                "median": "median certified size",
-                "sensitivity": "stretch of an attack before the noise",
+                "accuracy": say("accuracy of the noisy vote"),
+                "abstained": say("share of inputs on which it abstains"),
+                "largest": say("largest certified size"),
+                "median": say("median certified size"),
+                "sensitivity": say("stretch of an attack before the noise"),
             }.items()
             if len(record.rows(name))
         },
         "noise_number",
         width=330,
-        help="Means over trials with 95 % intervals.",
+        help=say("Means over trials with 95 % intervals."),
     )
     table = _summary(record, quantity).dropna(axis="columns", how="all")
     table = table.loc[:, [name for name in table if not (table[name] == "").all()]]
     table = table.assign(scale=pd.to_numeric(table["scale"], errors="coerce"))
-    show_table(table, "The recorded numbers of every arm")
+    show_table(table, say("The recorded numbers of every arm"))
     csv_button(
-        "Table as CSV", f"{record.entry.name}_{quantity}", lambda: table, key="csv_noise_all"
+        say("Table as CSV"), f"{record.entry.name}_{quantity}", lambda: table, key="csv_noise_all"
     )

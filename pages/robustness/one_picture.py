@@ -19,6 +19,7 @@ from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_fig
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from pages.robustness.pictures_work import PROVED, SCALES, TIGHT, drawn, is_drawn, of_picture
 from pages.shared.figure import show_figure
+from pages.shared.language import later, numeral, say
 from pages.shared.messages import note, refuse
 from pages.shared.progress import timed
 
@@ -26,26 +27,28 @@ if TYPE_CHECKING:
     from pages.robustness.pictures_work import Bounded, Noise
 
 _TITLES = {
-    Place.PICTURE: ("as it is", "with noise"),
-    Place.FIRST_LAYER: ("the 32 units", "with noise"),
-    Place.AUTO_ENCODER: ("decoded", "decoded, with noise"),
+    Place.PICTURE: (later("as it is"), later("with noise")),
+    Place.FIRST_LAYER: (later("the 32 units"), later("with noise")),
+    Place.AUTO_ENCODER: (later("decoded"), later("decoded, with noise")),
 }
 _OTHER = {Bound.CLOPPER_PEARSON: Bound.HOEFFDING, Bound.HOEFFDING: Bound.CLOPPER_PEARSON}
-_NAMES = {Bound.CLOPPER_PEARSON: "Clopper–Pearson", Bound.HOEFFDING: "Hoeffding"}
+_NAMES = {Bound.CLOPPER_PEARSON: later("Clopper–Pearson"), Bound.HOEFFDING: later("Hoeffding")}
 
 
 def choose_picture() -> int:
     """Draw the choice of a test picture."""
     return st.slider(
-        "Picture",
+        say("Picture"),
         0,
         len(digits().test) - 1,
         3,
         key="digits_picture",
         bind="query-params",
         width=165,
-        help="One of the test pictures; with the slider chosen, the arrow keys go from one to the "
-        "next.",
+        help=say(
+            "One of the test pictures; with the slider chosen, the arrow keys go from one to "
+            "the next."
+        ),
     )
 
 
@@ -76,8 +79,19 @@ def show_picture(noise: Noise, picture: int, label: str) -> None:
     show_figure(
         picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top),
         Caption(
-            f"Picture {picture}, a {label}: one draw moves each number by {moved:.2g} on average.",
-            f"Left {titles[0]}, right {titles[1]}; black is {top:.3g}.",
+            say(
+                "Picture {picture}, a {label}: one draw moves each number by {moved:.2g} on "
+                "average.",
+                picture=picture,
+                label=label,
+                moved=moved,
+            ),
+            say(
+                "Left {left}, right {right}; black is {top:.3g}.",
+                left=say(titles[0]),
+                right=say(titles[1]),
+                top=top,
+            ),
         ),
         table,
         "digits_picture",
@@ -99,7 +113,7 @@ def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
             "high": bounds.high[0],
         }
     )[list(VOTES)]
-    title = "share of draws won" if counted else "mean probability"
+    title = say("share of draws won") if counted else say("mean probability")
     show_figure(
         votes_figure(table, label, title),
         votes_caption(table, label, how.error),
@@ -114,21 +128,32 @@ def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
     for bound in (how.bound, _OTHER[how.bound]):
         size, tight, place = of_picture(noise, replace(how, bound=bound), picture)
         if place == ABSTAINED:
-            lines.append(f"{_NAMES[bound]}: it abstains, so nothing is certified.")
+            lines.append(say("{bound}: it abstains, so nothing is certified.", bound=_NAMES[bound]))
             continue
         name = str(int(drawn(noise).model.classes[place]))
-        right = "right" if name == label else f"wrong, it is a {label}"
+        right = say("right") if name == label else say("wrong, it is a {label}", label=label)
         lines.append(
-            f"{_NAMES[bound]}: it is read as {name} ({right}), and no attack of size up to "
-            f"{_size(size)} puts another class ahead in expectation (PixelDP's condition); up to "
-            f"{_size(tight)} by the tight one."
+            say(
+                "{bound}: it is read as {name} ({right}), and no attack of size up to {size} "
+                "puts another class ahead in expectation (PixelDP's condition); up to {tight} "
+                "by the tight one.",
+                bound=_NAMES[bound],
+                name=name,
+                right=right,
+                size=_size(size),
+                tight=_size(tight),
+            )
         )
-    lines.append(f"Each bound, taken alone, is wrong with probability at most {how.error:g}.")
+    lines.append(
+        say(
+            "Each bound, taken alone, is wrong with probability at most {error:g}.", error=how.error
+        )
+    )
     return "\n".join(lines)
 
 
 def _size(value: float) -> str:
-    return "any size" if math.isinf(value) else f"{value:.3g}"
+    return say("any size") if math.isinf(value) else numeral(f"{value:.3g}")
 
 
 def _growing(noise: Noise, how: Bounded, picture: int) -> None:
@@ -136,13 +161,13 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     rows = []
     missing = not all(is_drawn(replace(noise, scale=scale)) for scale in SCALES)
     try:
-        for scale in timed("Training a classifier for each scale", SCALES):
+        for scale in timed(say("Training a classifier for each scale"), SCALES):
             size, tight, place = of_picture(replace(noise, scale=scale), how, picture)
             rows += [(PROVED, scale, size), (TIGHT, scale, tight)]
             if place == ABSTAINED:
                 rows[-2:] = [(PROVED, scale, 0.0), (TIGHT, scale, 0.0)]
     except DpcoreError as error:
-        refuse("The certificate cannot be computed.", error)
+        refuse(say("The certificate cannot be computed."), error)
         return
     if missing:
         st.rerun()  # the dial has a reading for every step now
@@ -150,13 +175,17 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
     abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()
     finding = (
-        f"The largest certificate, L = {best['mean']:.3g}, is at scale {best['x']:g}."
+        say(
+            "The largest certificate, L = {size:.3g}, is at scale {scale:g}.",
+            size=best["mean"],
+            scale=best["x"],
+        )
         if best["mean"] > 0
-        else "Nothing is certified at any scale."
+        else say("Nothing is certified at any scale.")
     )
-    listed = ", ".join(f"{scale:g}" for scale in abstaining) or "no scale"
-    caption = Caption(finding, f"It abstains at: {listed}.")
-    st.header("As the noise grows", anchor=False)
+    listed = ", ".join(numeral(f"{scale:g}") for scale in abstaining) or say("no scale")
+    caption = Caption(finding, say("It abstains at: {listed}.", listed=listed))
+    st.header(say("As the noise grows"), anchor=False)
     show_figure(
         lines_figure(
             table, "scale of the noise", "certified size L of this picture", logarithm=True,
@@ -167,6 +196,8 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
         "digits_growing",
     )  # fmt: skip
     note(
-        "More noise hides larger attacks, until the votes fall apart: a certificate first grows "
-        "with the scale and then ends. One classifier is trained for each scale."
+        say(
+            "More noise hides larger attacks, until the votes fall apart: a certificate first "
+            "grows with the scale and then ends. One classifier is trained for each scale."
+        )
     )

@@ -18,6 +18,7 @@ from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fields import segments, steps
 from pages.shared.groups import group_of
+from pages.shared.language import later, say
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import mechanisms_or_stop
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from pages.robustness.words_work import Rules
     from pages.shared.resources import Settings
 
-CORPUS, OWN = "of the test texts", "my own"
-_NEAREST, _LIKELY = "the nearest words", "what a mechanism is likely to put"
+CORPUS, OWN = later("of the test texts"), later("my own")
+_NEAREST, _LIKELY = later("the nearest words"), later("what a mechanism is likely to put")
 _START = 41  # normal training loses it to one exchanged word, certified training does not
 _LEAST = (0.005, 0.01, 0.02, 0.05, 0.1)
 
@@ -64,21 +65,23 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
     """
     corpus = read(words, labels)
     source = segments(
-        "Text",
+        say("Text"),
         [CORPUS, OWN],
         f"{key}_source",
-        "Your own stays in this browser session: it is not stored, not logged and not put "
-        "into the link.",
+        say(
+            "Your own stays in this browser session: it is not stored, not logged and not put "
+            "into the link."
+        ),
     )
     if source == CORPUS:
         number = st.slider(
-            "Number of the text",
+            say("Number of the text"),
             0,
             len(corpus.texts) - 1,
             start,
             key=f"{key}_number",
             bind="query-params",
-            help="With the slider chosen, the arrow keys go from one text to the next.",
+            help=say("With the slider chosen, the arrow keys go from one text to the next."),
         )
         document = Document(
             corpus.texts[number], corpus.test.part([number]), int(corpus.test_labels[number])
@@ -88,11 +91,11 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
         try:
             check_text(text)
         except DpcoreError as error:
-            refuse("This text cannot be used.", error)
+            refuse(say("This text cannot be used."), error)
             return None
         document = Document(text, bags_of([text], words), None)
     if not (document.bags.words >= 0).any():
-        inform("The text has no word of the lexicon, so there is nothing to exchange.")
+        inform(say("The text has no word of the lexicon, so there is nothing to exchange."))
         return None
     return document
 
@@ -104,12 +107,14 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
         return
     st.text(document.text)
     how = segments(
-        "A word may become",
+        say("A word may become"),
         [_NEAREST, _LIKELY],
         "words_how",
-        "The nearest words: the rules above. A mechanism: the words that it puts in a word's "
-        "place with at least some probability, and all words of the text may change at once, as a "
-        "private rewriting does.",
+        say(
+            "The nearest words: the rules above. A mechanism: the words that it puts in a "
+            "word's place with at least some probability, and all words of the text may change "
+            "at once, as a private rewriting does."
+        ),
     )
     try:
         if how == _NEAREST:
@@ -121,7 +126,7 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
             table, share = likely, 1.0  # a private rewriting draws every word anew
         _both(words, rules, document, table, share)
     except DpcoreError as error:
-        refuse("There is no certificate for this text.", error)
+        refuse(say("There is no certificate for this text."), error)
 
 
 def _near(words: Lexicon, rules: Rules, document: Document) -> Substitutions:
@@ -136,28 +141,39 @@ def _likely(
     (mechanism,) = mechanisms_or_stop(words, [chosen])
     if not mechanism.exact_law:
         inform(
-            "Which words are likely is known exactly only where probabilities can be computed: "
-            "choose tem in the sidebar, for instance."
+            say(
+                "Which words are likely is known exactly only where probabilities can be "
+                "computed: choose tem in the sidebar, for instance."
+            )
         )
         return None
     group = group_of(mechanism.meaning)
     epsilon = epsilon_dial(group, [mechanism])
     least = steps(
-        "Allowed from probability",
+        say("Allowed from probability"),
         _LEAST,
         0.01,
         "words_least",
-        "A word counts as likely if the mechanism puts it there at least this often. Less "
-        "allows more words, and the certificate covers more of what can happen.",
+        say(
+            "A word counts as likely if the mechanism puts it there at least this often. Less "
+            "allows more words, and the certificate covers more of what can happen."
+        ),
     )
     table = _laws(mechanism, document, epsilon, least)
     inside = table.all_inside(document.bags.words)
     unknown = int((document.bags.words < 0).sum())
     st.text(
-        f"{mechanism.short} at {group.reading(epsilon)}: {table.mean_size:.3g} likely words in the "
-        f"place of a word. All words of the text stay inside their sets with probability "
-        f"{inside:.3g}"
-        + (f"; {unknown} words outside the vocabulary are left out." if unknown else ".")
+        say(
+            "{mechanism} at {reading}: {size:.3g} likely words in the place of a word. All "
+            "words of the text stay inside their sets with probability {inside:.3g}{rest}",
+            mechanism=mechanism.short,
+            reading=group.reading(epsilon),
+            size=table.mean_size,
+            inside=inside,
+            rest=say("; {unknown} words outside the vocabulary are left out.", unknown=unknown)
+            if unknown
+            else ".",
+        )
     )
     return table
 
@@ -176,13 +192,14 @@ def _both(
         st.columns(2), ((NORMAL, False), (CERTIFIED, True)), strict=True
     ):
         with column, st.container(border=True):
-            st.markdown(f"**Classifier: {title}**")
+            st.markdown(say("**Classifier: {title}**", title=say(title)))
             _worst_case(words, rules, document, table, share, certified=certified)
     note(
-        "The worst text reaches the margin: no bound is involved, and a margin that is above 0 by "
-        "more than rounding is a proof for every allowed text. [old → new] marks a changed word, "
-        "· a word outside the "
-        "vocabulary."
+        say(
+            "The worst text reaches the margin: no bound is involved, and a margin that is "
+            "above 0 by more than rounding is a proof for every allowed text. [old → new] marks "
+            "a changed word, · a word outside the vocabulary."
+        )
     )
 
 
@@ -206,22 +223,35 @@ def _worst_case(
     before = float(classifier.probabilities(document.bags)[0, label])
     after = float(classifier.probabilities(worst.texts)[0, label])
     st.text(marked(words, document.bags.words, worst.texts.words))
-    verdict = "certified: no allowed text changes the class"
+    verdict = say("Certified: no allowed text changes the class.")
     if not worst.certified[0]:
-        verdict = "not certified: this text is read otherwise"
+        verdict = say("Not certified: this text is read otherwise.")
         if read_as != label:
-            verdict = f"wrong without any change: it is read as {classes[read_as]}"
-    origin = "read as" if document.label is None else "label"
+            verdict = say(
+                "Wrong without any change: it is read as {label}.", label=say(classes[read_as])
+            )
+    origin = say("read as") if document.label is None else say("label")
     st.text(
-        f"{origin} {classes[label]}: probability {before:.3g} as written, {after:.3g} in the worst "
-        f"case (against {classes[rival]}).\nSmallest margin {worst.margins[0]:+.3g}; the "
-        f"classifier's own scores of this text differ by {attained:+.3g}.\n"
-        f"{verdict[0].upper()}{verdict[1:]}."
+        say(
+            "{origin} {label}: probability {before:.3g} as written, {after:.3g} in the worst case "
+            "(against {rival}).\nSmallest margin {margin:+.3g}; the classifier's own scores of "
+            "this text differ by {attained:+.3g}.\n{verdict}",
+            origin=origin,
+            label=say(classes[label]),
+            before=before,
+            after=after,
+            rival=say(classes[rival]),
+            margin=worst.margins[0],
+            attained=attained,
+            verdict=verdict,
+        )
     )
     changes = changed_words(words, document.bags.words, worst.texts.words)
     if len(changes):
         how = CERTIFIED if certified else NORMAL
-        show_table(changes, f"The words that the worst case changes, classifier: {how}")
+        show_table(
+            changes, say("The words that the worst case changes, classifier: {how}", how=say(how))
+        )
 
 
 def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.robustness.pictures_view import pictures_view
 from pages.robustness.views import PICTURES, VIEWS
 from pages.shared.fields import pick
+from pages.shared.language import say
 
 # The picture follows closely; on a phone the title has one line.
 _STYLE = """
@@ -15,16 +16,18 @@ _STYLE = """
 """
 
 st.html(f"<style>{_STYLE}</style>")
-st.title("What withstands an attack?", anchor=False)
+st.title(say("What withstands an attack?"), anchor=False)
 dial_place = st.container()
 row = st.container(horizontal=True, vertical_alignment="bottom", key="robust_row")
 with row:
     view = pick(
-        "View",
+        say("View"),
         (PICTURES, *VIEWS),
         "robust_view",
-        "Pictures, Words and Attack are computed now; the others were recorded beforehand, because "
-        "they train neural networks; “Find the utterance” of ADePT is computed now.",
+        say(
+            "Pictures, Words and Attack are computed now; the others were recorded beforehand, "
+            "because they train neural networks; “Find the utterance” of ADePT is computed now."
+        ),
         width=165,
     )
 if view == PICTURES:

@@ -32,6 +32,7 @@ from pages.robustness.slides_view import slides_view
 from pages.shared.fields import choose_seed, pick
 from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
+from pages.shared.language import later, numeral, say
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.tabs import tabs
@@ -42,16 +43,16 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 PLACES = {
-    "in the picture": Place.PICTURE,
-    "after the first layer": Place.FIRST_LAYER,
-    "in an auto-encoder": Place.AUTO_ENCODER,
+    later("in the picture"): Place.PICTURE,
+    later("after the first layer"): Place.FIRST_LAYER,
+    later("in an auto-encoder"): Place.AUTO_ENCODER,
 }
 NOISES = {
-    "Gaussian, exact": Accounting.ANALYTIC,
-    "Gaussian, classical": Accounting.CLASSICAL,
-    "Laplace": Accounting.LAPLACE,
+    later("Gaussian, exact"): Accounting.ANALYTIC,
+    later("Gaussian, classical"): Accounting.CLASSICAL,
+    later("Laplace"): Accounting.LAPLACE,
 }
-BOUNDS = {"Clopper–Pearson": Bound.CLOPPER_PEARSON, "Hoeffding": Bound.HOEFFDING}
+BOUNDS = {later("Clopper–Pearson"): Bound.CLOPPER_PEARSON, later("Hoeffding"): Bound.HOEFFDING}
 _DRAWN = "digits_part"
 
 
@@ -64,7 +65,7 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
     """
     left, right = st.columns([3, 2], vertical_alignment="center")
     number = right.container()
-    with right, st.popover("More settings", icon=":material/tune:"):
+    with right, st.popover(say("More settings"), icon=":material/tune:"):
         noise, how = _settings()
     try:
         with row:
@@ -72,8 +73,8 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
         if not is_drawn(noise):
             with (
                 left,
-                Reporter("Training, then drawing noise") as progress,
-                st.spinner("Training a classifier of digits under this noise…"),
+                Reporter(say("Training, then drawing noise")) as progress,
+                st.spinner(say("Training a classifier of digits under this noise…")),
             ):
                 drawn(noise, progress)
         table = accuracy_table(noise, how)
@@ -81,7 +82,7 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
             scale_dial(noise, how, picture)
         first_picture(noise, how, picture, (left, number))
     except DpcoreError as error:
-        refuse("The digits cannot be shown.", error)
+        refuse(say("The digits cannot be shown."), error)
         return
     _parts(noise, how, table, picture)
     _explained()
@@ -90,92 +91,104 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
             picture_cell(noise, how, picture),
             ("lecuyer2019pixeldp", "pinot2019unified"),
             digits_command(noise, how),
-            "It prints certified accuracies at eight sizes of attack.",
-            tables={"Certified accuracy": lambda: table},
+            say("It prints certified accuracies at eight sizes of attack."),
+            tables={later("Certified accuracy"): lambda: table},
             figure="digits_picture",
         )
     )
-    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict")
+    provenance(say("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict"))
 
 
 @st.fragment
 def _parts(noise: Noise, how: Bounded, table: pd.DataFrame, picture: int) -> None:
     views = {
-        "All pictures": lambda: _all_pictures(noise, how, table),
-        "One picture": lambda: one_picture(noise, how, picture),
-        "The slides' condition": slides_view,
-        "Robust is private": renyi_view,
+        later("All pictures"): lambda: _all_pictures(noise, how, table),
+        later("One picture"): lambda: one_picture(noise, how, picture),
+        later("The slides' condition"): slides_view,
+        later("Robust is private"): renyi_view,
     }
     tabs(views, _DRAWN)
 
 
 def _explained() -> None:
-    with st.expander("How is this computed?"):
+    with st.expander(say("How is this computed?")):
         note(
-            "Noise is added inside the classifier, and many draws of it vote. A change of the "
-            "picture that the noise hides cannot change the class that is expected to win: that "
-            "is differential privacy used as a proof (PixelDP, Lecuyer et al. 2019). The draws "
-            "only estimate what is expected, with a stated error. 1,347 pictures of 8 × 8 pixels "
-            "train the classifier, 450 test it."
+            say(
+                "Noise is added inside the classifier, and many draws of it vote. A change of "
+                "the picture that the noise hides cannot change the class that is expected to "
+                "win: that is differential privacy used as a proof (PixelDP, Lecuyer et al. "
+                "2019). The draws only estimate what is expected, with a stated error. 1,347 "
+                "pictures of 8 × 8 pixels train the classifier, 450 test it."
+            )
         )
         note(
-            "The certified radius is the largest change, by its Euclidean length (L2; for Laplace "
-            "noise by the sum of all changes, L1), that cannot put another class ahead in "
-            "expectation. Pixels go from 0 (white) to 1 (black)."
+            say(
+                "The certified radius is the largest change, by its Euclidean length (L2; for "
+                "Laplace noise by the sum of all changes, L1), that cannot put another class "
+                "ahead in expectation. Pixels go from 0 (white) to 1 (black)."
+            )
         )
 
 
 def _settings() -> tuple[Noise, Bounded]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = pick(
-            "Noise stands",
+            say("Noise stands"),
             PLACES,
             "digits_place",
-            "In the picture: on the pixels. After the first layer: on the 32 units of a small "
-            "network, before they are rectified. In an auto-encoder: on the code of a linear one "
-            "(principal components) that was trained apart. The largest stretch of what stands "
-            "before the noise is computed, and the noise grows with it.",
+            say(
+                "In the picture: on the pixels. After the first layer: on the 32 units of a "
+                "small network, before they are rectified. In an auto-encoder: on the code of a "
+                "linear one (principal components) that was trained apart. The largest stretch "
+                "of what stands before the noise is computed, and the noise grows with it."
+            ),
             width=220,
         )
         accounting = pick(
-            "Which noise",
+            say("Which noise"),
             NOISES,
             "digits_noise",
-            "Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
-            "Gaussian, classical: the same noise under the theorem of 2014, which proves less. "
-            "Laplace: attacks are then measured by the sum of the changes of all pixels, for "
-            "Gaussian noise by their Euclidean length.",
+            say(
+                "Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
+                "Gaussian, classical: the same noise under the theorem of 2014, which proves "
+                "less. Laplace: attacks are then measured by the sum of the changes of all "
+                "pixels, for Gaussian noise by their Euclidean length."
+            ),
             width=200,
         )
         bound = pick(
-            "Votes bounded by",
+            say("Votes bounded by"),
             BOUNDS,
             "digits_bound",
-            "Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
-            "probability, as PixelDP does it; usually wider, but for any scores in [0, 1].",
+            say(
+                "Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
+                "probability, as PixelDP does it; usually wider, but for any scores in [0, 1]."
+            ),
             width=190,
         )
         error = st.selectbox(
-            "Wrong with probability",
+            say("Wrong with probability"),
             ERRORS,
             index=ERRORS.index(Bounded().error),
             format_func=lambda value: f"{value:g}",
             key="digits_error",
             bind="query-params",
             width=190,
-            help="The largest probability, over the draws, that some bound on one picture's "
-            "votes is wrong: all its classes and both sides share it. Smaller is safer, and "
-            "abstains more often.",
+            help=say(
+                "The largest probability, over the draws, that some bound on one picture's "
+                "votes is wrong: all its classes and both sides share it. Smaller is safer, and "
+                "abstains more often."
+            ),
         )
-        seed = choose_seed("Of training and of all draws: the same seed shows the same.", 130)
+        seed = choose_seed(say("Of training and of all draws: the same seed shows the same."), 130)
     draws = st.select_slider(
-        "Draws of each picture",
+        say("Draws of each picture"),
         DRAWS,
         value=Noise().draws,
         format_func=lambda value: f"{value:,}",
         key="digits_draws",
         bind="query-params",
-        help="Votes. More draws make the bounds narrow and take longer.",
+        help=say("Votes. More draws make the bounds narrow and take longer."),
     )
     noise = Noise(PLACES[place], NOISES[accounting], present_scale(), draws, seed)
     return noise, Bounded(BOUNDS[bound], error)
@@ -188,40 +201,63 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
         shown = table[table["curve"] != SLIDES]
     sizes = table["x"].unique()
     size = float(sizes[len(sizes) // 4])
-    norm = "sum of all changes" if noise.accounting is Accounting.LAPLACE else "Euclidean length"
+    norm = (
+        say("sum of all changes")
+        if noise.accounting is Accounting.LAPLACE
+        else say("Euclidean length")
+    )
     caption = certified_caption(shown, f"{count} pictures", size)
     show_figure(
-        lines_figure(shown, f"size L of the attack ({norm})", "accuracy that is certain"),
+        lines_figure(
+            shown, say("size L of the attack ({norm})", norm=norm), "accuracy that is certain"
+        ),
         caption,
         shown,
         "digits_accuracy",
     )
     abstained = int((certificates.classes == ABSTAINED).sum())
     largest = float(certificates.sizes.max())
-    reach = "any size" if math.isinf(largest) else f"{largest:.3g}"
+    reach = say("any size") if math.isinf(largest) else numeral(f"{largest:.3g}")
     st.text(
-        f"It abstains on {abstained} of {count} pictures, which counts as wrong. "
-        f"Largest certified L: {reach} by PixelDP's condition, {certificates.tight.max():.3g} "
-        f"tight. The layer stretches an attack by at most {layer.sensitivity:.3g}, so the noise "
-        f"has scale {layer.scale:.3g}. The certificate of one picture is wrong with probability "
-        f"at most {how.error:g}, so that of the {count} at most "
-        f"{how.error * count:.3g} are expected to be."
+        say(
+            "It abstains on {abstained} of {count} pictures, which counts as wrong. Largest "
+            "certified L: {reach} by PixelDP's condition, {tight:.3g} tight. The layer "
+            "stretches an attack by at most {stretch:.3g}, so the noise has scale {scale:.3g}. "
+            "The certificate of one picture is wrong with probability at most {error:g}, so "
+            "that of the {count} at most {expected:.3g} are expected to be.",
+            abstained=abstained,
+            count=count,
+            reach=reach,
+            tight=certificates.tight.max(),
+            stretch=layer.sensitivity,
+            scale=layer.scale,
+            error=how.error,
+            expected=how.error * count,
+        )
     )
     if noise.accounting is Accounting.LAPLACE:
         note(
-            "Laplace noise has δ = 0, so the slides' condition is PixelDP's here and is not drawn."
+            say(
+                "Laplace noise has δ = 0, so the slides' condition is PixelDP's here and is not "
+                "drawn."
+            )
         )
     else:
         beyond = certificates.slides > certificates.tight
         note(
-            f"**The slides' line is no certificate**: on {int(beyond.sum())} pictures it claims "
-            "more than the tight line, which no true statement from these bounds can pass. The "
-            "part “The slides' condition” says why."
+            say(
+                "**The slides' line is no certificate**: on {count} pictures it claims more "
+                "than the tight line, which no true statement from these bounds can pass. The "
+                "part “The slides' condition” says why.",
+                count=int(beyond.sum()),
+            )
         )
     note(
-        "Pixels go from 0 (white) to 1 (black). An attack may leave that range. The line “no "
-        "noise” is no certificate of noise but the whole truth about another classifier, logistic "
-        "regression on clean pictures: for a linear classifier the smallest successful attack is a "
-        "formula. Where it lies above the others, the noise buys nothing here; but its proof would "
-        "hold for a deep network just as well."
+        say(
+            "Pixels go from 0 (white) to 1 (black). An attack may leave that range. The line "
+            "“no noise” is no certificate of noise but the whole truth about another "
+            "classifier, logistic regression on clean pictures: for a linear classifier the "
+            "smallest successful attack is a formula. Where it lies above the others, the noise "
+            "buys nothing here; but its proof would hold for a deep network just as well."
+        )
     )

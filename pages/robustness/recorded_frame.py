@@ -11,6 +11,7 @@ from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.recorded import read_bundled
 from pages.papers.experiment import takeaway
 from pages.robustness.reproducing import recorded_mark
+from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import made_view, papers_view, recorded, recorded_footer
@@ -51,32 +52,33 @@ def recorded_view(
         if len(titles) > 1:
             name = choose_one(
                 st.selectbox,
-                "Record",
+                say("Record"),
                 titles,
                 f"{field}_record",
-                help="Measured beforehand; nothing is computed when you look at it.",
+                help=say("Measured beforehand; nothing is computed when you look at it."),
             )
         record = recorded(name)
     except DpcoreError as error:
-        refuse("The record could not be read; the views that are computed now work.", error)
+        refuse(say("The record could not be read; the views that are computed now work."), error)
         return
     entry = record.entry
     recorded_mark(entry.date)
-    source = f" To be compared with {entry.source}." if entry.source else ""
-    note(f"{entry.sizes}{source} Seeds: {', '.join(str(s) for s in entry.plan['seeds'])}.")
+    source = say("To be compared with {source}.", source=entry.source) if entry.source else ""
+    numbers = ", ".join(str(seed) for seed in entry.plan["seeds"])
+    note(" ".join(filter(None, (entry.sizes, source, say("Seeds: {numbers}.", numbers=numbers)))))
     views = parts(record)
     if entry.source:
-        views |= {"Paper against ours": lambda: papers_view(record)}
-    views |= {"How it was made": lambda: _made(record, oneself)}
+        views |= {later("Paper against ours"): lambda: papers_view(record)}
+    views |= {later("How it was made"): lambda: _made(record, oneself)}
     try:
         tabs(views, f"{field}_part")
     except DpcoreError as error:
-        refuse("This part cannot be shown.", error)
+        refuse(say("This part cannot be shown."), error)
     take_it_with_you(lambda: takeaway(record))
     recorded_footer(record)
 
 
 def _made(record: Recorded, oneself: str) -> None:
     made_view(record)
-    st.header("Do it yourself", anchor=False)
+    st.header(say("Do it yourself"), anchor=False)
     note(oneself)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.robustness.victims import NETWORKS
+from pages.shared.language import say
 from pages.shared.reproducing import command_line, mechanism_words
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def computed_now() -> None:
     """The mark of a live view."""
-    st.badge("computed now", icon=":material/bolt:", color="gray")
+    st.badge(say("computed now"), icon=":material/bolt:", color="gray")
 
 
 def recorded_mark(date: str) -> None:
@@ -27,13 +28,13 @@ def recorded_mark(date: str) -> None:
     Args:
         date: of the record.
     """
-    st.badge(f"recorded {date}", icon=":material/inventory_2:", color="gray")
+    st.badge(say("recorded {date}", date=date), icon=":material/inventory_2:", color="gray")
 
 
 def seeds(record: Recorded) -> str:
     """Over how many seeds a mean is, in words."""
     count = len(record.entry.plan["seeds"])
-    return "one seed" if count == 1 else f"mean over {count} seeds"
+    return say("one seed") if count == 1 else say("mean over {count} seeds", count=count)
 
 
 def digits_command(noise: Noise, how: Bounded) -> str:

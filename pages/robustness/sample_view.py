@@ -16,6 +16,7 @@ from pages.robustness.victims import NETWORKS
 from pages.shared.fields import segments
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
+from pages.shared.language import numeral, say
 from pages.shared.memo import memo
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
@@ -34,27 +35,31 @@ def sample_view(words: Lexicon, hunt: Hunt) -> None:
     """Draw the size, the button, and the runs of this session."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         count = segments(
-            "Texts that are attacked",
+            say("Texts that are attacked"),
             _SIZES,
             "sample_size",
-            "Spread over the 432 test texts. The laws of their words take most of the time: "
-            "about a hundredth of a second a word under tem.",
+            say(
+                "Spread over the 432 test texts. The laws of their words take most of the time: "
+                "about a hundredth of a second a word under tem."
+            ),
             start=25,
             format_func=str,
         )
         st.button(
-            "Attack the sample",
+            say("Attack the sample"),
             key="sample_start",
             icon=":material/play_arrow:",
             on_click=lambda: st.session_state.update({_ASKED: True}),
-            help="With the classifier, words and settings above. Runs stay below until the session "
-            "ends, so that another ε or classifier can be compared.",
+            help=say(
+                "With the classifier, words and settings above. Runs stay below until the "
+                "session ends, so that another ε or classifier can be compared."
+            ),
         )
     runs: dict[Any, tuple[Hunt, Trial]] = st.session_state.setdefault(_RUNS, {})
     if st.session_state.pop(_ASKED, False):
         _run(words, hunt, count, runs)
     if not runs:
-        note("Nothing has been attacked yet.")
+        note(say("Nothing has been attacked yet."))
         return
     _runs(runs)
 
@@ -65,10 +70,10 @@ def _run(words: Lexicon, hunt: Hunt, count: int, runs: dict[Any, tuple[Hunt, Tri
         runs[key] = runs.pop(key)  # the last one is described
         return
     try:
-        with Reporter("Attacking texts", stop="sample_stop") as progress:
+        with Reporter(say("Attacking texts"), stop="sample_stop") as progress:
             memo(runs, key, lambda: (hunt, trial(words, hunt, count, progress)), _MOST)
     except DpcoreError as error:
-        refuse("The sample cannot be attacked.", error)
+        refuse(say("The sample cannot be attacked."), error)
 
 
 def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
@@ -79,7 +84,7 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
             {
                 "classifier": hunt.victim,
                 "labels": hunt.rules.labels,
-                "words tried": f"{hunt.neighbours} nearest"
+                "words tried": say("{count} nearest", count=hunt.neighbours)
                 if mechanism is None
                 else mechanism.short,
                 "ε": None if mechanism is None else hunt.epsilon,
@@ -97,29 +102,38 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     table = pd.DataFrame(rows)
     last = table.iloc[-1]
     kind = (
-        "certificate by interval bounds" if last["classifier"] in NETWORKS else "exact certificate"
+        say("certificate by interval bounds")
+        if last["classifier"] in NETWORKS
+        else say("exact certificate")
     )
-    sure = (
-        f" The {kind} covers {percent(last['certified'])} of them: no attack with these words gets "
-        "below that."
-        if pd.notna(last["certified"])
-        else ""
+    ends = {name: numeral(percent(last[name])) for name in ("before", "after", "from", "to")}
+    told = say(
+        "Last run: of {texts} texts {before} are read rightly before and {after} after the attack "
+        "(95 % interval over such texts {from} to {to}).",
+        texts=last["texts"],
+        **ends,
     )
-    st.text(
-        f"Last run: of {last['texts']} texts {percent(last['before'])} are read rightly before and "
-        f"{percent(last['after'])} after the attack (95 % interval over such texts "
-        f"{percent(last['from'])} to {percent(last['to'])})." + sure
-    )
+    if pd.notna(last["certified"]):
+        sure = say(
+            "The {kind} covers {share} of them: no attack with these words gets below that.",
+            kind=kind,
+            share=numeral(percent(last["certified"])),
+        )
+        told = f"{told} {sure}"
+    st.text(told)
     _against_epsilon(runs)
     shares = ("may change", "before", "after", "from", "to", "certified")
     show_table(
         table,
-        "The runs of this session: what was attacked, and the accuracy before and after",
+        say("The runs of this session: what was attacked, and the accuracy before and after"),
+        spoken=["classifier", "labels"],
         column_config={**numbers(shares, PERCENT), **numbers(["ε"])},
     )
     note(
-        "Adversarial accuracy is an upper bound: a better attack may get below it. The interval is "
-        "Clopper–Pearson's."
+        say(
+            "Adversarial accuracy is an upper bound: a better attack may get below it. The "
+            "interval is Clopper–Pearson's."
+        )
     )
 
 
@@ -137,7 +151,7 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
         and other.accuracy.documents == done.accuracy.documents
     ]
     if len({epsilon for epsilon, _ in same}) < 2:
-        note("Attack the sample at another ε as well, and the two are drawn as a curve.")
+        note(say("Attack the sample at another ε as well, and the two are drawn as a curve."))
         return
     rows: list[tuple[str, float, float, float | None, float | None]] = [
         ("after the attack", epsilon, run.accuracy, run.low, run.high)
@@ -151,10 +165,15 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     show_figure(
         lines_figure(table, group_of(last.mechanism.meaning).title, "accuracy", logarithm=True),
         Caption(
-            f"Accuracy after the attack is lowest, {percent(after.min())}, "
-            f"at ε = {after.idxmin():.3g} and highest, {percent(after.max())}, at "
-            f"ε = {after.idxmax():.3g}.",
-            f"{done.accuracy.documents} texts; bands are 95 % intervals.",
+            say(
+                "Accuracy after the attack is lowest, {least}, at ε = {first:.3g} and highest, "
+                "{most}, at ε = {second:.3g}.",
+                least=numeral(percent(after.min())),
+                first=after.idxmin(),
+                most=numeral(percent(after.max())),
+                second=after.idxmax(),
+            ),
+            say("{documents} texts; bands are 95 % intervals.", documents=done.accuracy.documents),
         ),
         table,
         "sample_epsilon",

@@ -11,6 +11,7 @@ from dpcore.learn.bundled_networks import bundled_network
 from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.text_network.classifier import NetworkClassifier
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, model
+from pages.shared.language import later, say
 from pages.shared.once import is_there, once
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore.learn.substitutions import Substitutions
     from dpcore.lexicon.lexicon import Lexicon
 
-NETWORKS = {"network": "normal", "network, interval bounds": "ibp"}
+NETWORKS = {later("network"): "normal", later("network, interval bounds"): "ibp"}
 """What it is called -> name of the network that comes along."""
 VICTIMS = (NORMAL, CERTIFIED, *NETWORKS)
 _KIND = "bundled network"
@@ -45,7 +46,7 @@ def victim(words: Lexicon, rules: Rules, name: str) -> LinearModel | NetworkClas
     key = (words.fingerprint, name)
     if is_there(_KIND, key):
         return _network(words, name)
-    with st.spinner("Loading the network", show_time=True):
+    with st.spinner(say("Loading the network"), show_time=True):
         return _network(words, name)
 
 

@@ -9,17 +9,18 @@ from pages.robustness.autoencoder_view import autoencoder_view
 from pages.robustness.noise_view import noise_view
 from pages.robustness.training_view import training_view
 from pages.robustness.words_view import words_view
+from pages.shared.language import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 VIEWS: dict[str, Callable[[], None]] = {
-    "Words": words_view,
-    "Attack": attack_view,
-    "Training": training_view,
-    "Auto-encoders": autoencoder_view,
-    "Noise in networks": noise_view,
+    later("Words"): words_view,
+    later("Attack"): attack_view,
+    later("Training"): training_view,
+    later("Auto-encoders"): autoencoder_view,
+    later("Noise in networks"): noise_view,
 }
 """Title, as it stands in the link -> what draws it."""
-PICTURES = "Pictures"
+PICTURES = later("Pictures")
 """The first view, which has a dial."""

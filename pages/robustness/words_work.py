@@ -17,6 +17,7 @@ from dpcore.learn.packages import one_thread
 from dpcore.learn.substitutions import nearest_words
 from dpcore.lexicon.progress import silent
 from dpcore.plots.robust.shares import COLUMNS
+from pages.shared.language import later
 from pages.shared.once import is_there, once
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 STRENGTH = 0.05
 """C of the training: as the command `robust certify` has it."""
 MOST_NEIGHBOURS = 8
-NORMAL, CERTIFIED = "trained normally", "certified training"
+NORMAL, CERTIFIED = later("trained normally"), later("certified training")
 _SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 

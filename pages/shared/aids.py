@@ -1,10 +1,14 @@
-"""Reading aids of every page: explanations in everyday words, and letters for a projector."""
+"""Reading aids of every page: its language, explanations in everyday words, large letters."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from pages.lesson.steps import BY_PAGE, step
+from pages.shared.footer import IN_ENGLISH
+from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, language, say
+from pages.shared.linking import choose_one
+from pages.shared.messages import note
 
 EXPLAIN, LARGE = "explain", "large"
 
@@ -31,23 +35,33 @@ html { font-size: 22px; }
 
 
 def reading_aids(page: str) -> None:
-    """Draw the two switches into the sidebar, and what they ask for above the page.
+    """Draw the language and two switches into the sidebar, and what they ask for above the page.
 
     Args:
         page: address of the page, a key of `pages.lesson.steps.BY_PAGE` or another.
     """
-    with st.sidebar, st.expander("Reading aids"):
+    with st.sidebar, st.expander(say("Reading aids")):
+        choose_one(
+            st.segmented_control,
+            say("Language"),
+            LANGUAGES,
+            LANGUAGE,
+            required=True,
+            help=say("Of the pages. Links open in the language that they were made in."),
+        )
+        if language() != ENGLISH:
+            note(say(IN_ENGLISH))
         explain = st.toggle(
-            "Explain in everyday words",
+            say("Explain in everyday words"),
             key=EXPLAIN,
             bind="query-params",
-            help="Puts the explanations of the lesson above the pages that they belong to.",
+            help=say("Puts the explanations of the lesson above the pages that they belong to."),
         )
         large = st.toggle(
-            "Large letters",
+            say("Large letters"),
             key=LARGE,
             bind="query-params",
-            help="For a projector, or for tired eyes. Charts have larger letters too.",
+            help=say("For a projector, or for tired eyes. Charts have larger letters too."),
         )
     st.html(f"<style>{_ALWAYS}{_LARGE if large else ''}</style>")
     if explain:
@@ -58,13 +72,13 @@ def _explanations(page: str) -> None:
     for key in BY_PAGE.get(page, ()):
         explained = step(key)
         with st.container(border=True):
-            st.markdown(f"**{explained.title}**")
-            st.markdown(explained.story)
-            with st.expander("The formula"):
-                st.markdown(explained.formula)
+            st.markdown(f"**{say(explained.title)}**")
+            st.markdown(say(explained.story))
+            with st.expander(say("The formula")):
+                st.markdown(say(explained.formula))
             st.page_link(
                 "pages/lesson/page.py",
-                label="Take a guess in the lesson",
+                label=say("Take a guess in the lesson"),
                 icon=":material/school:",
                 query_params={"step": key},
             )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared.language import later
+
 
 @dataclass(frozen=True)
 class Content:
@@ -31,63 +33,76 @@ class Content:
 
 CONTENTS = (
     Content(
-        "Start",
+        later("Start"),
         "start",
-        "What is this, and what does it make of a sentence of mine?",
+        later("What is this, and what does it make of a sentence of mine?"),
         folded=True,
     ),
     Content(
-        "Rewrite",
+        later("Rewrite"),
         "rewrite",
-        "What becomes of my sentence, under each mechanism and ε, side by side? "
-        "What does each promise?",
+        later(
+            "What becomes of my sentence, under each mechanism and ε, side by side? What does "
+            "each promise?"
+        ),
     ),
     Content(
-        "Trade-off",
+        later("Trade-off"),
         "tradeoff",
-        "What does it cost to hide a word? All mechanisms at equal leakage, and what each leaves",
+        later(
+            "What does it cost to hide a word? All mechanisms at equal leakage, and what each "
+            "leaves"
+        ),
         folded=True,
     ),
     Content(
-        "Words",
+        later("Words"),
         "words",
-        "What does the same ε mean for a word in a crowd, and for a lonely one?",
+        later("What does the same ε mean for a word in a crowd, and for a lonely one?"),
         folded=True,
     ),
     Content(
-        "Attacker",
+        later("Attacker"),
         "attacker",
-        "What does somebody who sees an output know now, in odds? Who is protected least?",
+        later("What does somebody who sees an output know now, in odds? Who is protected least?"),
     ),
     Content(
-        "Release",
+        later("Release"),
         "release",
-        "Which mechanism and ε meet my goal on my file, at what cost? The private copy and its "
-        "label",
+        later(
+            "Which mechanism and ε meet my goal on my file, at what cost? The private copy and "
+            "its label"
+        ),
         folded=True,
     ),
     Content(
-        "Papers",
+        later("Papers"),
         "papers",
-        "Is a published claim true? Which step of its proof fails, and what holds in its place?",
+        later(
+            "Is a published claim true? Which step of its proof fails, and what holds in its place?"
+        ),
         folded=True,
     ),
     Content(
-        "Robustness",
+        later("Robustness"),
         "robustness",
-        "What does a classifier provably withstand? What do networks make of private text?",
+        later("What does a classifier provably withstand? What do networks make of private text?"),
     ),
     Content(
-        "Lesson",
+        later("Lesson"),
         "lesson",
-        "What is all this about? Eight steps in everyday words, each with a guess; "
-        "a worksheet to print",
+        later(
+            "What is all this about? Eight steps in everyday words, each with a guess; a "
+            "worksheet to print"
+        ),
     ),
     Content(
-        "Deniability",
+        later("Deniability"),
         "deniability",
-        "How likely does a word stay (Nw), how many others does it become (Sw)? "
-        "Which ε meets a goal?",
+        later(
+            "How likely does a word stay (Nw), how many others does it become (Sw)? Which ε "
+            "meets a goal?"
+        ),
         listed=False,
     ),
 )

@@ -51,7 +51,8 @@ function keepOrder() {
   };
 }
 
-export default function () {
+export default function ({ data }) {
+  document.documentElement.lang = data.language;
   if (window.__departure) return;
   window.__departure = true;
   keepOrder();

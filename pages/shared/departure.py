@@ -35,6 +35,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import (  # type: i
 from streamlit.runtime.state.common import user_key_from_element_id
 
 from pages.shared.aids import EXPLAIN, LARGE
+from pages.shared.language import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from streamlit.proto.ClientState_pb2 import ClientState
     from streamlit.runtime.scriptrunner import ScriptRunner
 
-FRAME_FIELDS = frozenset({EXPLAIN, LARGE})
+FRAME_FIELDS = frozenset({EXPLAIN, LARGE, LANGUAGE})
 """Keys of the fields that every page has: a change of page brings along their values alone."""
 
 _LOOK_SECONDS = 0.005
@@ -125,6 +126,10 @@ def _component() -> Callable[..., object]:
     return st.components.v2.component("word_privacy_lab.departure", js=code)
 
 
-def mind_links() -> None:
-    """Have the browser keep the order as well, and one entry of its history for each page."""
-    _component()(key="departure")
+def mind_links(language: str) -> None:
+    """Have the browser keep the order as well, and one entry of its history for each page.
+
+    Args:
+        language: of the page, which the browser is told for who has it read aloud.
+    """
+    _component()(key="departure", data={"language": language})

@@ -15,6 +15,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.language import later, say
+
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.dial"
 _PLACE = "dial_place"
@@ -66,7 +68,7 @@ class Dial:
     name: str
     label: str
     steps: tuple[Step, ...]
-    ends: tuple[str, str] = ("← learns less", "learns more →")
+    ends: tuple[str, str] = (later("← learns less"), later("learns more →"))
     fields: tuple[tuple[str, str], ...] = ()
 
 
@@ -110,8 +112,8 @@ def _data(dial: Dial, step: int) -> dict[str, Any]:
     return {
         "group": dial.name,
         "label": dial.label,
-        "ends": list(dial.ends),
-        "exact": "Type a number",
+        "ends": [say(end) for end in dial.ends],
+        "exact": say("Type a number"),
         "fields": {name: {"title": title, "values": numbers[name]} for name, title in dial.fields},
         "steps": [{k: v for k, v in asdict(s).items() if k in _WORDS} for s in dial.steps],
         "epsilons": epsilons,

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 
+from pages.shared.language import ENGLISH, later, say, speaking
+
 if TYPE_CHECKING:
     import pandas as pd
 
 _HERE = Path(__file__).parent
 _FORMATS = {
-    "svg": "Saves the figure as it stands, with its marks, as lines: for print and for editing.",
-    "png": "Saves the figure as it stands, with its marks, as a picture: for slides and letters.",
+    "svg": later(
+        "Saves the figure as it stands, with its marks, as lines: for print and for editing."
+    ),
+    "png": later(
+        "Saves the figure as it stands, with its marks, as a picture: for slides and letters."
+    ),
 }
 
 
@@ -51,9 +57,18 @@ def figure_buttons(name: str) -> None:
     """
     _files()(
         key=f"files_{name}",
-        data={"name": name, "formats": list(_FORMATS.items())},
+        data=_files_data(name),
         width="content",
     )
+
+
+def _files_data(name: str) -> dict[str, Any]:
+    """What both kinds of buttons are given: of each format its name, its label and its help."""
+    formats = [
+        (form, say("Figure as {form}", form=form.upper()), say(explained))
+        for form, explained in _FORMATS.items()
+    ]
+    return {"name": name, "formats": formats}
 
 
 @cache
@@ -71,13 +86,13 @@ def drawing_buttons(name: str) -> None:
     """
     _drawing_files()(
         key=f"files_{name}",
-        data={"name": name, "formats": list(_FORMATS.items())},
+        data=_files_data(name),
         width="content",
     )
 
 
 def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key: str) -> None:
-    """A button that downloads a table; the table is built only when it is pressed.
+    """A button that downloads a table, the same in every language, built when it is pressed.
 
     Args:
         label: of the button.
@@ -85,13 +100,18 @@ def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key:
         table: builds the table; it must not call Streamlit.
         key: of the button.
     """
+
+    def csv() -> bytes:
+        with speaking(ENGLISH):
+            return table().to_csv(index=False).encode("utf-8-sig")
+
     st.download_button(
         label,
-        data=lambda: table().to_csv(index=False).encode("utf-8-sig"),
+        data=csv,
         file_name=f"{name}.csv",
         mime="text/csv",
         key=key,
         icon=":material/download:",
         on_click="ignore",
-        help="Saves the numbers behind this view as a table that a spreadsheet opens.",
+        help=say("Saves the numbers behind this view as a table that a spreadsheet opens."),
     )

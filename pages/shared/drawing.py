@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.fields import choose_seed, whole_number
+from pages.shared.language import say
 
 MAX_DRAW = 9_999
 _DRAW = "draw"
@@ -14,29 +15,33 @@ _DRAW = "draw"
 def draw_again() -> None:
     """Draw the button that takes fresh noise."""
     st.button(
-        "Draw again",
+        say("Draw again"),
         key="again",
         icon=":material/casino:",
         on_click=_again,
-        help="Takes fresh noise: the next draw of the same seed.",
+        help=say("Takes fresh noise: the next draw of the same seed."),
     )
 
 
 def choose_draw() -> tuple[int, int]:
     """Draw the fields; return seed and number of the draw."""
     number = whole_number(
-        "Draw",
+        say("Draw"),
         0,
         MAX_DRAW,
         0,
         _DRAW,
-        "Which draw of this seed is shown. The same seed and draw show the same words to "
-        "everybody.",
+        say(
+            "Which draw of this seed is shown. The same seed and draw show the same words to "
+            "everybody."
+        ),
         width=130,
     )
     seed = choose_seed(
-        "The start of the random numbers. It is part of the link, so a class that opens "
-        "one link sees one draw. For looking only: a release takes an unpredictable seed."
+        say(
+            "The start of the random numbers. It is part of the link, so a class that opens one "
+            "link sees one draw. For looking only: a release takes an unpredictable seed."
+        )
     )
     return seed, number
 

@@ -14,6 +14,7 @@ from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.groups import START_EPSILON, admissible_grid
+from pages.shared.language import language, later, numeral, say
 from pages.shared.memo import session_memo
 from pages.shared.promised import PLAIN, of_100, permits
 
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 _LINKED = "epsilons_linked"
 _TELLING = 0.25
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
-_SOME_GUESSED = "Guessed, if known"
-_GUESSED, _PERMITTED, _UNKNOWN = "A stranger guesses", "The promise permits", "not known here"
+_SOME_GUESSED = later("Guessed, if known")
+_GUESSED, _PERMITTED, _UNKNOWN = (
+    later("A stranger guesses"),
+    later("The promise permits"),
+    later("not known here"),
+)
 
 
 def epsilon_dial(
@@ -64,7 +69,7 @@ def epsilon_dial(
             on_rest()
 
     set_epsilon(group, epsilon, steps[usual])
-    key = (group.name, steps, tuple(members), members[0].lexicon.fingerprint)
+    key = (language(), group.name, steps, tuple(members), members[0].lexicon.fingerprint)
     dial = session_memo("epsilon_dials", key, lambda: _dial(group, members, steps), 12)
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon
@@ -139,10 +144,10 @@ def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float]) ->
     curves = [recorded_curve(kind) for kind in members]
     return Dial(
         group.name,
-        group.title,
+        say(group.title),
         tuple(_step(group, members, curves, epsilon) for epsilon in steps),
-        ("← stronger privacy", "closer meaning →"),
-        (_TYPED[group.logarithm], ("share", "guessed, of 100")),
+        (say("← stronger privacy"), say("closer meaning →")),
+        (_TYPED[group.logarithm], ("share", say("guessed, of 100"))),
     )
 
 
@@ -162,18 +167,22 @@ def _step(
         (most for kind in members if (most := permits(kind, epsilon)) is not None), default=None
     )
     unit = "ln ε" if group.logarithm else "ε"
-    promised = f"{unit} = {group.label(epsilon)} {PLAIN[members[0].meaning]}"
+    promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
     if shares:
         low, high = of_100(min(shares)), of_100(max(shares))
-        alike = high.lstrip("0123456789.")  # " of 100" is said once
-        value = f"{low} words" if low == high else f"{low.removesuffix(alike)} to {high}"
-        about = _GUESSED if len(shares) == len(members) else _SOME_GUESSED
+        alike = high.lstrip("0123456789.,")  # " of 100" is said once
+        value = (
+            say("{low} words", low=low)
+            if low == high
+            else say("{low} to {high}", low=low.removesuffix(alike), high=high)
+        )
+        about = say(_GUESSED if len(shares) == len(members) else _SOME_GUESSED)
     elif permitted is not None:
-        about, value = _PERMITTED, f"at most {of_100(permitted)}"
+        about, value = say(_PERMITTED), say("at most {permitted}", permitted=of_100(permitted))
     else:
-        about, value = _GUESSED, _UNKNOWN
-    right = "The promise", promised
+        about, value = say(_GUESSED), say(_UNKNOWN)
+    right = say("The promise"), promised
     if shares and permitted is not None:
-        right = f"The promise permits {of_100(permitted)}", promised
+        right = say("The promise permits {permitted}", permitted=of_100(permitted)), promised
     share = shares[0] if len(shares) == 1 == len(members) else None
     return Step((about, value), right, f"{about} {value}; {right[0]}: {right[1]}", epsilon, share)

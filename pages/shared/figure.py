@@ -10,6 +10,8 @@ import streamlit as st
 from dpcore.plots.layout import enlarged
 from pages.shared.aids import LARGE
 from pages.shared.downloads import csv_button, figure_buttons
+from pages.shared.language import later, say
+from pages.shared.lettering import spoken
 from pages.shared.table import show_table
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpcore.plots.captions import Caption
 
-HOW = "How is this computed?"
+HOW = later("How is this computed?")
 
 
 def show_figure(
@@ -67,7 +69,7 @@ def show_caption(caption: Caption, name: str) -> None:
     """
     _finding(caption, name)
     if caption.how != caption.finding:
-        with st.expander(HOW, key=f"how_{name}"):
+        with st.expander(say(HOW), key=f"how_{name}"):
             st.text(caption.how)
 
 
@@ -124,7 +126,7 @@ def show_numbers(
             None for the same table, beside buttons for a figure of Plotly.
     """
     drawer = st.expander(
-        "Numbers and files",
+        say("Numbers and files"),
         key=f"table_{name}",
         icon=":material/download:",
         on_change="rerun",
@@ -132,13 +134,14 @@ def show_numbers(
     if drawer.open:
         with drawer:
             with st.container(horizontal=True):
-                csv_button("Numbers as CSV", name, csv or (lambda: table), key=f"csv_{name}")
+                csv_button(say("Numbers as CSV"), name, csv or (lambda: table), key=f"csv_{name}")
                 if csv is None:
                     figure_buttons(name)
             show_table(table, alt)
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:
+    figure = spoken(figure)
     st.plotly_chart(
         enlarged(figure) if st.session_state.get(LARGE) else figure,
         key=f"figure_{name}",

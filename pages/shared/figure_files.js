@@ -71,7 +71,7 @@ export default function (component) {
   if (parentElement.querySelector(".files")) return; // a figure keeps its name
   const row = document.createElement("div");
   row.className = "files";
-  for (const [format, title] of data.formats) {
+  for (const [format, label, title] of data.formats) {
     const button = document.createElement("button");
     button.type = "button";
     button.title = title;
@@ -79,7 +79,7 @@ export default function (component) {
     icon.className = "icon";
     icon.textContent = "download";
     icon.setAttribute("aria-hidden", "true");
-    button.append(icon, `Figure as ${format.toUpperCase()}`);
+    button.append(icon, label);
     button.addEventListener("click", () => save(data.name, format));
     row.append(button);
   }

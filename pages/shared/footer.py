@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import dpcore
+from pages.shared.language import ENGLISH, language, later, say
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
+
+
+IN_ENGLISH = later("Findings, promises and proofs are in English, as they are computed.")
+"""What a page in another language says of itself."""
 
 
 def footer(words: Lexicon, seed: int, draws: str) -> None:
@@ -22,8 +27,16 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
         draws: how many draws the shown numbers come from, in words.
     """
     provenance(
-        f"Lexicon {words.name}: {len(words):,} words, {words.dimension} dimensions, "
-        f"fingerprint {words.fingerprint[:12]} · seed {seed} · {draws}"
+        say(
+            "Lexicon {name}: {count:,} words, {dimension} dimensions, fingerprint {fingerprint} "
+            "· seed {seed} · {draws}",
+            name=words.name,
+            count=len(words),
+            dimension=words.dimension,
+            fingerprint=words.fingerprint[:12],
+            seed=seed,
+            draws=draws,
+        )
     )
 
 
@@ -36,4 +49,6 @@ def provenance(origin: str) -> None:
     st.divider()
     # st.text: a lexicon's name is given by whoever added it and is no Markdown.
     st.text(f"{origin} · dpcore {dpcore.__version__}")
-    note("No telemetry, no third-party request, nothing typed is stored.")
+    if language() != ENGLISH:
+        note(say(IN_ENGLISH))
+    note(say("No telemetry, no third-party request, nothing typed is stored."))

@@ -10,6 +10,7 @@ from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared.contents import CONTENTS, MOVED
 from pages.shared.departure import keep_order, mind_links
 from pages.shared.groups import GROUPS
+from pages.shared.language import LANGUAGE, begin_language, language, say
 
 _OPEN, _MOVED = "open_page", "moved_on"
 
@@ -18,7 +19,9 @@ TITLE = "Word Privacy Lab"
 _MAY_BE_EMPTY = frozenset({"drawn", "curves", *(group.name for group in GROUPS)})
 """Ends of the names of choices of which nothing may be chosen."""
 
-_SHARED = frozenset({"lexicon", "unknown", "stop", "case", "attacked", "seed", "draw", "preset"})
+_SHARED = frozenset(
+    {"lexicon", "unknown", "stop", "case", "attacked", "seed", "draw", "preset", LANGUAGE}
+)
 """Names of choices that mean the same on every page; so do every ε and the settings."""
 
 # Legible on both themes, for it is a picture and knows neither.
@@ -52,19 +55,19 @@ def page_list() -> list[st.Page]:
     """
     first, *others = CONTENTS
     return [
-        st.Page(first.file, title=first.title, default=True, url_path="first"),
-        st.Page(first.file, title=first.title, url_path=first.address, visibility="hidden"),
+        st.Page(first.file, title=say(first.title), default=True, url_path="first"),
+        st.Page(first.file, title=say(first.title), url_path=first.address, visibility="hidden"),
         *(
             st.Page(
                 page.file,
-                title=page.title,
+                title=say(page.title),
                 url_path=page.address,
                 visibility="visible" if page.listed else "hidden",
             )
             for page in others
         ),
         *(
-            st.Page(page.file, title=page.title, url_path=old, visibility="hidden")
+            st.Page(page.file, title=say(page.title), url_path=old, visibility="hidden")
             for old, new in MOVED.items()
             for page in others
             if page.address == new
@@ -74,8 +77,9 @@ def page_list() -> list[st.Page]:
 
 def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
+    begin_language()
     keep_order()
-    mind_links()
+    mind_links(language())
     pages = page_list()
     page = st.navigation(pages, position="top")
     if page.url_path in MOVED:
@@ -84,7 +88,7 @@ def open_frame() -> st.Page:
         st.switch_page(next(each for each in pages if each.url_path == address), query_params=given)
     _mend_link()  # starts over on this page, which is known only now
     _take_along(page.url_path)
-    folded = any(each.folded and each.title == page.title for each in CONTENTS)
+    folded = any(each.folded and say(each.title) == page.title for each in CONTENTS)
     st.set_page_config(
         page_title=f"{page.title} – {TITLE}",
         page_icon="🔏",

@@ -4,7 +4,7 @@
 // somebody looks at it ("peek") and kept until the grid changes. grid_card.js stands before this.
 
 const spoken = (token, input) =>
-  token.changed ? `${input} became ${token.text}` : `${input} stayed as it is`;
+  filled(token.changed ? words.became : words.stayed, { input, output: token.text });
 
 function wordButton(token, row, state) {
   const button = element("button", token.changed ? "word changed" : "word", token.text);
@@ -35,15 +35,15 @@ function move(event, state) {
   const button = event.target.closest(".word");
   if (!button) return;
   if (event.key === "Escape") return hide(state);
-  const words = [...button.closest(".words").querySelectorAll(".word")];
-  const at = words.indexOf(button);
+  const row = [...button.closest(".words").querySelectorAll(".word")];
+  const at = row.indexOf(button);
   const lines = [...state.root.querySelectorAll(".words")].filter((n) => n.querySelector(".word"));
   const line = lines.indexOf(button.closest(".words"));
   const target = {
-    ArrowRight: () => words[at + 1],
-    ArrowLeft: () => words[at - 1],
-    Home: () => words[0],
-    End: () => words[words.length - 1],
+    ArrowRight: () => row[at + 1],
+    ArrowLeft: () => row[at - 1],
+    Home: () => row[0],
+    End: () => row[row.length - 1],
     ArrowDown: () => lines[line + 1] && lines[line + 1].querySelectorAll(".word")[at],
     ArrowUp: () => lines[line - 1] && lines[line - 1].querySelectorAll(".word")[at],
   }[event.key];
@@ -79,7 +79,7 @@ function promise(row, state) {
 }
 
 function mechanismRow(row, state) {
-  const line = element("div", "row");
+  const frame = element("div", "row");
   const head = element("div", "head");
   const glyph = element("span", "glyph", row.glyph);
   glyph.style.color = row.colour;
@@ -91,31 +91,31 @@ function mechanismRow(row, state) {
   if (row.problem) {
     body.append(element("p", "problem", row.problem));
   } else {
-    const words = element("div", "words");
-    words.setAttribute("role", "toolbar");
-    words.setAttribute("aria-label", `${row.title}: rewritten words`);
+    const line = element("div", "words");
+    line.setAttribute("role", "toolbar");
+    line.setAttribute("aria-label", filled(words.row, { title: row.title }));
     let first = true;
     for (const token of row.tokens) {
-      if (token.gap) words.append(token.gap);
+      if (token.gap) line.append(token.gap);
       if (token.place === undefined) {
-        words.append(element("span", token.role, token.text));
+        line.append(element("span", token.role, token.text));
         continue;
       }
       const button = wordButton(token, row, state);
       const chosen = button.getAttribute("aria-pressed") === "true";
       if (first || chosen) {
-        for (const other of words.querySelectorAll(".word")) other.tabIndex = -1;
+        for (const other of line.querySelectorAll(".word")) other.tabIndex = -1;
         button.tabIndex = 0;
         first = false;
       }
-      words.append(button);
+      line.append(button);
     }
-    body.append(words);
+    body.append(line);
     if (row.strip) body.append(strip(row));
   }
   body.append(promise(row, state));
-  line.append(head, body);
-  return line;
+  frame.append(head, body);
+  return frame;
 }
 
 // What this one draw makes of the chosen word over the whole range of the slider.
@@ -145,15 +145,15 @@ function strip(row) {
 function sourceRow(source) {
   const line = element("div", "row source");
   const head = element("div", "head");
-  head.append(element("span", "title", "Your text"));
+  head.append(element("span", "title", words.source));
   const body = element("div", "body");
-  const words = element("p", "plain");
-  words.dir = "auto";
+  const text = element("p", "plain");
+  text.dir = "auto";
   for (const token of source) {
-    if (token.gap) words.append(token.gap);
-    words.append(element("span", token.role, token.text));
+    if (token.gap) text.append(token.gap);
+    text.append(element("span", token.role, token.text));
   }
-  body.append(words);
+  body.append(text);
   line.append(head, body);
   return line;
 }
@@ -214,6 +214,7 @@ export default function (component) {
   const { likely, ...shown } = data;
   const content = JSON.stringify(shown);
   state.send = setTriggerValue;
+  speakAs(data);
   const same = content === state.content;
   if (!same) state.likely.clear();
   for (const entry of likely) state.likely.set(entry.id, entry);

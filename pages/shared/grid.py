@@ -13,19 +13,34 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.language import for_component, later
+
 _HERE = Path(__file__).parent
 
 
 _KEY = "word_privacy_lab.grid"
+_WORDS = {
+    "became": later("{input} became {output}"),
+    "stayed": later("{input} stayed as it is"),
+    "row": later("{title}: rewritten words"),
+    "source": later("Your text"),
+    "card": later("At this ε, {input} becomes"),
+    "computing": later("computing its likely outputs…"),
+    "output": later("output"),
+    "probability": later("probability"),
+    "distance": later("distance"),
+    "itself": later("0 (itself)"),
+}
+"""What the component says itself; it fills the gaps."""
 
 
 @cache
 def _component() -> Callable[..., Any]:
-    css, card, grid = (
+    css, *scripts = (
         (_HERE / name).read_text(encoding="utf-8")
-        for name in ("grid.css", "grid_card.js", "grid.js")
+        for name in ("grid.css", "spoken.js", "grid_card.js", "grid.js")
     )
-    return st.components.v2.component(_KEY, css=css, js=f"{card}\n{grid}")
+    return st.components.v2.component(_KEY, css=css, js="\n".join(scripts))
 
 
 def rewrite_grid(
@@ -59,7 +74,7 @@ def rewrite_grid(
 
     _component()(
         key=key,
-        data=data,
+        data=data | for_component(_WORDS),
         on_word_change=heard("word", on_word),
         on_peek_change=heard("peek", on_peek),
     )

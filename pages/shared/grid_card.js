@@ -1,5 +1,5 @@
 // The card of a word: its most likely outputs, shown while somebody looks at the word. This text is
-// put before that of grid.js, and both are one module.
+// put before that of grid.js, and both are one module. spoken.js stands before both.
 
 const element = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -9,27 +9,29 @@ const element = (tag, className, text) => {
 };
 
 const percent = (p) => {
-  if (p >= 0.9995) return ">99.9 %";
+  if (p >= 0.9995) return `>${written(99.9)} %`;
   if (p >= 0.1) return `${Math.round(100 * p)} %`;
-  return p >= 0.001 ? `${(100 * p).toFixed(1)} %` : "<0.1 %";
+  return p >= 0.001 ? `${written(100 * p, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} %` : `<${written(0.1)} %`;
 };
 
-const distance = (d) => (d === null ? "–" : d === 0 ? "0 (itself)" : d.toPrecision(3));
+const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
+const distance = (d) => (d === null ? "–" : d === 0 ? words.itself : written(d, digits));
 
 const sameWord = (one, other) => one.toLowerCase() === other.toLowerCase();
 
 function fillCard(card, token, row, input, likely) {
   card.replaceChildren();
   const title = element("p", "card-title");
-  title.append("At this ε, ", element("b", "", input), " becomes");
+  const [before, after] = words.card.split("{input}");
+  title.append(before, element("b", "", input), after);
   card.append(title);
   if (!likely) {
-    card.append(element("p", "card-note", "computing its likely outputs…"));
+    card.append(element("p", "card-note", words.computing));
     return;
   }
   const table = element("table");
   const head = element("tr");
-  for (const name of ["output", "probability", "distance"]) {
+  for (const name of [words.output, words.probability, words.distance]) {
     const cell = element("th", "", name);
     cell.scope = "col";
     head.append(cell);

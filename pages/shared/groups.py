@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import number
+from pages.shared.language import ENGLISH, later, numeral, speaking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,25 +54,35 @@ class Group:
     def reading(self, epsilon: float) -> str:
         """A step of the slider in running text: ε, and ln ε where that is what is shown."""
         if self.logarithm:
-            return f"ln ε = {self.label(epsilon)} (ε = {number(epsilon)})"
-        return f"ε = {epsilon:,g}"
+            return f"ln ε = {numeral(self.label(epsilon))} (ε = {numeral(number(epsilon))})"
+        return f"ε = {numeral(f'{epsilon:,g}')}"
+
+    def finding(self, epsilon: float) -> str:
+        """The same for a finding, which is in English in every language."""
+        with speaking(ENGLISH):
+            return self.reading(epsilon)
 
 
 GROUPS = (
     Group(
         "metric",
-        "Metric privacy: ε per distance",
-        "The odds between two words are bounded by e^(ε × their distance): near words are "
-        "harder to tell apart than far ones.",
+        later("Metric privacy: ε per distance"),
+        later(
+            "The odds between two words are bounded by e^(ε × their distance): near words are "
+            "harder to tell apart than far ones."
+        ),
         (EpsilonMeaning.METRIC,),
         _decades(-1, 3),
         12.0,
     ),
     Group(
         "log",
-        "Metric privacy, huge ε: ln ε",
-        "The claim is the same, e^(ε × distance), but these mechanisms change so slowly with ε "
-        "that papers give it in thousands and millions; so the slider shows its logarithm.",
+        later("Metric privacy, huge ε: ln ε"),
+        later(
+            "The claim is the same, e^(ε × distance), but these mechanisms change so slowly "
+            "with ε that papers give it in thousands and millions; so the slider shows its "
+            "logarithm."
+        ),
         (EpsilonMeaning.METRIC_LOG,),
         tuple(math.exp(quarters / 4) for quarters in range(8, 81)),
         math.exp(10.0),
@@ -79,9 +90,11 @@ GROUPS = (
     ),
     Group(
         "local",
-        "Local privacy: ε for any two words",
-        "The odds between any two words of the vocabulary, near or far, are bounded by e^ε; "
-        "where a δ is shown, probabilities may exceed that bound by δ.",
+        later("Local privacy: ε for any two words"),
+        later(
+            "The odds between any two words of the vocabulary, near or far, are bounded by e^ε; "
+            "where a δ is shown, probabilities may exceed that bound by δ."
+        ),
         (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE),
         _decades(-1, 4),
         60.0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.shared import link
+from pages.shared.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ def choose_one(
     Args:
         draw: `st.selectbox` or the like.
         label: of the control.
-        titles: by short name, what is shown.
+        titles: by short name, what is shown, in English.
         field: of the link, and key of the control.
         more: for `draw`.
     """
@@ -30,7 +31,9 @@ def choose_one(
     wanted = st.session_state.get(field, st.query_params.get(field, usual))
     if field not in st.session_state or wanted not in titles:
         st.session_state[field] = wanted if wanted in titles else usual
-    value: str = draw(label, list(titles), format_func=titles.__getitem__, key=field, **more)
+    value: str = draw(
+        label, list(titles), format_func=lambda name: say(titles[name]), key=field, **more
+    )
     link.write(field, value, usual)
     return value
 
@@ -42,7 +45,7 @@ def choose_some(
 
     Args:
         label: of the control.
-        titles: by short name, what is shown.
+        titles: by short name, what is shown, in English.
         field: of the link, and key of the control.
         usual: what a fresh visit begins with.
         more: for `st.pills`.
@@ -63,7 +66,7 @@ def choose_some(
         label,
         list(titles),
         selection_mode="multi",
-        format_func=titles.__getitem__,
+        format_func=lambda name: say(titles[name]),
         key=field,
         **more,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from pages.shared.language import say
 from pages.shared.messages import inform, refuse
 from pages.shared.resources import lexicon, mechanism
 
@@ -27,7 +28,7 @@ def lexicon_or_stop(name: str) -> Lexicon:
     try:
         return lexicon(name)
     except DpcoreError as error:
-        refuse("The lexicon could not be loaded.", error)
+        refuse(say("The lexicon could not be loaded."), error)
         st.stop()
 
 
@@ -45,8 +46,8 @@ def mechanisms_or_stop(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -
         try:
             mechanisms.append(mechanism(words, key, settings))
         except DpcoreError as error:
-            refuse("A mechanism is left out: change its settings in the sidebar.", error)
+            refuse(say("A mechanism is left out: change its settings in the sidebar."), error)
     if not mechanisms:
-        inform("Choose at least one mechanism in the sidebar.")
+        inform(say("Choose at least one mechanism in the sidebar."))
         st.stop()
     return mechanisms

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_OWN_VECTOR_BYTES
+from pages.shared.language import say
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
@@ -46,22 +47,27 @@ def own_lexicon() -> Lexicon | None:
 
 def choose_own() -> None:
     """Draw the upload and what was checked."""
-    with st.popover("Vectors of your own", icon=":material/upload_file:", width="stretch"):
+    with st.popover(say("Vectors of your own"), icon=":material/upload_file:", width="stretch"):
         file = st.file_uploader(
-            "A file of word vectors",
+            say("A file of word vectors"),
             type=["txt", "vec", "bin"],
             key="own_vectors_file",
-            help="A word and its numbers on each line (GloVe, word2vec, fastText .vec), or "
-            f"word2vec binary, not packed, up to {MAX_OWN_VECTOR_BYTES:,} bytes. For larger ones: "
-            "`python -m dpcore lexicon add FILE`.",
+            help=say(
+                "A word and its numbers on each line (GloVe, word2vec, fastText .vec), or "
+                "word2vec binary, not packed, up to {most:,} bytes. For larger "
+                "ones: `python -m dpcore lexicon add FILE`.",
+                most=MAX_OWN_VECTOR_BYTES,
+            ),
         )
         note(
-            "Words and vectors must be public: what they tell is not protected. They stay in this "
-            "session's memory, are written nowhere, and are forgotten with it."
+            say(
+                "Words and vectors must be public: what they tell is not protected. They stay "
+                "in this session's memory, are written nowhere, and are forgotten with it."
+            )
         )
         brought: _Brought | None = st.session_state.get(_OWN)
         if file is not None and (brought is None or brought.file != file.file_id):
-            with st.spinner("Reading and checking the vectors…"):
+            with st.spinner(say("Reading and checking the vectors…")):
                 st.session_state[_OWN] = _read(file.file_id, file.name, file.getvalue())
             st.rerun()  # the list of lexicons knows it now
         if brought is not None:
@@ -70,25 +76,34 @@ def choose_own() -> None:
 
 def _checked(brought: _Brought) -> None:
     if brought.refused is not None:
-        refuse("These vectors cannot be used.", brought.refused)
+        refuse(say("These vectors cannot be used."), brought.refused)
         return
     words, report = brought.lexicon, brought.report
     if words is None or report is None:
         return
-    left_out = f", left out: {report.dropped}" if report.dropped.total else ""
+    left_out = say(", left out: {dropped}", dropped=report.dropped) if report.dropped.total else ""
     # st.text: what a file says is no Markdown.
     st.text(
-        f"{report.format}: {report.rows:,} rows read, {len(words):,} words of {words.dimension} "
-        f"dimensions kept{left_out}. Every number is finite, every word and every vector distinct. "
-        f"Fingerprint {words.fingerprint[:12]}. Choose “{NAME}” as lexicon."
+        say(
+            "{format}: {rows:,} rows read, {count:,} words of {dimension} dimensions "
+            "kept{left_out}. Every number is finite, every word and every vector distinct. "
+            "Fingerprint {fingerprint}. Choose “{name}” as lexicon.",
+            format=report.format,
+            rows=report.rows,
+            count=len(words),
+            dimension=words.dimension,
+            left_out=left_out,
+            fingerprint=words.fingerprint[:12],
+            name=NAME,
+        )
     )
     st.button(
-        "Forget these vectors",
+        say("Forget these vectors"),
         key="own_vectors_forget",
         icon=":material/delete:",
         on_click=_forget,
         args=(brought.file,),
-        help="Removes them from this session.",
+        help=say("Removes them from this session."),
     )
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pages.shared.language import later
+
 PRESETS = {
-    "hospital": "My doctor in the city hospital said that my sister needs a new heart medicine.",
-    "letter": "Anna Keller moved to Berlin on 3 May 2024 and works for a small bank there.",
-    "contact": "Please send the rent for the house to Tom, tom.hale@example.org, before Friday.",
-    "review": "The food was cold, the waiter was rude and we will never eat there again!",
-    "message": "I lost my job last week, so I cannot pay you the 250 dollars before winter.",
-    "trip": "We flew from London to Paris with our dog and missed the last train home.",
+    later(
+        "hospital"
+    ): "My doctor in the city hospital said that my sister needs a new heart medicine.",
+    later("letter"): "Anna Keller moved to Berlin on 3 May 2024 and works for a small bank there.",
+    later(
+        "contact"
+    ): "Please send the rent for the house to Tom, tom.hale@example.org, before Friday.",
+    later("review"): "The food was cold, the waiter was rude and we will never eat there again!",
+    later("message"): "I lost my job last week, so I cannot pay you the 250 dollars before winter.",
+    later("trip"): "We flew from London to Paris with our dog and missed the last train home.",
 }
 """Preset name -> sentence; the names stand in links."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from pages.shared.language import say
 from pages.shared.turn import take_turn
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
                 if turn is None and (turn := take_turn(slot)) is not None:
                     start = time.monotonic() - spent  # waiting is no work
                 left = spent / done * (len(items) - done)
-                text = f"{label}: {done} of {len(items)}, about {max(1, round(left))} s left"
+                text = say(
+                    "{label}: {done} of {count}, about {seconds} s left",
+                    label=label,
+                    done=done,
+                    count=len(items),
+                    seconds=max(1, round(left)),
+                )
                 slot.progress(done / len(items), text=text)
             yield item
     finally:
@@ -89,21 +96,27 @@ class Reporter:
             with self._place.container():
                 if self._stop is not None:
                     st.button(
-                        "Stop this computation",
+                        say("Stop this computation"),
                         key=self._stop,
                         icon=":material/stop_circle:",
-                        help="Ends this computation; what was known before stays.",
+                        help=say("Ends this computation; what was known before stays."),
                     )
                 self._bar = st.empty()
             self._turn = take_turn(self._bar)
             waited = time.monotonic() - now  # which is no work
             self._start, now = self._start + waited, now + waited
-        text = f"{self._label}: {stage}"
+        text = f"{self._label}: {say(stage)}"
         if not total:
             self._bar.progress(0.0, text=f"{text} {done}")
             return
         left = (now - self._start) / max(done, 1) * (total - done)
         self._bar.progress(
             min(done / total, 1.0),
-            text=f"{text}, {done:,} of {total:,}, about {max(1, round(left))} s left",
+            text=say(
+                "{text}, {done:,} of {total:,}, about {seconds} s left",
+                text=text,
+                done=done,
+                total=total,
+                seconds=max(1, round(left)),
+            ),
         )

@@ -9,16 +9,17 @@ from dpcore.attack.frontier.meter import meter
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
 from pages.shared.groups import group_of
+from pages.shared.language import later, numeral, say
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _NEARLY = 0.99
 PLAIN = {
-    EpsilonMeaning.METRIC: "per distance",
-    EpsilonMeaning.METRIC_LOG: "per distance",
-    EpsilonMeaning.LOCAL: "any two words",
-    EpsilonMeaning.LOCAL_APPROXIMATE: "any two words, up to δ",
+    EpsilonMeaning.METRIC: later("per distance"),
+    EpsilonMeaning.METRIC_LOG: later("per distance"),
+    EpsilonMeaning.LOCAL: later("any two words"),
+    EpsilonMeaning.LOCAL_APPROXIMATE: later("any two words, up to δ"),
 }
 
 
@@ -26,7 +27,9 @@ def promise(mechanism: Mechanism, epsilon: float) -> str:
     """ε, and what the promise alone would permit, where that is known."""
     permitted = permits(mechanism, epsilon)
     text = promised_epsilon(mechanism, epsilon)
-    return text if permitted is None else f"{text} · would permit {of_100(permitted)}"
+    if permitted is None:
+        return text
+    return say("{text} · would permit {permitted}", text=text, permitted=of_100(permitted))
 
 
 def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
@@ -34,12 +37,12 @@ def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
     group = group_of(mechanism.meaning)
     unit = "ln ε" if group.logarithm else "ε"
     value = math.log(epsilon) if group.logarithm else epsilon
-    return f"{unit} = {value:.3g} {PLAIN[mechanism.meaning]}"
+    return f"{unit} = {numeral(f'{value:.3g}')} {say(PLAIN[mechanism.meaning])}"
 
 
 def of_100(share: float) -> str:
     """A share of words: "29 of 100"."""
-    return "nearly all" if share > _NEARLY else f"{100 * share:.2g} of 100"
+    return say("nearly all") if share > _NEARLY else say("{share:.2g} of 100", share=100 * share)
 
 
 def permits(mechanism: Mechanism, epsilon: float) -> float | None:

@@ -13,6 +13,7 @@ from dpcore.study.provenance import provenance as how_made
 from dpcore.study.provenance import seeds
 from dpcore.study.recorded import read_recorded
 from pages.shared.footer import provenance
+from pages.shared.language import Waiting, say
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import show_line
 
@@ -31,7 +32,7 @@ def recorded(name: str) -> Recorded:
     return read_recorded(name)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Comparing with the paper…")
+@st.cache_resource(max_entries=32, show_spinner=Waiting("Comparing with the paper…"))
 def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
     return compare(_experiment)
 
@@ -50,9 +51,12 @@ def show_compared(row: Row) -> None:
 
     No table: its columns would be too narrow for the reasons.
     """
-    numbers = [f"The paper: {row.in_paper}", f"Measured here: {row.ours}"]
+    numbers = [
+        say("The paper: {figure}", figure=row.in_paper),
+        say("Measured here: {figure}", figure=row.ours),
+    ]
     if row.difference:
-        numbers.append(f"Difference: {row.difference}")
+        numbers.append(say("Difference: {difference}", difference=row.difference))
     with st.container(border=True, gap="xsmall"):
         st.markdown(f"**{row.quantity}** ({row.figure})")
         left, right = st.columns([2, 3])
@@ -65,25 +69,29 @@ def papers_view(experiment: Recorded) -> None:
     try:
         rows = compared_rows(experiment)
     except DpcoreError as error:
-        refuse("The comparison could not be made.", error)
+        refuse(say("The comparison could not be made."), error)
         return
     if not rows:
-        note("This experiment is on our own texts: there is no paper to compare it with.")
+        note(say("This experiment is on our own texts: there is no paper to compare it with."))
     for row in rows:
         show_compared(row)
 
 
 def made_view(experiment: Recorded) -> None:
     """Draw the command that makes it again, and how it was made."""
-    st.header("Command", anchor=False)
+    st.header(say("Command"), anchor=False)
     show_line(experiment.entry.command)
     version = experiment.entry.version
     if version != dpcore.__version__:
         note(
-            f"Recorded with version {version}; this is {dpcore.__version__}, whose "
-            "draws under the same seeds may differ: its numbers then agree within their noise."
+            say(
+                "Recorded with version {version}; this is {present}, whose draws under the "
+                "same seeds may differ: its numbers then agree within their noise.",
+                version=version,
+                present=dpcore.__version__,
+            )
         )
-    st.header("How it was made", anchor=False)
+    st.header(say("How it was made"), anchor=False)
     st.text("\n".join(how_made(experiment.entry)))
 
 
@@ -93,5 +101,5 @@ def recorded_footer(experiment: Recorded) -> None:
     parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
     if not entry.of_words:
         trials = len(seeds(entry))
-        parts.append("1 trial" if trials == 1 else f"{trials} trials")
-    provenance(" · ".join((*parts, f"recorded {entry.date}")))
+        parts.append(say("1 trial") if trials == 1 else say("{seeds} trials", seeds=trials))
+    provenance(" · ".join((*parts, say("recorded {date}", date=entry.date))))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from dpcore.lexicon.cache import only_in_memory
+from pages.shared.language import Waiting
 from pages.shared.memo import session_memo
 from pages.shared.own_vectors import NAME, own_lexicon
 
@@ -50,7 +51,7 @@ def of_lexicon(**options: Any) -> Callable[[Callable[..., T]], Callable[..., T]]
     return decorate
 
 
-@st.cache_resource(max_entries=4, show_spinner="Loading the lexicon…")
+@st.cache_resource(max_entries=4, show_spinner=Waiting("Loading the lexicon…"))
 def catalogued(name: str) -> Lexicon:
     """A lexicon of the catalogue, for all sessions.
 
@@ -72,7 +73,7 @@ def lexicon(name: str) -> Lexicon:
     return catalogued(name) if mine is None else mine
 
 
-@of_lexicon(max_entries=64, show_spinner="Preparing a mechanism…")
+@of_lexicon(max_entries=64, show_spinner=Waiting("Preparing a mechanism…"))
 def _mechanism(
     fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
     key: str,

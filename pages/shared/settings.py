@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.shared.language import say
+
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
@@ -21,7 +23,7 @@ def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
         By registry key, the settings that differ from their defaults.
     """
     chosen: dict[str, Settings] = {}
-    with st.expander("Settings of the mechanisms"):
+    with st.expander(say("Settings of the mechanisms")):
         for kind in kinds:
             declared = kind.parameters()
             if not declared:
@@ -42,14 +44,16 @@ def _key(short: str, name: str) -> str:
 
 
 def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
-    label, key, default = name.replace("_", " "), _key(short, name), declared["default"]
+    label, key, default = say(name.replace("_", " ")), _key(short, name), declared["default"]
     explained = declared["help"]
     common: dict[str, Any] = {"key": key, "bind": "query-params"}
     if declared["choices"] is not None:
         options = list(declared["choices"])
-        return st.selectbox(label, options, index=options.index(default), help=explained, **common)
+        return st.selectbox(
+            label, options, index=options.index(default), help=say(explained), **common
+        )
     if str(declared["type"]).startswith("str"):  # a rule in words, which the mechanism checks
-        return st.text_input(label, default, max_chars=_LONGEST, help=explained, **common)
+        return st.text_input(label, default, max_chars=_LONGEST, help=say(explained), **common)
     whole = str(declared["type"]).startswith("int")
     kind = int if whole else float
     # Streamlit wants ends and default of one type.
@@ -61,8 +65,8 @@ def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
         default,
         step=1 if whole else _step(default),
         format="%d" if whole else "%g",
-        placeholder="its default",
-        help=explained,
+        placeholder=say("its default"),
+        help=say(explained),
         **common,
     )
 

@@ -12,6 +12,7 @@ from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy, describe
 from pages.shared.fields import pick
 from pages.shared.groups import GROUPS
+from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.own_vectors import NAME, choose_own, own_lexicon
 from pages.shared.presets import DEFAULT_MECHANISMS
@@ -49,31 +50,38 @@ def sidebar() -> Choices:
     with st.sidebar:
         mechanisms = choose_mechanisms(DEFAULT_MECHANISMS)
         name = choose_lexicon()
-        st.subheader("What becomes of the text", anchor=False)
+        st.subheader(say("What becomes of the text"), anchor=False)
         policy = pick(
-            "Words outside the vocabulary",
+            say("Words outside the vocabulary"),
             [str(option) for option in UnknownWordPolicy],
             "unknown",
-            "Names, numbers and addresses are often not in the vocabulary. Then they are "
-            "never passed through, because that would publish them. One that is in the "
-            "vocabulary, such as 14 or london, is replaced like any other word, and may come out.",
+            say(
+                "Names, numbers and addresses are often not in the vocabulary. Then they are "
+                "never passed through, because that would publish them. One that is in the "
+                "vocabulary, such as 14 or london, is replaced like any other word, and may "
+                "come out."
+            ),
         )
-        note(_sentence(describe(UnknownWordPolicy(policy))))
+        note(_sentence(say(describe(UnknownWordPolicy(policy)))))
         keep = st.toggle(
-            "Leave function words as they are",
+            say("Leave function words as they are"),
             key="stop",
             bind="query-params",
-            help="Words such as 'the' and 'of' stay, which reads better. It releases them: "
-            "their presence and position are then not protected.",
+            help=say(
+                "Words such as 'the' and 'of' stay, which reads better. It releases them: their "
+                "presence and position are then not protected."
+            ),
         )
         case = pick(
-            "Capital letters",
+            say("Capital letters"),
             [str(option) for option in CasePolicy],
             "case",
-            "keep: capitals stay where they were. sentence: only the first word of each "
-            "sentence gets one.",
+            say(
+                "keep: capitals stay where they were. sentence: only the first word of each "
+                "sentence gets one."
+            ),
         )
-        note("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
+        note(say("Releases {what}.", what=say(CASE_RELEASES[CasePolicy(case)])))
     return Choices(name, Treatment(UnknownWordPolicy(policy), keep, CasePolicy(case)), mechanisms)
 
 
@@ -90,18 +98,20 @@ def carried_choices(lexicon: str) -> Choices:
 
 def choose_lexicon() -> str:
     """Draw the choice of the lexicon; return its name in the catalogue."""
-    st.subheader("Vocabulary", anchor=False)
+    st.subheader(say("Vocabulary"), anchor=False)
     place = st.container()
     choose_own()
     brought = [] if own_lexicon() is None else [NAME]
     with place:
         return pick(
-            "Lexicon",
+            say("Lexicon"),
             [*(lexicon_names() or ["default"]), *brought],
             "lexicon",
-            "The words that can come out, and the vectors that say how far apart they are. "
-            "Bring your own below for this session, or add them with "
-            "`python -m dpcore lexicon add`.",
+            say(
+                "The words that can come out, and the vectors that say how far apart they are. "
+                "Bring your own below for this session, or add them with `python -m dpcore "
+                "lexicon add`."
+            ),
         )
 
 
@@ -114,10 +124,10 @@ def choose_mechanism(explained: str) -> tuple[str, Settings]:
     Returns:
         Its registry key and the settings that differ from their defaults.
     """
-    st.subheader("Mechanism", anchor=False)
+    st.subheader(say("Mechanism"), anchor=False)
     names = [kind.short for kind in MECHANISMS.values()]
     short = st.selectbox(
-        "Mechanism",
+        say("Mechanism"),
         names,
         index=names.index(START_MECHANISM),
         key="attacked",
@@ -141,7 +151,7 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
     Returns:
         Registry keys and the settings that differ from their defaults.
     """
-    st.subheader("Mechanisms", anchor=False)
+    st.subheader(say("Mechanisms"), anchor=False)
     chosen: list[type[Mechanism]] = []
     for group in GROUPS:
         kinds = [kind for kind in MECHANISMS.values() if kind.meaning in group.meanings]
@@ -157,7 +167,7 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
                 st.query_params[key] = carried
             start = None  # a default beside a value in the session state is one too many
         names = st.pills(
-            group.title,
+            say(group.title),
             [kind.short for kind in kinds],
             selection_mode="multi",
             default=start,
@@ -165,7 +175,7 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
             bind="query-params",
             on_change=_carry,
             args=(group.name, key),
-            help=f"{group.explanation}\n\n{lines}",
+            help=f"{say(group.explanation)}\n\n{lines}",
         )
         if key in st.query_params and names != _last(group.name)[1]:
             _carry(group.name, key)  # what a link chose goes along too
@@ -179,8 +189,8 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
 def _described(kind: type[Mechanism]) -> str:
     """What a mechanism is, and whose, if it is not ours."""
     package = package_of(kind)
-    whose = "" if package is None else f" (from the package {package})"
-    return f"{kind.title}. {kind.summary}{whose}"
+    whose = "" if package is None else say(" (from the package {package})", package=package)
+    return f"{say(kind.title)}. {say(kind.summary)}{whose}"
 
 
 def _say_what_is_left_out() -> None:

@@ -5,11 +5,11 @@ export default function (component) {
   if (parentElement.querySelector(".files")) return undefined;
   const row = document.createElement("div");
   row.className = "files";
-  for (const [format, title] of data.formats) {
+  for (const [format, label, title] of data.formats) {
     const button = document.createElement("button");
     button.type = "button";
     button.title = title;
-    button.textContent = `Figure as ${format.toUpperCase()}`;
+    button.textContent = label;
     button.addEventListener("click", () => {
       const detail = { name: data.name, format };
       window.dispatchEvent(new CustomEvent("dpcore:save", { detail }));

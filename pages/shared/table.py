@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
 
+from dpcore.papers.written import Filled
 from dpcore.plots.layout import number
+from pages.shared.language import ENGLISH, language, numeral, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from streamlit.delta_generator import DeltaGenerator
 
@@ -20,22 +23,77 @@ DIGITS, PERCENT = "%.3g", "%.3g %%"
 _LEAST = 1e-6  # a browser writes what is nearer to 0 with an e
 
 
-def show_table(table: Any, alt: str, *, place: DeltaGenerator | None = None, **more: Any) -> None:
+def show_table(
+    table: Any,
+    alt: str,
+    *,
+    place: DeltaGenerator | None = None,
+    spoken: Iterable[str] = (),
+    **more: Any,
+) -> None:
     """Draw a table whose cells are plain text and numbers.
 
     Args:
-        table: a DataFrame or the like.
+        table: a DataFrame or one of Arrow; rows of somebody's own, a list, are shown as they are.
         alt: its text alternative.
         place: where it is drawn; None for where the page is.
+        spoken: columns whose cells are sentences of ours; those that know their gaps are anyway.
         more: for `st.dataframe`.
     """
     config = dict(more.pop("column_config", {}))
+    if language() != ENGLISH and hasattr(table, "to_pandas"):
+        table = table.to_pandas()  # of Arrow, which is sent as it is where nothing is translated
     if isinstance(table, pd.DataFrame):
-        table = _legible(table, config)
+        table = _written(_translated(_legible(table, config), config, spoken), config)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
     (place or st).dataframe(
         table, hide_index=True, placeholder="", alt=alt, column_config=config, **more
     )
+
+
+def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[str]) -> pd.DataFrame:
+    """The table in this language; in a file it is in English."""
+    if language() == ENGLISH:
+        return table
+    _name(table.columns, config)
+    changed: dict[str, Any] = {name: [say(cell) for cell in table[name]] for name in spoken}
+    for name in table.columns[[dtype.kind == "O" for dtype in table.dtypes]]:
+        changed.setdefault(name, [_told(cell) for cell in table[name]])
+    return table.assign(**changed)
+
+
+def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
+    """The table with numbers as this language writes them; they are sorted as numbers still."""
+    if language() == ENGLISH or table.size > pd.get_option("styler.render.max_elements"):
+        return table
+    forms: dict[Any, str | Callable[[object], str] | None] = {}
+    for name in table.columns[[dtype.kind == "f" for dtype in table.dtypes]]:
+        given = config.get(name, {})
+        kind = given.get("type_config", {})
+        form = kind.get("format")
+        if kind.get("type") == "number" and form is not None and form.startswith("%"):
+            # A form of Streamlit's would be taken in place of what is written here.
+            config[name] = {**given, "type_config": {**kind, "format": None}}
+            forms[name] = partial(_number, form)
+    return table.style.format(forms, na_rep="") if forms else table
+
+
+def _number(form: str, value: object) -> str:
+    return numeral(form % value)
+
+
+def _name(columns: Iterable[Any], config: dict[str, Any]) -> None:
+    """Give columns without a heading of their own theirs in this language."""
+    for name in columns:
+        given = config.get(name, {})
+        if isinstance(name, str) and not (isinstance(given, str) or given.get("label")):
+            heading = say(name)
+            if heading != name:
+                config[name] = {**given, "label": heading}
+
+
+def _told(cell: object) -> object:
+    return say(cell) if isinstance(cell, Filled) else cell
 
 
 def numbers(names: Iterable[str], form: str = DIGITS) -> dict[str, Any]:

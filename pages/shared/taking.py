@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.papers.citing import bibtex
 from pages.shared import link
 from pages.shared.downloads import csv_button, drawing_buttons, figure_buttons
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.reproducing import show_line
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-TITLE = "Take it with you"
+TITLE = later("Take it with you")
 
 
 @dataclass(frozen=True)
@@ -57,21 +58,23 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
     Args:
         make: says what there is to take along.
     """
-    drawer = st.expander(TITLE, icon=":material/download:", key="taking", on_change="rerun")
+    drawer = st.expander(say(TITLE), icon=":material/download:", key="taking", on_change="rerun")
     if not drawer.open:
         return
     with drawer:
         takeaway = make()
-        st.markdown("**Link**")
+        st.markdown(f"**{say('Link')}**")
         with_text = takeaway.text is not None and _with_text()
         show_line(takeaway.address or link.permalink(takeaway.text if with_text else None))
         if takeaway.typed and takeaway.address is None:
             note(
-                "What you typed is not in the link: whoever opens it sees what a fresh visit "
-                "begins with in its place."
+                say(
+                    "What you typed is not in the link: whoever opens it sees what a fresh "
+                    "visit begins with in its place."
+                )
             )
         if takeaway.drawing or takeaway.figure or takeaway.tables:
-            st.markdown("**Figure and numbers**")
+            st.markdown(f"**{say('Figure and numbers')}**")
             with st.container(horizontal=True):
                 if takeaway.drawing is not None:
                     drawing_buttons(takeaway.drawing)
@@ -79,26 +82,33 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
                     figure_buttons(takeaway.figure)
                 for place, (title, table) in enumerate(takeaway.tables.items()):
                     name = title.lower().replace(" ", "_")
-                    csv_button(f"{title} as CSV", name, table, key=f"csv_taking_{place}")
+                    csv_button(
+                        say("{title} as CSV", title=say(title)),
+                        name,
+                        table,
+                        key=f"csv_taking_{place}",
+                    )
         if takeaway.command is not None:
-            st.markdown("**Command**")
+            st.markdown(f"**{say('Command')}**")
             show_line(takeaway.command)
             note(takeaway.prints)
         if takeaway.cell is not None:
             st.markdown("**Python**")
             st.code(takeaway.cell, language="python", wrap_lines=True)
-        st.markdown("**To cite**")
+        st.markdown(f"**{say('To cite')}**")
         st.code(bibtex(*takeaway.cited), language=None, wrap_lines=True)
 
 
 def _with_text() -> bool:
     """Draw the choice whether what was typed stands in the link."""
     asked = st.toggle(
-        "Put my text into the link",
+        say("Put my text into the link"),
         key="link_text",
-        help="Off: the link opens with the example that is chosen above. On: whoever gets the "
-        "link, and every server and history that it passes, can read your text.",
+        help=say(
+            "Off: the link opens with the example that is chosen above. On: whoever gets the "
+            "link, and every server and history that it passes, can read your text."
+        ),
     )
     if asked:
-        st.warning("This link contains your text.", icon=":material/visibility:")
+        st.warning(say("This link contains your text."), icon=":material/visibility:")
     return asked

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
+from pages.shared import link
 from pages.shared.frame import open_address
+from pages.shared.language import ENGLISH, language, say
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 
 TEXT = "text"
@@ -17,25 +21,39 @@ def text_box() -> str:
     A link may name a preset (`preset=`) or, if its maker asked for that, hold a text (`text=`).
     """
     _start()
-    st.pills(
-        "Start from an example",
-        list(PRESETS),
-        # A default beside a value in the session state is one too many, and is logged.
-        default=None if _PRESET in st.session_state else DEFAULT_PRESET,
-        key=_PRESET,
-        bind="query-params",
-        on_change=_take_preset,
-        help="Puts an example into the box below; you can change it there.",
-    )
+    _presets()
     return st.text_area(
-        "Your sentence",
+        say("Your sentence"),
         key=TEXT,
         height=80,
         on_change=_typed,
         persist_state="session",
-        help="Type or paste up to 200 words, then press Ctrl+Enter or leave the box. The text "
-        "stays in this browser session: it is not stored, not logged and not put into the link.",
+        help=say(
+            "Type or paste up to 200 words, then press Ctrl+Enter or leave the box. The text "
+            "stays in this browser session: it is not stored, not logged and not put into the "
+            "link."
+        ),
     )
+
+
+def _presets() -> None:
+    label, options = say("Start from an example"), list(PRESETS)
+    more: dict[str, Any] = {
+        "key": _PRESET,
+        "on_change": _take_preset,
+        "help": say("Puts an example into the box below; you can change it there."),
+    }
+    if language() == ENGLISH:
+        # A default beside a value in the session state is one too many, and is logged.
+        default = None if _PRESET in st.session_state else DEFAULT_PRESET
+        st.pills(label, options, default=default, bind="query-params", **more)
+        return
+    if _PRESET not in st.session_state:
+        linked = st.query_params.get(_PRESET)
+        st.session_state[_PRESET] = linked if linked in PRESETS else DEFAULT_PRESET
+    more |= {"format_func": say, "persist_state": "session"}
+    chosen = st.pills(label, options, **more)
+    link.write(_PRESET, chosen or DEFAULT_PRESET, DEFAULT_PRESET)
 
 
 def _start() -> None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dpcore.jobs.turns import Turns, waiting
+from dpcore.jobs.turns import Turns
 from dpcore.limits import MAX_PAGE_WORK
+from pages.shared.language import say
 
 if TYPE_CHECKING:
     from dpcore.jobs.turns import Turn
@@ -57,10 +58,22 @@ def take_turn(slot: Any = None) -> Turn | None:
     try:
         while not turn.wait(_PULSE_SECONDS):
             place = place or slot or st.empty()
-            place.progress(0.0, text=f"{waiting(turn.before)}; long computations take turns.")
+            place.progress(
+                0.0,
+                text=say("{state}; long computations take turns.", state=waiting_text(turn.before)),
+            )
     except BaseException:  # the person clicked elsewhere, or left
         turn.leave()
         raise
     if place is not None:
         place.empty()
     return turn
+
+
+def waiting_text(before: int) -> str:
+    """What is said to who waits.
+
+    Args:
+        before: how many come first; at 0 it begins now.
+    """
+    return say("Waiting: {before} before you", before=before) if before else say("Starting")

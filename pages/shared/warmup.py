@@ -11,6 +11,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.shared import link
+from pages.shared.language import Waiting
 from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
 from pages.shared.process import (
     give_memory_back,
@@ -30,7 +31,7 @@ AHEAD = "ahead"
 _BEGUN = threading.Event()
 
 
-@st.cache_resource(show_spinner="Starting the laboratory: loading words and mechanisms…")
+@st.cache_resource(show_spinner=Waiting("Starting the laboratory: loading words and mechanisms…"))
 def warm_up() -> None:
     """Import, load the bundled lexicon, draw the first example, freeze."""
     send_at_once()

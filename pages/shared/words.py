@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.shared.language import say
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -62,7 +64,9 @@ def choose_word(
         elif clear is not None:
             clear()
 
-    may_be_empty: dict[str, Any] = {} if clear is None else {"index": None, "placeholder": "none"}
+    may_be_empty: dict[str, Any] = (
+        {} if clear is None else {"index": None, "placeholder": say("none")}
+    )
     st.selectbox(
         label,
         list(dict.fromkeys(offered)),
@@ -78,5 +82,12 @@ def say_unknown(words: Lexicon) -> None:
     """One sentence on a word that is not in the vocabulary, once."""
     word = st.session_state.pop(_UNKNOWN, None)
     if word is not None:
-        st.warning("This word could not be chosen.", icon=":material/search_off:")
-        st.text(f"{word!r} is not among the {len(words):,} words of lexicon {words.name!r}")
+        st.warning(say("This word could not be chosen."), icon=":material/search_off:")
+        st.text(
+            say(
+                "{word!r} is not among the {count:,} words of lexicon {name!r}",
+                word=word,
+                count=len(words),
+                name=words.name,
+            )
+        )

@@ -13,6 +13,7 @@ from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.marked import SCRIPT, marked_words
 from pages.shared.promised import of_100, permits, promised_epsilon
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.changing"
 _SHOWN = {
-    "neighbours": ("neighbour-response, k = 10", "one of the ten nearest words, or any word"),
-    "madlib": ("madlib", "noise on the word's place among the meanings"),
-    "tem": ("tem", "near words are likelier, by a formula"),
-    "optimal": ("optimal", "keeps most words for its promise"),
+    "neighbours": (
+        "neighbour-response, k = 10",
+        later("one of the ten nearest words, or any word"),
+    ),
+    "madlib": ("madlib", later("noise on the word's place among the meanings")),
+    "tem": ("tem", later("near words are likelier, by a formula")),
+    "optimal": ("optimal", later("keeps most words for its promise")),
 }
 """By name in the link: a recorded curve, and how its method exchanges a word."""
 _NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
@@ -51,10 +55,12 @@ def choose_method() -> str:
     titles = {name: explained for name, (_, explained) in _SHOWN.items()}
     name = choose_one(
         st.radio,
-        "How words are exchanged",
+        say("How words are exchanged"),
         titles,
         "method",
-        help="Four of the methods of this laboratory; the page Trade-off compares all of them.",
+        help=say(
+            "Four of the methods of this laboratory; the page Trade-off compares all of them."
+        ),
     )
     return _SHOWN[name][0]
 
@@ -118,21 +124,26 @@ def _rested(shares: tuple[float, ...], step: int) -> None:
 def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...]) -> Dial:
     steps = []
     for share, epsilon in zip(shares, _epsilons(curve, shares), strict=True):
-        guessed, promised = f"{100 * share:g} of 100 words", promised_epsilon(kind, epsilon)
+        guessed = say("{share:g} of 100 words", share=100 * share)
+        promised = promised_epsilon(kind, epsilon)
         steps.append(
             Step(
-                ("A stranger guesses", guessed),
-                ("The promise", promised),
-                f"A stranger guesses {guessed}; the promise is {promised}",
+                (say("A stranger guesses"), guessed),
+                (say("The promise"), promised),
+                say(
+                    "A stranger guesses {guessed}; the promise is {promised}",
+                    guessed=guessed,
+                    promised=promised,
+                ),
                 epsilon,
                 share,
             )
         )
     return Dial(
         f"start_{label}",
-        "How much a stranger may learn",
+        say("How much a stranger may learn"),
         tuple(steps),
-        ("← nobody can tell", "closer to what you wrote →"),
+        (say("← nobody can tell"), say("closer to what you wrote →")),
     )
 
 
@@ -153,9 +164,9 @@ def _data(
         permitted, left = permits(kind, epsilon), curve.at("meaning", "word", share) or 0.0
         numbers.append(
             [
-                f"{100 * share:g} of 100",
-                "not known" if permitted is None else of_100(permitted),
-                f"{100 * left:.0f}\u00a0%",
+                say("{share:g} of 100", share=100 * share),
+                say("not known") if permitted is None else of_100(permitted),
+                numeral(f"{100 * left:.0f}\u00a0%"),
             ]
         )
     return {
@@ -165,8 +176,8 @@ def _data(
         "words": words,
         "numbers": numbers,
         "names": [
-            "of your words, a stranger guesses right",
-            "is the most that this promise would permit",
-            "of the meaning is left",
+            say("of your words, a stranger guesses right"),
+            say("is the most that this promise would permit"),
+            say("of the meaning is left"),
         ],
     }

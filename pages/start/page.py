@@ -6,6 +6,7 @@ from dpcore.errors import DpcoreError
 from pages.papers.store import recorded_verdicts
 from pages.shared.drawing import draw_again, seed_and_draw
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
@@ -18,22 +19,22 @@ from pages.start.ways import lesson_steps, other_pages
 
 follow_old_link()
 
-st.title("Could anybody tell what you wrote?", anchor=False)
-st.markdown("Turn the dial: words are exchanged at random until nobody can be sure.")
+st.title(say("Could anybody tell what you wrote?"), anchor=False)
+st.markdown(say("Turn the dial: words are exchanged at random until nobody can be sure."))
 place, dial_place = st.container(), st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
-    with st.popover("Your own sentence", icon=":material/edit:"):
+    with st.popover(say("Your own sentence"), icon=":material/edit:"):
         text = text_box()
         label = choose_method()
     draw_again()
     st.page_link(
         "pages/attacker/page.py",
-        label="Beat the attacker",
+        label=say("Beat the attacker"),
         icon=":material/play_arrow:",
         query_params={"view": "Guess the word"},
     )
     st.page_link(
-        "pages/tradeoff/page.py", label="Compare all methods", icon=":material/arrow_forward:"
+        "pages/tradeoff/page.py", label=say("Compare all methods"), icon=":material/arrow_forward:"
     )
 seed, number = seed_and_draw()
 words = lexicon_or_stop("default")
@@ -42,16 +43,18 @@ with place:
         bench = bench_for(text, words, carried_choices("default"))
         changing_sentence(bench, label, seed, number, dial_place)
     except DpcoreError as error:
-        refuse("This could not be rewritten.", error)
+        refuse(say("This could not be rewritten."), error)
 
-st.header("Which promises are true?", anchor=False)
+st.header(say("Which promises are true?"), anchor=False)
 try:
     small_verdicts(recorded_verdicts())
 except DpcoreError as error:
-    refuse("The recorded verdicts are missing; the page Papers computes them one by one.", error)
+    refuse(
+        say("The recorded verdicts are missing; the page Papers computes them one by one."), error
+    )
 
-st.header("Learn it in a quarter of an hour", anchor=False)
+st.header(say("Learn it in a quarter of an hour"), anchor=False)
 lesson_steps()
-st.header("What each page answers", anchor=False)
+st.header(say("What each page answers"), anchor=False)
 other_pages()
-footer(words, seed, "one draw of noise for each word; what a stranger guesses is recorded")
+footer(words, seed, say("one draw of noise for each word; what a stranger guesses is recorded"))

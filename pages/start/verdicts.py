@@ -11,6 +11,7 @@ from dpcore.audit.verdict import Outcome
 from dpcore.papers.overview import SAYS, measured
 from pages.papers.claims import CLAIM
 from pages.papers.tables import signed
+from pages.shared.language import say
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -28,20 +29,29 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     refuted = [verdict for verdict in verdicts if verdict.outcome is Outcome.REFUTED]
     others = [verdict for verdict in verdicts if verdict.outcome is not Outcome.REFUTED]
     counts = Counter(str(verdict.outcome) for verdict in verdicts)
-    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    outcomes = ", ".join(f"{count} {say(outcome)}" for outcome, count in counts.items())
     st.markdown(
-        f"Papers promise; proofs have mistakes. {len(verdicts)} claims, published ones and those "
-        f"of the repairs made here, were calculated again: {outcomes}. Choose one to see its proof."
+        say(
+            "Papers promise; proofs have mistakes. {count} claims, published ones and those of the "
+            "repairs made here, were calculated again: {outcomes}. Choose one to see its proof.",
+            count=len(verdicts),
+            outcomes=outcomes,
+        )
     )
     _rows(refuted[:_AT_ONCE])
     note(
-        "Recorded on the bundled words at the usual settings; the page Papers shows the same "
-        "figures and computes each again at settings of your own."
+        say(
+            "Recorded on the bundled words at the usual settings; the page Papers shows the same "
+            "figures and computes each again at settings of your own."
+        )
     )
     if refuted[_AT_ONCE:]:
-        with st.expander(f"The other {len(refuted) - _AT_ONCE} claims that were refuted"):
+        others_refuted = say(
+            "The other {count} claims that were refuted", count=len(refuted) - _AT_ONCE
+        )
+        with st.expander(others_refuted):
             _rows(refuted[_AT_ONCE:])
-    with st.expander(f"The {len(others)} claims that were not refuted"):
+    with st.expander(say("The {count} claims that were not refuted", count=len(others))):
         _rows(others)
 
 
@@ -50,6 +60,8 @@ def _rows(verdicts: Sequence[Verdict]) -> None:
         left, middle, right = st.columns((2, 3, 5), vertical_alignment="center", gap="small")
         left.text(signed(verdict))
         middle.page_link(
-            "pages/papers/page.py", label=verdict.title, query_params={CLAIM: verdict.key}
+            "pages/papers/page.py", label=say(verdict.title), query_params={CLAIM: verdict.key}
         )
-        right.text(f"It says: {SAYS[verdict.key]}\nComputed here: {measured(verdict)}")
+        says = say("It says: {claim}", claim=say(SAYS[verdict.key]))
+        computed = say("Computed here: {figure}", figure=measured(verdict))
+        right.text(f"{says}\n{computed}")

@@ -7,13 +7,16 @@ import streamlit as st
 from pages.lesson.lesson import STEP
 from pages.lesson.steps import STEPS
 from pages.shared.contents import CONTENTS
+from pages.shared.language import say
 
 
 def lesson_steps() -> None:
     """Draw a link to each step of the lesson."""
     for place, step in enumerate(STEPS, start=1):
         st.page_link(
-            "pages/lesson/page.py", label=f"{place}. {step.title}", query_params={STEP: step.key}
+            "pages/lesson/page.py",
+            label=f"{place}. {say(step.title)}",
+            query_params={STEP: step.key},
         )
 
 
@@ -21,5 +24,5 @@ def other_pages() -> None:
     """Draw a link to every other page with the question that it answers."""
     for page in CONTENTS[1:]:
         name, question = st.columns((1, 4), vertical_alignment="center", gap="small")
-        name.page_link(page.file, label=page.title)
-        question.text(page.question)
+        name.page_link(page.file, label=say(page.title))
+        question.text(say(page.question))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpcore.papers.ours.tradeoff import recorded_curves
 from pages.shared.drawing import choose_draw, draw_again
+from pages.shared.language import say
 from pages.shared.linking import choose_one, choose_some
 from pages.shared.text_box import text_box
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
@@ -26,11 +27,12 @@ def choose_two() -> tuple[Leakage, Utility]:
     chosen = leakages[
         choose_one(
             st.selectbox,
-            "What a stranger learns",
-            {key: f"Learned: {one.title}" for key, one in leakages.items()},
+            say("What a stranger learns"),
+            {key: say("Learned: {title}", title=say(one.title)) for key, one in leakages.items()},
             "learned",
-            help="What counts as given away; the dial counts it. "
-            + " ".join(f"**{one.title}**: {one.meaning}" for one in LEAKAGES),
+            help=say("What counts as given away; the dial counts it.")
+            + " "
+            + " ".join(f"**{say(one.title)}**: {say(one.meaning)}" for one in LEAKAGES),
             label_visibility="collapsed",
             width=290,
         )
@@ -39,12 +41,14 @@ def choose_two() -> tuple[Leakage, Utility]:
     utilities = {one.name: one for one in UTILITIES if _goes_with(one, chosen)}
     kept = choose_one(
         st.selectbox,
-        "What is left",
-        {name: f"Left: {one.title}" for name, one in utilities.items()},
+        say("What is left"),
+        {name: say("Left: {title}", title=say(one.title)) for name, one in utilities.items()},
         "left",
-        help="**Meaning**: how near the output stays, 100 % for the word itself, 0 % for a word "
-        "that has nothing to do with it. **Words as they were**: the share that stays. "
-        "**Learned**: accuracy of a classifier on private texts.",
+        help=say(
+            "**Meaning**: how near the output stays, 100 % for the word itself, 0 % for a word "
+            "that has nothing to do with it. **Words as they were**: the share that stays. "
+            "**Learned**: accuracy of a classifier on private texts."
+        ),
         label_visibility="collapsed",
         width=350,
     )
@@ -60,20 +64,22 @@ def _goes_with(utility: Utility, leakage: Leakage) -> bool:
 def choose_curves() -> list[str]:
     """Draw the choice of the mechanisms, each with its settings; labels of the recorded curves."""
     titles = {label.replace(", k = ", "-"): label for label in recorded_curves()}
-    with st.popover("Mechanisms", icon=":material/tune:"):
+    with st.popover(say("Mechanisms"), icon=":material/tune:"):
         chosen = choose_some(
-            "Mechanisms",
+            say("Mechanisms"),
             titles,
             "curves",
             list(FIRST),
-            help="k of neighbour-response: how many words share the chance, the word among them.",
+            help=say(
+                "k of neighbour-response: how many words share the chance, the word among them."
+            ),
         )
     return [titles[name] for name in chosen]
 
 
 def choose_sentence() -> tuple[str, int, int]:
     """Draw the sentence and its draw; the text, seed and number of the draw."""
-    with st.popover("Your sentence", icon=":material/edit:"):
+    with st.popover(say("Your sentence"), icon=":material/edit:"):
         text = text_box()
         seed, number = choose_draw()
     draw_again()

@@ -13,12 +13,14 @@ from dpcore.limits import PAGE_WORDS
 from dpcore.measure import words as measured
 from dpcore.measure.targets import OVER, Target, solve
 from dpcore.noise.streams import generator
+from dpcore.papers.written import Filled
 from dpcore.study.utility_solve import solve as solve_accuracy
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.epsilon_dial import set_epsilon
 from pages.shared.fields import pick
 from pages.shared.groups import admissible_grid, group_of
+from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
@@ -28,7 +30,7 @@ from pages.shared.promised import of_100, promise
 from pages.shared.recorded import recorded
 from pages.shared.table import show_table
 from pages.shared.words import spelled
-from pages.tradeoff.quantities import LEAKAGES, UTILITIES
+from pages.tradeoff.goals import BOUND, GOALS, TAUGHT, Goal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,54 +42,12 @@ if TYPE_CHECKING:
     from pages.tradeoff.scene import Scene
 
 
-@dataclass(frozen=True)
-class Goal:
-    """What may be asked for.
-
-    Attributes:
-        key: in links.
-        title: in the list.
-        quantity: of a recorded curve, of `Target`, or "accuracy".
-        unit: behind the number.
-        most: whether the number is the most that is allowed; else the least that is wanted.
-        start: the number of a fresh visit.
-        ends: smallest and largest number.
-    """
-
-    key: str
-    title: str
-    quantity: str
-    unit: str
-    most: bool
-    start: float
-    ends: tuple[float, float] = (0.0, 100.0)
-
-    @property
-    def measured(self) -> bool:
-        """Whether it is about words of one's own, and so is measured now."""
-        return self.quantity in {"nw", "sw", "effective"}
-
-
-_LEARNED = {one.key: one for one in LEAKAGES if one.key != "auc"}
-_TAUGHT = {one.name: (one.title, *one.data) for one in UTILITIES if one.data is not None}
-"""By name in links: title, record, and labels or corpus."""
-GOALS = (
-    *(
-        Goal(key, f"{one.counted[0]} at most", key, one.counted[1], True, 100 * one.start)
-        for key, one in _LEARNED.items()
-    ),
-    Goal("meaning", "Meaning left, at least", "meaning", "% of the meaning", False, 30.0),
-    Goal("kept", "Words that stay, at least", "kept", "of 100 words", False, 20.0),
-    *(
-        Goal(name, f"{title}: accuracy lost, at most", "accuracy", "points", True, 5.0)
-        for name, (title, _, _) in _TAUGHT.items()
-    ),
-    Goal("nw", "Nw of words of yours, at most", "nw", "", True, 0.5, (0.0, 1.0)),
-    Goal("sw", "Sw of words of yours, at least", "sw", "outputs in 1,000", False, 10.0, (1.0, 1e3)),
-    Goal("effective", "Effective number of outputs, at least", "effective", "", False, 10.0,
-         (1.0, 1e6)),
-)  # fmt: skip
-_OF = {"sentence": "your sentence", "word": "one word", "text": "a text or a list of words"}
+_EVERYWHERE = later("at every ε")
+_OF = {
+    "sentence": later("your sentence"),
+    "word": later("one word"),
+    "text": later("a text or a list of words"),
+}
 
 
 @dataclass(frozen=True)
@@ -111,22 +71,26 @@ def goal_view(scene: Scene, bench: Bench) -> None:
     try:
         answers = _answers(scene.shown, goal, bound, bench)
     except DpcoreError as error:
-        refuse("There is no answer to this.", error)
+        refuse(say("There is no answer to this."), error)
         return
     if not answers:
         return
     table = answer_table(answers)
     show_table(
         table,
-        "For each mechanism the ε that meets the goal, and what it gives away and leaves there",
+        say(
+            "For each mechanism the ε that meets the goal, and what it gives away and leaves there"
+        ),
         column_config={
             "ε": st.column_config.NumberColumn(format="%.3g"),
-            "why": st.column_config.TextColumn("remark", width=260),
+            "why": st.column_config.TextColumn(say("remark"), width=260),
         },
     )
     note(_method(goal))
     _set_everywhere(answers, goal)
-    csv_button("Answers as CSV", "epsilon_for_a_goal", lambda: table, key="csv_goal")
+    csv_button(
+        say("Answers as CSV"), "epsilon_for_a_goal", lambda: answer_table(answers), key="csv_goal"
+    )
 
 
 def _choose_goal() -> tuple[Goal, float]:
@@ -134,16 +98,18 @@ def _choose_goal() -> tuple[Goal, float]:
         goals = {goal.key: goal for goal in GOALS}
         key = choose_one(
             st.selectbox,
-            "Goal",
+            say("Goal"),
             {name: goal.title for name, goal in goals.items()},
             "goal",
-            help="What a stranger may learn at most, or what shall be left at least. Nw: how "
-            "often a word comes out as it was; Sw: how many different words come out.",
+            help=say(
+                "What a stranger may learn at most, or what shall be left at least. Nw: how "
+                "often a word comes out as it was; Sw: how many different words come out."
+            ),
             width=420,
         )
         goal = goals[key]
         bound = st.number_input(
-            goal.unit or "Bound",
+            say(goal.unit or BOUND),
             *goal.ends,
             goal.start,
             step=0.05 if goal.quantity == "nw" else 1.0,
@@ -151,7 +117,7 @@ def _choose_goal() -> tuple[Goal, float]:
             key=f"goal_{key}",
             bind="query-params",
             width=190,
-            help="The number itself is allowed.",
+            help=say("The number itself is allowed."),
         )
     return goal, float(bound)
 
@@ -176,34 +142,40 @@ def recorded_answer(one: Shown, goal: Goal, bound: float) -> Answer:
     if goal.most:
         epsilon = curve.keeps_below(goal.quantity, bound)
         if epsilon is None:
-            return Answer(one, None, "gives away more at every ε that was measured")
+            return Answer(one, None, later("gives away more at every ε that was measured"))
         last = epsilon == curve.epsilons[-1]
-        weaker = goal.quantity in curve.at_least
-        why = "up to the largest ε that was measured" if last else ""
-        if weaker:
-            why = "; ".join(filter(None, (why, "a better attacker may learn more")))
-        return Answer(one, epsilon, why)
+        return Answer(one, epsilon, _doubt(last=last, weaker=goal.quantity in curve.at_least))
     epsilon = curve.reaches(goal.quantity, bound)
     if epsilon is None:
-        return Answer(one, None, "leaves less at every ε that was measured")
+        return Answer(one, None, later("leaves less at every ε that was measured"))
     first = epsilon <= curve.epsilons[0] * (1 + 1e-12)
-    return Answer(one, epsilon, "or less: it was not measured below" if first else "")
+    return Answer(one, epsilon, later("or less: it was not measured below") if first else "")
+
+
+def _doubt(*, last: bool, weaker: bool) -> str:
+    if last and weaker:
+        return later("up to the largest ε that was measured; a better attacker may learn more")
+    if last:
+        return later("up to the largest ε that was measured")
+    return later("a better attacker may learn more") if weaker else ""
 
 
 def _taught(shown: Sequence[Shown], goal: Goal, bound: float) -> list[Answer]:
-    _, name, labels = _TAUGHT[goal.key]
+    _, name, labels = TAUGHT[goal.key]
     where = {"data": labels, "learner": "tf-idf", "tested_on": "private", "lexicon": "bundled"}
     solved = {one.curve: one for one in solve_accuracy(recorded(name).table, bound / 100, **where)}
     answers = []
     for one in shown:
         solution = solved.get(one.curve.label)
         if solution is None:
-            answers.append(Answer(one, None, "was not learned from"))
+            answers.append(Answer(one, None, later("was not learned from")))
         elif solution.high is None:
-            answers.append(Answer(one, None, "loses more, or perhaps more, at every ε measured"))
+            answers.append(
+                Answer(one, None, later("loses more, or perhaps more, at every ε measured"))
+            )
         else:
             first = solution.high <= solution.smallest
-            answers.append(Answer(one, solution.high, "or less" if first else ""))
+            answers.append(Answer(one, solution.high, later("or less") if first else ""))
     return answers
 
 
@@ -217,13 +189,13 @@ def _measured(shown: Sequence[Shown], goal: Goal, bound: float, bench: Bench) ->
     known = st.session_state.setdefault("goal_solutions", {})
     missing = [one for one in slow if _key(one.mechanism, target, selection) not in known]
     if missing and not st.button(
-        f"Measure {', '.join(one.curve.label for one in missing)} too",
+        say("Measure {labels} too", labels=", ".join(one.curve.label for one in missing)),
         key="goal_measure",
         icon=":material/casino:",
-        help="Their laws are estimated from noise directions: some ten seconds each.",
+        help=say("Their laws are estimated from noise directions: some ten seconds each."),
     ):
         slow = [one for one in slow if one not in missing]
-        note("Not shown yet: their laws are no closed form, and measuring takes some seconds.")
+        note(say("Not shown yet: their laws are no closed form, and measuring takes some seconds."))
     return [_solved(one, target, selection) for one in shown if one in quick or one in slow]
 
 
@@ -233,25 +205,30 @@ def _key(kind: Mechanism, target: Target, selection: Selection) -> tuple[object,
 
 def _solved(one: Shown, target: Target, selection: Selection) -> Answer:
     def compute() -> tuple[float | None, str]:
-        with Reporter(f"Looking for ε of {one.curve.label}") as progress:
+        with Reporter(say("Looking for ε of {label}", label=one.curve.label)) as progress:
             solution = solve(one.mechanism, selection, target, progress=progress)
         if solution.certain is not None:
             last = solution.certain[-1] if solution.certain else None
             if last is None:
-                return None, "at no ε for certain"
-            everywhere = last[1] >= solution.epsilons[-1]
-            return last[1], "at every ε" if everywhere else f"measured: {solution.method}"
+                return None, Filled("at no ε for certain")
+            if last[1] >= solution.epsilons[-1]:
+                return last[1], _EVERYWHERE
+            return last[1], Filled("measured: {method}", method=solution.method)
         if not solution.intervals:
-            return None, "at no ε"
+            return None, Filled("at no ε")
         end = solution.intervals[-1]
-        method = f"measured: {solution.method}"
-        if solution.error:
-            method += f", standard error {solution.error:.2g}"
-        return end.high, method if end.high_is_crossing else "at every ε"
+        if not end.high_is_crossing:
+            return end.high, _EVERYWHERE
+        if not solution.error:
+            return end.high, Filled("measured: {method}", method=solution.method)
+        method, error = solution.method, solution.error
+        return end.high, Filled(
+            "measured: {method}, standard error {error:.2g}", method=method, error=error
+        )
 
     key = _key(one.mechanism, target, selection)
     epsilon, why = session_memo("goal_solutions", key, compute, 60)
-    if why == "at every ε":
+    if why == _EVERYWHERE:
         return Answer(one, None, why)
     return Answer(one, epsilon, why)
 
@@ -260,40 +237,49 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
     lexicon = bench.lexicon
     with st.container(horizontal=True, vertical_alignment="bottom"):
         over = pick(
-            "Of the",
+            say("Of the"),
             OVER,
             "over",
-            "Whether the goal is for the mean, the median, or the least deniable of the words.",
+            say(
+                "Whether the goal is for the mean, the median, or the least deniable of the words."
+            ),
             width=150,
         )
         of = choose_one(
             st.selectbox,
-            "Words",
+            say("Words"),
             _OF,
             "of_words",
-            help="Whose Nw and Sw are meant. The sentence is the one that is shown above; the "
-            "word is the one that all pages are about.",
+            help=say(
+                "Whose Nw and Sw are meant. The sentence is the one that is shown above; the "
+                "word is the one that all pages are about."
+            ),
             width=260,
         )
         if of == "word":
             word, _ = chosen_pair(lexicon)
             usual = word or "doctor"
-            typed = st.text_input("Word", usual, key="goal_word", help="A word of the vocabulary.")
+            typed = st.text_input(
+                say("Word"), usual, key="goal_word", help=say("A word of the vocabulary.")
+            )
             return over, measured.named(lexicon, [spelled(typed, lexicon) or typed.strip()])
         if of == "sentence":
             places = range(bench.sentence.protected)
             names = [lexicon.words[bench.word(i)] for i in places if bench.word(i) >= 0]
             return over, measured.named(lexicon, names)
     text = st.text_area(
-        "Text or words",
+        say("Text or words"),
         key="goal_text",
         height=90,
         persist_state="session",
-        help=f"Every word counts as often as it stands there; of more than {PAGE_WORDS} different "
-        "words the heaviest are kept. It stays in this browser session and out of the link.",
+        help=say(
+            "Every word counts as often as it stands there; of more than {most} different "
+            "words the heaviest are kept. It stays in this browser session and out of the link.",
+            most=PAGE_WORDS,
+        ),
     )
     if not text.strip():
-        inform("Paste a text or some words above.")
+        inform(say("Paste a text or some words above."))
         return over, None
     whole = measured.corpus(lexicon, text)
     rng = generator(link.SEED, "words of a text")
@@ -305,14 +291,16 @@ def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:
     rows = []
     for answer in answers:
         one, epsilon = answer.shown, answer.epsilon
-        row = {"mechanism": one.curve.label, "ε": epsilon, "promise": "", "why": answer.why}
+        row = {"mechanism": one.curve.label, "ε": epsilon, "promise": "", "why": say(answer.why)}
         guessed = left = None
         if epsilon is not None:
             row["promise"] = promise(one.mechanism, epsilon)
             guessed = one.curve.at_epsilon("word", epsilon)
             left = one.curve.at_epsilon("meaning", epsilon)
-        row["a stranger guesses"] = "not measured there" if guessed is None else of_100(guessed)
-        row["meaning left"] = "not measured there" if left is None else f"{100 * left:.0f} %"
+        row["a stranger guesses"] = (
+            say("not measured there") if guessed is None else of_100(guessed)
+        )
+        row["meaning left"] = say("not measured there") if left is None else f"{100 * left:.0f} %"
         if epsilon is None:
             row["a stranger guesses"] = row["meaning left"] = ""
         rows.append(row)
@@ -340,7 +328,11 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = st.selectbox(
-            "Mechanism", list(able), key="goal_mechanism", width=260, help="Whose ε is taken over."
+            say("Mechanism"),
+            list(able),
+            key="goal_mechanism",
+            width=260,
+            help=say("Whose ε is taken over."),
         )
         kind, step = able[label]
         group = group_of(kind.meaning)
@@ -351,30 +343,32 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
             st.session_state["goal_set"] = f"{label}: {group.reading(step)}"
 
         st.button(
-            f"Set {group.reading(step)} on every page",
+            say("Set {reading} on every page", reading=group.reading(step)),
             key="goal_take",
             icon=":material/tune:",
             on_click=take,
-            help="The nearest step of the dial that still meets the goal; Words and Attacker show "
-            "this mechanism then.",
+            help=say(
+                "The nearest step of the dial that still meets the goal; Words and Attacker "
+                "show this mechanism then."
+            ),
         )
     if "goal_set" in st.session_state:
-        st.text(f"Set on every page: {st.session_state['goal_set']}.")
+        st.text(say("Set on every page: {goal_set}.", goal_set=st.session_state["goal_set"]))
 
 
 def _method(goal: Goal) -> str:
     if goal.measured:
-        return (
-            "Searched over the whole range of ε at the words above. Of Nw all of the 95 % interval "
-            "meets the goal. `python -m dpcore solve` does the same."
+        return say(
+            "Searched over the whole range of ε at the words above. Of Nw all of the 95 % "
+            "interval meets the goal. `python -m dpcore solve` does the same."
         )
     if goal.quantity == "accuracy":
-        return (
+        return say(
             "From this ε on, the 95 % interval of the loss, over five trials, each against the "
             "same texts without privacy, is within the goal; straight lines in ln ε between "
             "what was measured. ε of two mechanisms are not one quantity."
         )
-    return (
+    return say(
         "Read from the recorded trade-off, with the unsafe end of each interval of level 95 %. "
         "ε of two mechanisms are not one quantity; what is guessed is."
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.style import style_of
+from pages.shared.language import say
 from pages.shared.marked import marked_words
 from pages.shared.promised import promise
 from pages.tradeoff.quantities import Leakage, Utility
@@ -69,14 +70,19 @@ def packet(
     return {
         "group": f"leak_{leakage.key}",
         "step": step,
-        "alt": f"{utility.axis} over {leakage.axis}, one curve for each of {len(lines)} mechanisms",
+        "alt": say(
+            "{left} over {learned}, one curve for each of {count} mechanisms",
+            left=say(utility.axis),
+            learned=say(leakage.axis),
+            count=len(lines),
+        ),
         "frames": [_frame(leakage, utility, high, without) for high in _HIGHS],
         "frame": [int(share > _CLOSE or leakage.low > 0.0) for share in leakage.steps],
         "level": [None if leakage.key == "auc" else 100 * share for share in leakage.steps],
         "lines": lines,
         "rows": [_row(i, shown[i], leakage, lines[i], texts) for i in _ranked(lines, step)],
         "texts": list(texts),
-        "left": utility.left,
+        "left": say(utility.left),
         "findings": findings,
     }
 
@@ -97,7 +103,7 @@ def _frame(
     leakage: Leakage, utility: Utility, high: float, without: float | None
 ) -> dict[str, Any]:
     return {
-        "x": _axis(leakage.axis, 100 * leakage.low, high),
+        "x": _axis(say(leakage.axis), 100 * leakage.low, high),
         "y": _upwards(utility, high),
         "guides": _guides(leakage, utility, high, without),
     }
@@ -150,7 +156,7 @@ def _axis(title: str, low: float, high: float) -> dict[str, Any]:
 
 
 def _upwards(utility: Utility, high: float) -> dict[str, Any]:
-    axis = _axis(utility.axis, *(utility.ends or (0.0, high)))
+    axis = _axis(say(utility.axis), *(utility.ends or (0.0, high)))
     axis["ticks"] = [[tick, f"{text} %"] for tick, text in axis["ticks"]]
     return axis
 
@@ -164,15 +170,15 @@ def _guides(
         if without is None:
             return []
         level = 100 * without
-        text = f"without privacy {level:.0f} %"
+        text = say("without privacy {level:.0f} %", level=level)
         flat = [[low, level], [high, level]]
         return [{"label": text, "kind": "line", "points": flat, "place": 1}]
     diagonal = [[low, low], [high, high]]
     if leakage.key == utility.bound:
-        label = "nobody can be above this line"
+        label = say("nobody can be above this line")
         return [{"label": label, "kind": "bound", "points": diagonal, "place": 0}]
     if leakage.key == "word":
-        label = "dotted: the word itself, or something unrelated"
+        label = say("dotted: the word itself, or something unrelated")
         return [{"label": label, "kind": "loose", "points": diagonal, "place": 1}]
     return []
 
@@ -200,8 +206,8 @@ def _row(
 def _absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:
     values = curve.values(counted(leakage))
     if share < values[0]:
-        return f"not measured below {100 * values[0]:.2g} of 100"
-    return f"never gives away more than {100 * values.max():.2g} of 100"
+        return say("not measured below {share:.2g} of 100", share=100 * values[0])
+    return say("never gives away more than {share:.2g} of 100", share=100 * values.max())
 
 
 def _percent(value: float) -> str:
@@ -223,15 +229,22 @@ def _finding(
         if line["at"][number] is not None
     }
     known = {label: reading for label, reading in there.items() if reading is not None}
-    level = f"At {100 * share:.3g} of 100"
+    level = say("At {share:.3g} of 100", share=100 * share)
     if not known:
-        return f"{level} none of these methods is measured."
+        return say("{level} none of these methods is measured.", level=level)
     ranked = sorted(known, key=lambda label: known[label][0])
     worst, best = ranked[0], ranked[-1]
-    most = f"{best} leaves {_percent(100 * known[best][0])} {utility.left}"
+    most = say(
+        "{best} leaves {share} {left}",
+        best=best,
+        share=_percent(100 * known[best][0]),
+        left=say(utility.left),
+    )
     if best == worst:
-        return f"{level}, {most}."
+        return say("{level}, {most}.", level=level, most=most)
     least = f"{worst} {_percent(100 * known[worst][0])}"
     if known[best][1] > known[worst][2]:
-        return f"{level}, {most}, {least}."
-    return f"{level}, {most}, {least}; their intervals overlap."
+        return say("{level}, {most}, {least}.", level=level, most=most, least=least)
+    return say(
+        "{level}, {most}, {least}; their intervals overlap.", level=level, most=most, least=least
+    )

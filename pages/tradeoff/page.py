@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
@@ -13,7 +14,7 @@ from pages.tradeoff.choosing import choose_curves, choose_sentence, choose_two
 from pages.tradeoff.scene import scene_or_stop, show_scene
 from pages.tradeoff.views import views
 
-st.title("What does it cost to hide a word?", anchor=False)
+st.title(say("What does it cost to hide a word?"), anchor=False)
 dial_place = st.container()
 with st.container(key="tradeoff_first"):
     st.html(f"<style>{STYLE}</style>")
@@ -26,9 +27,9 @@ words = lexicon_or_stop("default")
 try:
     bench = bench_for(text, words, carried_choices("default"))
 except DpcoreError as error:
-    refuse("This could not be rewritten.", error)
+    refuse(say("This could not be rewritten."), error)
     st.stop()
 scene = scene_or_stop(bench, labels, leakage, utility, seed, number)
 show_scene(scene, dial_place, board_place)
 views(scene, bench)
-footer(words, seed, "the curves are recorded, one draw of noise for each word of the sentence")
+footer(words, seed, say("the curves are recorded, one draw of noise for each word of the sentence"))

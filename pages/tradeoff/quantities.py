@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared.language import later
+
 _SHARES = (
     0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5,
     0.55, 0.6, 0.7, 0.8, 0.9,
@@ -62,105 +64,125 @@ class Utility:
     ends: tuple[float, float] | None = None
 
 
-_GUESSES = ("A stranger guesses", "of 100 words")
+_GUESSES = (later("A stranger guesses"), later("of 100 words"))
 LEAKAGES = (
     Leakage(
         "word",
-        "this very word",
-        "of 100 words, a stranger guesses",
+        later("this very word"),
+        later("of 100 words, a stranger guesses"),
         _GUESSES,
-        "Seeing what came out, the best stranger names the word itself.",
+        later("Seeing what came out, the best stranger names the word itself."),
         _SHARES,
         0.08,
     ),
     Leakage(
         "near",
-        "the word or one near it",
-        "of 100 words, a stranger comes near",
-        ("A stranger comes near", "of 100 words"),
-        "He names one of the ten words nearest to it, the word itself among them.",
+        later("the word or one near it"),
+        later("of 100 words, a stranger comes near"),
+        (later("A stranger comes near"), later("of 100 words")),
+        later("He names one of the ten words nearest to it, the word itself among them."),
         _SHARES,
         0.2,
     ),
     Leakage(
         "kind",
-        "its kind",
-        "of 100 words, a stranger knows the kind",
-        ("A stranger knows the kind of", "of 100 words"),
-        "He names its kind: an illness, a place, a feeling. Naming the commonest kind every time "
-        "is right for about a quarter.",
+        later("its kind"),
+        later("of 100 words, a stranger knows the kind"),
+        (later("A stranger knows the kind of"), later("of 100 words")),
+        later(
+            "He names its kind: an illness, a place, a feeling. Naming the commonest kind every "
+            "time is right for about a quarter."
+        ),
         _KINDS,
         0.35,
         0.2,
     ),
     Leakage(
         "pair",
-        "which of two near words",
-        "of 100 times, told from its nearest word",
-        ("Which of two near words: right", "of 100 times"),
-        "He is told the word and its nearest neighbour, and says which of them it was; a coin is "
-        "right 50 times.",
+        later("which of two near words"),
+        later("of 100 times, told from its nearest word"),
+        (later("Which of two near words: right"), later("of 100 times")),
+        later(
+            "He is told the word and its nearest neighbour, and says which of them it was; a "
+            "coin is right 50 times."
+        ),
         _PAIRS,
         0.6,
         0.5,
     ),
     Leakage(
         "auc",
-        "that a text was in the data",
-        "chance to tell a member from a stranger's text",
+        later("that a text was in the data"),
+        later("chance to tell a member from a stranger's text"),
         _GUESSES,
-        "Membership: given a text of the training data and one that is not, which is which? A coin "
-        "is right 50 times. The dial still counts guessed words.",
+        later(
+            "Membership: given a text of the training data and one that is not, which is which? "
+            "A coin is right 50 times. The dial still counts guessed words."
+        ),
         _SHARES,
         0.1,
         0.5,
     ),
 )
 UTILITIES = (
-    Utility("meaning", "meaning", "meaning", "meaning left", "of the meaning", bound="guess"),
-    Utility("kept", "kept", "words as they were", "words that stay", "of the words", bound="word"),
+    Utility(
+        "meaning",
+        "meaning",
+        later("meaning"),
+        later("meaning left"),
+        later("of the meaning"),
+        bound="guess",
+    ),
+    Utility(
+        "kept",
+        "kept",
+        later("words as they were"),
+        later("words that stay"),
+        later("of the words"),
+        bound="word",
+    ),
     Utility(
         "accuracy",
         "sentiment",
-        "sentiment learned (teaching corpus)",
-        "accuracy of a classifier",
-        "of texts classified right",
+        later("sentiment learned (teaching corpus)"),
+        later("accuracy of a classifier"),
+        later("of texts classified right"),
         ("equal-leakage", "sentiment"),
         ends=(45.0, 85.0),
     ),
     Utility(
         "accuracy",
         "topic",
-        "topic learned (teaching corpus)",
-        "accuracy of a classifier",
-        "of texts classified right",
+        later("topic learned (teaching corpus)"),
+        later("accuracy of a classifier"),
+        later("of texts classified right"),
         ("equal-leakage", "topic"),
         ends=(10.0, 75.0),
     ),
     Utility(
         "accuracy",
         "sst2",
-        "sentiment learned (SST-2)",
-        "accuracy of a classifier",
-        "of texts classified right",
+        later("sentiment learned (SST-2)"),
+        later("accuracy of a classifier"),
+        later("of texts classified right"),
         ("equal-leakage-sst2", "SST-2"),
         ends=(45.0, 85.0),
     ),
     Utility(
         "accuracy",
         "agnews",
-        "topic learned (AG News)",
-        "accuracy of a classifier",
-        "of texts classified right",
+        later("topic learned (AG News)"),
+        later("accuracy of a classifier"),
+        later("of texts classified right"),
         ("equal-leakage-agnews", "AG News"),
         ends=(20.0, 75.0),
     ),
     Utility(
         "accuracy",
         "imdb",
-        "sentiment learned (IMDb)",
-        "accuracy of a classifier",
-        "of texts classified right",
+        later("sentiment learned (IMDb)"),
+        later("accuracy of a classifier"),
+        later("of texts classified right"),
         ("equal-leakage-imdb", "IMDb"),
         ends=(45.0, 85.0),
     ),

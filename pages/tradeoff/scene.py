@@ -17,6 +17,7 @@ from dpcore.study.reading import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.fragments import run_parts
+from pages.shared.language import numeral, say
 from pages.shared.messages import inform, refuse
 from pages.shared.progress import timed
 from pages.shared.recorded import recorded
@@ -64,15 +65,15 @@ def scene_or_stop(
 ) -> Scene:
     """Everything at every step of the dial; without a mechanism the page says so and ends."""
     if not labels:
-        inform("Choose at least one mechanism.")
+        inform(say("Choose at least one mechanism."))
         st.stop()
     try:
         curves, drawn, without = recorded_curves(), *_of(utility)
     except DpcoreError as error:
-        refuse("The recorded trade-off could not be read.", error)
+        refuse(say("The recorded trade-off could not be read."), error)
         st.stop()
     shown = []
-    for label in timed("Drawing noise", labels):
+    for label in timed(say("Drawing noise"), labels):
         curve = curves[label]
         kind, draw = _drawn(bench, curve, leakage, seed, number)
         taught = drawn.get(label, _nothing(curve)) if drawn else curve
@@ -153,23 +154,25 @@ def _dial(scene: Scene) -> Dial:
     leakage = scene.leakage
     steps = []
     for i, share in enumerate(leakage.steps):
-        about, of = leakage.counted
-        number = f"{100 * share:g}"
+        about, of = map(say, leakage.counted)
+        number = numeral(f"{100 * share:g}")
         there = [e for one in scene.shown if (e := epsilons(one.curve, leakage)[i]) is not None]
-        ends = (f"{end:.3g}" for end in (min(there, default=0.0), max(there, default=0.0)))
+        ends = (numeral(f"{end:.3g}") for end in (min(there, default=0.0), max(there, default=0.0)))
         low, high = ends
         span = (
-            "none reaches it"
+            say("none reaches it")
             if not there
-            else f"ε = {low}" + (f" to {high}" if low != high else "")
+            else f"ε = {low}"
+            if low == high
+            else say("ε = {low} to {high}", low=low, high=high)
         )
-        promised = ("What the methods promise for it", span)
+        promised = (say("What the methods promise for it"), span)
         steps.append(
             Step((about, f"{number} {of}"), promised, f"{about} {number} {of}; {span}", share=share)
         )
     return Dial(
         f"leak_{leakage.key}",
-        f"{leakage.counted[0]}, {leakage.counted[1]}",
+        ", ".join(map(say, leakage.counted)),
         tuple(steps),
-        fields=(("share", "of 100"),),
+        fields=(("share", say("of 100")),),
     )

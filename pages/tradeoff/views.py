@@ -8,6 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.papers.ours.tradeoff import ARMS, STUDY
+from dpcore.papers.written import Filled
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.promised import promise
 from pages.shared.recorded import made_view, recorded
@@ -23,21 +25,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pages.shared.bench import Bench
+    from pages.tradeoff.quantities import Utility
     from pages.tradeoff.scene import Scene
 
 
 def views(scene: Scene, bench: Bench) -> None:
     """Draw the tabs and the drawer; only what is open is computed."""
     kinds = {
-        "Choose ε": lambda: goal_view(scene, bench),
-        "In numbers": lambda: _numbers_view(scene),
-        "What the axes mean": lambda: _meaning_view(scene),
-        "How is this computed?": lambda: _computed_view(scene),
+        later("Choose ε"): lambda: goal_view(scene, bench),
+        later("In numbers"): lambda: _numbers_view(scene),
+        later("What the axes mean"): lambda: _meaning_view(scene),
+        later("How is this computed?"): lambda: _computed_view(scene),
     }
     st.fragment(_views, key=VIEWS)(kinds, scene)
     st.page_link(
         "pages/deniability/page.py",
-        label="Nw and Sw over ε, with the papers' figures beside them",
+        label=say("Nw and Sw over ε, with the papers' figures beside them"),
         icon=":material/arrow_forward:",
     )
 
@@ -51,6 +54,7 @@ def at_step(scene: Scene) -> pd.DataFrame:
     """One row a mechanism: what it gives away and leaves at the dial, and what that takes."""
     leakage, utility = scene.leakage, scene.utility
     share = leakage.steps[step_of(leakage)]
+    kept = _kept_column(utility)
     rows = []
     for one in scene.shown:
         epsilon = one.curve.epsilon_at(counted(leakage), share)
@@ -63,65 +67,83 @@ def at_step(scene: Scene) -> pd.DataFrame:
                 "ε": epsilon,
                 "promise": "" if epsilon is None else promise(one.mechanism, epsilon),
                 leakage.axis: None if epsilon is None else 100 * share,
-                f"{utility.axis} (%)": None if left is None else 100 * left,
-                "attacker": "repeats the output: at least"
+                kept: None if left is None else 100 * left,
+                "attacker": say("repeats the output: at least")
                 if leakage.key in one.curve.at_least
-                else "the best one",
+                else say("the best one"),
             }
         )
     return pd.DataFrame(rows)
 
 
+def _kept_column(utility: Utility) -> Filled:
+    return Filled("{axis} (%)", axis=Filled(utility.axis))
+
+
 def _numbers_view(scene: Scene) -> None:
-    table = at_step(scene)
+    table, kept = at_step(scene), _kept_column(scene.utility)
     columns = [str(name) for name in table.select_dtypes("float")]
     show_table(
         table,
-        "What every mechanism gives away and leaves at the dial",
-        column_config=numbers(columns, "%.3g"),
+        say("What every mechanism gives away and leaves at the dial"),
+        column_config=numbers(columns, "%.3g")
+        | {str(kept): st.column_config.NumberColumn(say(kept), format="%.3g")},
     )
     note(
-        "Between two measurements the curve is taken as straight. Where the attacker only repeats "
-        "what came out, a better one may guess more. The bars in the figure are intervals of "
-        "level 95 % of the measurements."
+        say(
+            "Between two measurements the curve is taken as straight. Where the attacker only "
+            "repeats what came out, a better one may guess more. The bars in the figure are "
+            "intervals of level 95 % of the measurements."
+        )
     )
 
 
 def _meaning_view(scene: Scene) -> None:
     leakage, utility = scene.leakage, scene.utility
-    st.markdown(f"**{leakage.title}**: {leakage.meaning}")
+    st.markdown(f"**{say(leakage.title)}**: {say(leakage.meaning)}")
     if utility.key == "meaning":
         st.markdown(
-            "**meaning left**: 1 minus the expected distance of the output from the word, over the "
-            "mean distance of two words: 100 % for the word itself, 0 % for one that has nothing "
-            "to do with it."
+            say(
+                "**meaning left**: 1 minus the expected distance of the output from the word, "
+                "over the mean distance of two words: 100 % for the word itself, 0 % for one "
+                "that has nothing to do with it."
+            )
         )
     elif utility.key == "kept":
-        st.markdown("**words that stay**: how often the word itself comes out.")
+        st.markdown(say("**words that stay**: how often the word itself comes out."))
     else:
         st.markdown(
-            "**accuracy**: a linear classifier learns from private training texts and is tested on "
-            "private test texts, five times with fresh noise; without anything learned it is right "
-            "for 50 of 100 where there are two classes."
+            say(
+                "**accuracy**: a linear classifier learns from private training texts and is "
+                "tested on private test texts, five times with fresh noise; without anything "
+                "learned it is right for 50 of 100 where there are two classes."
+            )
         )
     st.markdown(
-        "**Why one axis of leakage?** ε is multiplied by a distance in some mechanisms and holds "
-        "between any two words in others, so equal ε is no equal privacy. What a stranger learns "
-        "can be compared."
+        say(
+            "**Why one axis of leakage?** ε is multiplied by a distance in some mechanisms and "
+            "holds between any two words in others, so equal ε is no equal privacy. What a "
+            "stranger learns can be compared."
+        )
     )
     st.markdown(
-        "**What a reader can use, an attacker can use.** Whoever repeats the output comes as near "
-        "to the word as the reader does. A method that leaves more meaning at equally many guessed "
-        "words gives the neighbourhood of the word away: choose *the word or one near it* above, "
-        "and the order of the methods turns round. Ask which leak matters in your texts."
+        say(
+            "**What a reader can use, an attacker can use.** Whoever repeats the output comes "
+            "as near to the word as the reader does. A method that leaves more meaning at "
+            "equally many guessed words gives the neighbourhood of the word away: choose *the "
+            "word or one near it* above, and the order of the methods turns round. Ask which "
+            "leak matters in your texts."
+        )
     )
 
 
 def _computed_view(scene: Scene) -> None:
     note(
-        "Recorded once on the bundled lexicon. Where a mechanism's columns are a closed form the "
-        "stranger is Bayes' attacker over 5,000 of the 25,000 outputs; elsewhere he repeats what "
-        "came out. Own lexicons and settings: `python -m dpcore tradeoff`."
+        say(
+            "Recorded once on the bundled lexicon. Where a mechanism's columns are a closed "
+            "form the stranger is Bayes' attacker over 5,000 of the 25,000 outputs; elsewhere "
+            "he repeats what came out. Own lexicons and settings: `python -m dpcore tradeoff`."
+        )
     )
     made_view(recorded(STUDY.name))
     if scene.utility.data is not None:
@@ -144,11 +166,11 @@ def _takeaway(scene: Scene) -> Takeaway:
         python_cell(scene),
         tuple(key for one in scene.shown for key in one.mechanism.cited),
         "\n".join(lines) if lines else None,
-        "Each line measures one mechanism anew at the ε of the dial.",
+        say("Each line measures one mechanism anew at the ε of the dial."),
         typed=True,
         tables={
-            "Numbers at the dial": lambda: at_step(scene),
-            "All curves": lambda: recorded(STUDY.name).table,
+            later("Numbers at the dial"): lambda: at_step(scene),
+            later("All curves"): lambda: recorded(STUDY.name).table,
         },
         drawing="tradeoff",
     )

@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.groups import admissible_grid, group_of
+from pages.shared.language import language, later, say
 from pages.shared.memo import memo
 from pages.shared.messages import inform
 from pages.shared.tabs import tabs
@@ -35,17 +36,17 @@ if TYPE_CHECKING:
     from pages.words.scene import Scene
 
 _MEASURED: dict[str, Callable[[Scene], None]] = {
-    "Comparison": comparison_view,
-    "Curves": curves_view,
+    later("Comparison"): comparison_view,
+    later("Curves"): curves_view,
 }
 _VIEWS: dict[str, Callable[[Scene], None]] = _MEASURED | {
-    "Facts": facts_view,
-    "Map": map_view,
-    "True distances": distances_view,
-    "Dense and sparse words": extremes_view,
-    "How to misread the map": misreading_view,
+    later("Facts"): facts_view,
+    later("Map"): map_view,
+    later("True distances"): distances_view,
+    later("Dense and sparse words"): extremes_view,
+    later("How to misread the map"): misreading_view,
 }
-_WAIT = "Drawing a hundred times at every ε…"
+_WAIT = later("Drawing a hundred times at every ε…")
 
 
 def board(scene: Scene) -> None:
@@ -64,10 +65,10 @@ def _panes(scene: Scene) -> None:
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, scene.members)
     density = density_of(bench.pair.lexicon)
-    with st.spinner(_WAIT, show_time=True):
+    with st.spinner(say(_WAIT), show_time=True):
         data = memo(
             bench.sent,
-            (mechanism, steps, density is None),
+            (language(), mechanism, steps, density is None),
             lambda: pane_data(bench, mechanism, group, steps, density),
         )
     panes(data | {"step": steps.index(epsilon_of(group))})
@@ -77,7 +78,7 @@ def _views(scene: Scene) -> None:
     follow(scene.bench)
     other_dials(scene.mechanism, scene.compared)
     if not scene.compared:
-        inform("Choose at least one mechanism in the sidebar to compare it with others.")
+        inform(say("Choose at least one mechanism in the sidebar to compare it with others."))
     tabs(_VIEWS, OPEN_VIEW, scene)
     take_it_with_you(partial(takeaway, scene))
     waiting = _open_view() in _MEASURED and not stopped(scene.bench)

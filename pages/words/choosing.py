@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from pages.shared.fields import pick
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.resources import mechanism
 from pages.shared.sidebar import START_MECHANISM
@@ -29,16 +30,19 @@ def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> M
         chosen: registry keys and settings of the sidebar.
     """
     short = pick(
-        "Outputs of",
+        say("Outputs of"),
         dict.fromkeys((START_MECHANISM, *(kind.short for kind in MECHANISMS.values()))),
         "outputs_of",
-        "The mechanism whose outputs the two panes and the map show. The others are compared "
-        "below; the sidebar chooses which, and has their settings.",
+        say(
+            "The mechanism whose outputs the two panes and the map show. The others are "
+            "compared below; the sidebar chooses which, and has their settings."
+        ),
+        names=True,
         width=190,
     )
     key = resolve(short).key
     try:
         return mechanism(words, key, dict(chosen).get(key, ()))
     except DpcoreError as error:
-        refuse("This mechanism is not there for these words or settings.", error)
+        refuse(say("This mechanism is not there for these words or settings."), error)
         st.stop()

@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.plots.pair import pair_alt, pair_caption, pair_mark
 from pages.shared.downloads import csv_button
 from pages.shared.figure import still_figure
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.table import show_table
 from pages.words.measuring import found_so_far
@@ -18,46 +19,52 @@ from pages.words.tables import pair_table
 if TYPE_CHECKING:
     from pages.words.scene import Scene
 
-_MARK = "The mechanism's mark and colour, as in the figures."
+_MARK = later("The mechanism's mark and colour, as in the figures.")
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
     "mechanism": ("mechanism", 146, None),
-    "epsilon": ("ε", 64, "The ε of the slider of its group."),
+    "epsilon": ("ε", 64, later("The ε of the slider of its group.")),
     "word": ("word", 82, None),
     "nw": (
         "Nw",
         92,
-        "Probability that the word stays; with its 95 % interval where it is estimated.",
+        later("Probability that the word stays; with its 95 % interval where it is estimated."),
     ),
     "attack_nearest": (
-        "attacker: nearest",
+        later("attacker: nearest"),
         112,
-        "How often an attacker is right who must tell the word from its nearest neighbour.",
+        later("How often an attacker is right who must tell the word from its nearest neighbour."),
     ),
     "attack": (
-        "attacker: the two",
+        later("attacker: the two"),
         112,
-        "How often an attacker is right who must tell the first word from the second.",
+        later("How often an attacker is right who must tell the first word from the second."),
     ),
     "distance": (
-        "distance",
+        later("distance"),
         84,
-        "Expected distance of the output from the word, in the unit of the vectors.",
+        later("Expected distance of the output from the word, in the unit of the vectors."),
     ),
-    "relative": ("÷ δ", 62, "The same distance in units of the distance to the nearest word."),
-    "sw": ("Sw", 72, "Different outputs in 200 runs, on average."),
+    "relative": (
+        "÷ δ",
+        62,
+        later("The same distance in units of the distance to the nearest word."),
+    ),
+    "sw": ("Sw", 72, later("Different outputs in 200 runs, on average.")),
     "effective": (
-        "effective",
+        later("effective"),
         72,
-        "Number of equally likely outputs with which two runs would agree as often.",
+        later("Number of equally likely outputs with which two runs would agree as often."),
     ),
     "bound_nearest": (
-        "nearest: at most",
+        later("nearest: at most"),
         100,
-        "The largest success against the nearest word that the promise of the mechanism allows; "
-        "“refuted” where the promise does not hold.",
+        later(
+            "The largest success against the nearest word that the promise of the mechanism "
+            "allows; “refuted” where the promise does not hold."
+        ),
     ),
-    "bound": ("the two: at most", 100, "The same between the two words."),
+    "bound": (later("the two: at most"), 100, later("The same between the two words.")),
 }
 
 
@@ -70,24 +77,30 @@ def comparison_view(scene: Scene) -> None:
     if len(here):
         show_table(
             here,
-            "Nw, Sw, distance of the output and success of an attacker for both words under "
-            "each mechanism at the chosen ε",
+            say(
+                "Nw, Sw, distance of the output and success of an attacker for both words under "
+                "each mechanism at the chosen ε"
+            ),
             column_config={
-                "mark": st.column_config.ImageColumn("sign", width=44, help=_MARK),
+                "mark": st.column_config.ImageColumn(say("sign"), width=44, help=say(_MARK)),
                 **{
-                    name: st.column_config.TextColumn(label, width=width, help=explained)
+                    name: st.column_config.TextColumn(
+                        say(label), width=width, help=None if explained is None else say(explained)
+                    )
                     for name, (label, width, explained) in _COLUMNS.items()
                 },
             },
         )
     everything = scene.bench.together(measured)
-    csv_button("All ε as CSV", "two_words", lambda: everything, key="csv_pair")
+    csv_button(say("All ε as CSV"), "two_words", lambda: everything, key="csv_pair")
     note(
-        "**Attacker**: sees one output, knows that it came from one of two words, each as likely "
-        "as the other before, and takes the likelier one; 0.5 is guessing. A range is what the "
-        "estimate leaves: its lower end is an attacker who learnt from one half of the noise "
-        "directions, tried on the other half; its upper end is right or too high on average. "
-        "Intervals have level 95 %; ± is two standard errors."
+        say(
+            "**Attacker**: sees one output, knows that it came from one of two words, each as "
+            "likely as the other before, and takes the likelier one; 0.5 is guessing. A range "
+            "is what the estimate leaves: its lower end is an attacker who learnt from one half "
+            "of the noise directions, tried on the other half; its upper end is right or too "
+            "high on average. Intervals have level 95 %; ± is two standard errors."
+        )
     )
 
 

@@ -10,6 +10,7 @@ from dpcore.lexicon.cache import kinds_kept
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.measure.density.density import NEIGHBOURS, bundled_density, vocabulary_density
+from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.resources import of_lexicon
 
@@ -41,15 +42,18 @@ def density_or_button(words: Lexicon) -> VocabularyDensity | None:
         _known(words.fingerprint).append(_computed(words, _pulse()))
         st.rerun()  # the facts above know more now
     note(
-        f"This compares each of the {len(words):,} words with all others, once: half a minute for "
-        "25,000 words. It is kept for the next time."
+        say(
+            "This compares each of the {count:,} words with all others, once: half a minute for "
+            "25,000 words. It is kept for the next time.",
+            count=len(words),
+        )
     )
     st.button(
-        "Find the densest and the sparsest words",
+        say("Find the densest and the sparsest words"),
         key="find_extremes",
         icon=":material/search:",
         on_click=_ask,
-        help="Computes the table of neighbours of all words.",
+        help=say("Computes the table of neighbours of all words."),
     )
     return None
 
@@ -80,7 +84,10 @@ def _pulse() -> Progress:
         if not slot:
             slot.append(st.empty())
         if done < total:
-            slot[0].progress(done / total, text=f"Comparing words: {done:,} of {total:,}")
+            slot[0].progress(
+                done / total,
+                text=say("Comparing words: {done:,} of {total:,}", done=done, total=total),
+            )
         else:
             slot[0].empty()
 

@@ -14,10 +14,12 @@ from dpcore.lexicon.cache import only_in_memory
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.model import Projection
 from dpcore.measure.maps.table import point_table
+from dpcore.papers.written import Filled
 from dpcore.plots.layout import percent
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.shared.fields import segments
 from pages.shared.figure import show_caption, show_figure, show_numbers
+from pages.shared.language import later, numeral, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.pair import choose
 from pages.shared.reproducing import show_line
@@ -31,16 +33,22 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.words.bench import PairBench
 
-AROUND, WHOLE = "Around the two words", "Whole vocabulary"
+AROUND, WHOLE = later("Around the two words"), later("Whole vocabulary")
 KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projection.PCA}
 FIGURE = "map"
 _READING = {
-    Projection.UMAP: "**How to read it:** words of one clump are often near in truth. How large a "
-    "clump is, how wide a gap, and which clump lies beside which mean nothing.",
-    Projection.DENSMAP: "**How to read it:** wide clumps hold lonelier words, which UMAP does not "
-    "show; fewer neighbours are kept for it. Gaps, and which clump lies where, mean nothing.",
-    Projection.PCA: "**How to read it:** no two words are nearer in truth than they look. But most "
-    "words that lie together here are strangers: nearness on this map says next to nothing.",
+    Projection.UMAP: later(
+        "**How to read it:** words of one clump are often near in truth. How large a clump is, "
+        "how wide a gap, and which clump lies beside which mean nothing."
+    ),
+    Projection.DENSMAP: later(
+        "**How to read it:** wide clumps hold lonelier words, which UMAP does not show; fewer "
+        "neighbours are kept for it. Gaps, and which clump lies where, mean nothing."
+    ),
+    Projection.PCA: later(
+        "**How to read it:** no two words are nearer in truth than they look. But most words "
+        "that lie together here are strangers: nearness on this map says next to nothing."
+    ),
 }
 _JOB = "neighbouring_job"
 _FAILED = "neighbouring_job_failed"
@@ -64,20 +72,24 @@ def choose_view(*, clicks: bool = True) -> View:
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         scope = segments(
-            "Map",
+            say("Map"),
             [AROUND, WHOLE],
             "scope",
-            "The nearest words of both words in one fit and one scale, or every word: to be moved, "
-            "zoomed and searched.",
+            say(
+                "The nearest words of both words in one fit and one scale, or every word: to be "
+                "moved, zoomed and searched."
+            ),
         )
         kind = segments(
-            "Drawn by",
+            say("Drawn by"),
             KINDS,
             "projection",
-            "UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
-            "the density. PCA is the honest shadow: no distance is exaggerated, but most of each "
-            "is lost.",
-            start="densMAP",
+            say(
+                "UMAP keeps some of the neighbours and loses density. densMAP also keeps some "
+                "of the density. PCA is the honest shadow: no distance is exaggerated, but most "
+                "of each is lost."
+            ),
+            start=say("densMAP"),
         )
         # On the map of all words a click looks at a word, and a button chooses it.
         slot = choose_slot() if clicks and scope == AROUND else SLOTS[0]
@@ -87,11 +99,13 @@ def choose_view(*, clicks: bool = True) -> View:
 def choose_slot() -> str:
     """Draw the choice of the word that a click replaces; it stands in the link."""
     title = segments(
-        "A click chooses the",
+        say("A click chooses the"),
         TITLES,
         "click",
-        "Which of the two words becomes the word that you click on the map or in the "
-        "lists of dense and sparse words.",
+        say(
+            "Which of the two words becomes the word that you click on the map or in the lists "
+            "of dense and sparse words."
+        ),
     )
     return SLOTS[TITLES.index(title)]
 
@@ -115,17 +129,17 @@ def show_map(
         shown.k,
         shown.density,
         None if outputs is None else outputs.on_map,
-        f"{mechanism.short} at {reading}",
+        say("{mechanism} at {reading}", mechanism=mechanism.short, reading=reading),
         drawn=mass,
     )
     table = bench.points(shown) if mass is None else mass
     if view.whole:
         show_vocabulary(bench, shown, outputs, caption.alternative)
         if density_of(words) is None:
-            note("All points have one colour until it is known how crowded each word is.")
+            note(say("All points have one colour until it is known how crowded each word is."))
             density_or_button(words)
         show_caption(caption, FIGURE)
-        note(_READING[shown.projection])
+        note(say(_READING[shown.projection]))
         count = bench.mapped_neighbours
         every = partial(point_table, words, shown, pair.words, count, len(words))
         show_numbers(table, FIGURE, caption.finding, csv=every)
@@ -141,23 +155,30 @@ def show_map(
     spread = bench.spread(shown)
     if spread is not None:
         st.text(
-            f"In truth the {spread.neighbours} nearest words of “{pair.names[1]}” are on average "
-            f"{spread.true:.3g} times as far from it as those of “{pair.names[0]}” are from "
-            f"“{pair.names[0]}”; on this map {spread.drawn:.3g} times."
+            say(
+                "In truth the {count} nearest words of “{second}” are on average {true:.3g} "
+                "times as far from it as those of “{first}” are from “{first}”; on this map "
+                "{drawn:.3g} times.",
+                count=spread.neighbours,
+                second=pair.names[1],
+                true=spread.true,
+                first=pair.names[0],
+                drawn=spread.drawn,
+            )
         )
 
 
 def find_map(bench: PairBench, view: View) -> Map | None:
     """The map of a view; one that is not there can be built, and PCA stands in for it."""
     try:
-        with st.spinner("Drawing the map…", show_time=True):
+        with st.spinner(say("Drawing the map…"), show_time=True):
             return bench.map(view.whole, view.projection)
     except MapMissingError as error:
         pca = _pca(bench, view)
-        _offer(bench, view, str(error), " Until then PCA is shown." if pca else "")
+        _offer(bench, view, str(error), say("Until then PCA is shown.") if pca else "")
         return pca
     except DpcoreError as error:
-        refuse("There is no such map.", error)
+        refuse(say("There is no such map."), error)
         return _pca(bench, view)
 
 
@@ -172,8 +193,11 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
     """A button that builds the map in a process of its own, or how far that is."""
     if only_in_memory(bench.pair.lexicon.fingerprint):
         inform(
-            "Of vectors of your own there is PCA alone: another map takes minutes, and would have "
-            "to be kept on disk. To have them all, add the vectors on your machine, and build:"
+            say(
+                "Of vectors of your own there is PCA alone: another map takes minutes, and "
+                "would have to be kept on disk. To have them all, add the vectors on your "
+                "machine, and build:"
+            )
         )
         show_line("python -m dpcore lexicon add FILE --name NAME")
         show_line("python -m dpcore map build --lexicon NAME")
@@ -183,20 +207,27 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
     if building is not None and building[0] == identity:
         _watch(meanwhile)
         return
+    building_time = say(
+        "Building takes half a minute around two words, minutes for a whole vocabulary; the page "
+        "stays usable."
+    )
     with st.container(border=True):
         st.markdown(
-            f"**This map has not been built yet.**{meanwhile} Building takes half a minute around "
-            "two words, minutes for a whole vocabulary; the page stays usable."
+            " ".join(
+                filter(
+                    None, (say("**This map has not been built yet.**"), meanwhile, building_time)
+                )
+            )
         )
         if st.session_state.get(_FAILED, ("",))[0] == identity:
             st.text(st.session_state[_FAILED][1])
         st.button(
-            "Build this map",
+            say("Build this map"),
             key="build_map",
             icon=":material/map:",
             on_click=_build,
             args=(bench, view, identity),
-            help="Runs in a process of its own. The map is kept for the next time.",
+            help=say("Runs in a process of its own. The map is kept for the next time."),
         )
         if view.whole:
             show_line(missing.rpartition("build it with: ")[2])
@@ -235,55 +266,65 @@ def _watch(meanwhile: str) -> None:
         st.session_state.pop(_JOB, None)
         st.rerun()
     share, sentence = job.progress()
-    st.progress(share, text=f"{sentence}.{meanwhile}")
+    st.progress(share, text=f"{say(sentence)}. {meanwhile}".rstrip())
     st.button(
-        "Stop building",
+        say("Stop building"),
         key="stop_map",
         icon=":material/stop_circle:",
         on_click=_drop,
-        help="Gives the map up; what was computed so far is not kept.",
+        help=say("Gives the map up; what was computed so far is not kept."),
     )
 
 
 def misreading(bench: PairBench, view: View) -> None:
     """How a map is misread, in the numbers of the maps that are there."""
     note(
-        "**Gaps are no distances, areas are no densities.** A map squeezes "
-        f"{bench.pair.lexicon.dimension} dimensions into two. UMAP evens out how crowded "
-        "places are, and errs in both directions for a single word; densMAP puts the crowding "
-        "back, and often too much of it; PCA never shows two words farther apart than "
-        "they are, but lets strangers fall on top of each other. How near a word really is stands "
-        "in the lists and in the strip of true distances."
+        say(
+            "**Gaps are no distances, areas are no densities.** A map squeezes {dimension} "
+            "dimensions into two. UMAP evens out how crowded places are, and errs in both "
+            "directions for a single word; densMAP puts the crowding back, and often too much "
+            "of it; PCA never shows two words farther apart than they are, but lets strangers "
+            "fall on top of each other. How near a word really is stands in the lists and in "
+            "the strip of true distances.",
+            dimension=bench.pair.lexicon.dimension,
+        )
     )
     rows = []
+    headings: dict[str, str] = {}
     for title, projection in KINDS.items():
         try:
             shown = bench.map(view.whole, projection)
         except DpcoreError:
             continue
         spread = bench.spread(shown)
+        kept = Filled("of the {count} nearest words kept", count=shown.k)
+        headings[str(kept)] = say(kept)
         rows.append(
             {
-                "map": title,
-                "words": len(shown),
-                f"of the {shown.k} nearest words kept": percent(shown.mean_kept),
-                "rank correlation of crowding": f"{shown.density:.2f}",
-                "second word's room over the first's, drawn": _ratio(
+                later("map"): title,
+                later("words"): len(shown),
+                kept: numeral(percent(shown.mean_kept)),
+                later("rank correlation of crowding"): numeral(f"{shown.density:.2f}"),
+                later("second word's room over the first's, drawn"): _ratio(
                     None if spread is None else spread.drawn
                 ),
-                "… in truth": _ratio(spread.true if spread else None),
+                later("… in truth"): _ratio(spread.true if spread else None),
             }
         )
     if rows:
         show_table(
             pd.DataFrame(rows),
-            "What each map keeps of the truth: neighbours, crowding, room around the words",
+            say("What each map keeps of the truth: neighbours, crowding, room around the words"),
+            column_config=headings,
         )
         note(
-            "A rank correlation of 1 would keep the order of crowded and lonely words, 0 nothing "
-            "of it. The last two columns compare the mean distance to the 10 nearest words."
+            say(
+                "A rank correlation of 1 would keep the order of crowded and lonely words, 0 "
+                "nothing of it. The last two columns compare the mean distance to the 10 "
+                "nearest words."
+            )
         )
 
 
 def _ratio(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    return "–" if value is None else numeral(f"{value:.3g}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.words.session import default_bench
@@ -58,27 +59,27 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
         return
     if _STOPPED in st.session_state:
         names = ", ".join(dict.fromkeys(m.short for m, _ in waiting))
-        st.warning("Stopped: not every ε is measured.", icon=":material/stop_circle:")
-        note(f"Incomplete: {names}.")
+        st.warning(say("Stopped: not every ε is measured."), icon=":material/stop_circle:")
+        note(say("Incomplete: {names}.", names=names))
         st.button(
-            "Go on measuring",
+            say("Go on measuring"),
             key="go_on_pair",
             icon=":material/play_circle:",
             on_click=_go_on,
-            help="Measures the ε that are missing.",
+            help=say("Measures the ε that are missing."),
         )
         return
     # All mechanisms advance together, so that a stop leaves something of each.
     waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
     st.button(
-        "Stop and show what is there",
+        say("Stop and show what is there"),
         key="stop_pair",
         icon=":material/stop_circle:",
         on_click=_stop,
         args=(bench,),
-        help="Keeps the ε that are measured.",
+        help=say("Keeps the ε that are measured."),
     )
-    for mechanism, step in timed("Measuring the two words", waiting):
+    for mechanism, step in timed(say("Measuring the two words"), waiting):
         bench.measure(mechanism, step)
 
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.shared.footer import footer
+from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.pair import write_pair
@@ -31,7 +32,7 @@ _STYLE = """
 
 st.html(f"<style>{_STYLE}</style>")
 with st.container(horizontal=True, vertical_alignment="bottom", key="words_top"):
-    st.title("Does your word have company?", anchor=False, width="content")
+    st.title(say("Does your word have company?"), anchor=False, width="content")
     controls = st.container(horizontal=True, vertical_alignment="top", key="words_controls")
 dial_place = st.container()
 
@@ -48,7 +49,7 @@ write_pair(first, second, defaults)
 try:
     bench = bench_for(words, first, second)
 except DpcoreError as error:
-    refuse("These two words cannot be compared.", error)
+    refuse(say("These two words cannot be compared."), error)
     st.stop()
 compared = mechanisms_or_stop(words, chosen) if chosen else []
 scene = Scene(bench, mechanism, compared, name)
@@ -56,4 +57,5 @@ scene = Scene(bench, mechanism, compared, name)
 with dial_place:
     first_dial(mechanism, scene.members)
 board(scene)
-footer(words, SEED, f"R = {RUNS} runs, 400 noise directions where a law is not exact")
+draws = say("R = {runs} runs, 400 noise directions where a law is not exact", runs=RUNS)
+footer(words, SEED, draws)

@@ -34,20 +34,23 @@ function say(state, node, text) {
   state.changes += 1;
 }
 
-const rounded = (value, digits) => Number(value.toPrecision(digits)).toLocaleString("en-US",
+const rounded = (value, digits) => written(Number(value.toPrecision(digits)),
   { maximumFractionDigits: 6 });
 
 // A probability as a count: "30 in 100", "1 in 40", "practically always".
-function often(p, of = " in ") {
-  if (p >= 0.9999995) return "practically always";
-  if (p > 0.99) return `${rounded(1 / (1 - p) - 1, 3)}${of}${rounded(1 / (1 - p), 3)}`;
-  if (p >= 0.095) return `${Math.round(100 * p)}${of}100`;
-  if (p >= 1e-6) return `1${of}${rounded(1 / p, p < 0.01 ? 3 : 2)}`;
-  return "practically never";
+function often(p, form = words.in) {
+  const counted = (count, whole) => filled(form, { count, whole });
+  if (p >= 0.9999995) return words.always;
+  if (p > 0.99) return counted(rounded(1 / (1 - p) - 1, 3), rounded(1 / (1 - p), 3));
+  if (p >= 0.095) return counted(Math.round(100 * p), 100);
+  if (p >= 1e-6) return counted(1, rounded(1 / p, p < 0.01 ? 3 : 2));
+  return words.never;
 }
 
-const hundred = (p) => (p > 0.995 && p < 0.9999995) || (p < 0.005 && p >= 1e-6)
-  ? often(p, " of ") : p >= 0.9999995 ? "100 of 100" : p < 1e-6 ? "0 of 100" : `${Math.round(100 * p)} of 100`;
+function hundred(p) {
+  if ((p > 0.995 && p < 0.9999995) || (p < 0.005 && p >= 1e-6)) return often(p, words.of);
+  return filled(words.of, { count: Math.round(100 * p), whole: 100 });
+}
 
 const boxesMeet = (a, b) =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -59,9 +62,9 @@ function makePane(state, index) {
   const head = element("div", "head");
   const guess = element("span", "guess");
   if (shown.title) head.append(element("span", "title", shown.title));
-  head.append(element("span", "gap", `nearest word at ${shown.gap}`), guess);
+  head.append(element("span", "gap", filled(words.gap, { distance: shown.gap })), guess);
   const svg = shape("svg", "drawing", { role: "listbox", tabindex: 0 });
-  svg.setAttribute("aria-label", `Words around ${shown.word}, by distance`);
+  svg.setAttribute("aria-label", filled(words.around, { word: shown.word }));
   figure.append(head, svg);
   const pane = { index, shown, figure, guess, svg, words: [], active: -1 };
   pane.layers = Object.fromEntries(["rings", "discs", "dots", "play", "names"].map((name) => {
@@ -71,7 +74,7 @@ function makePane(state, index) {
   }));
   pane.rings = state.data.rings.map((distance) => {
     const ring = shape("circle", "ring"), text = shape("text", "unit");
-    text.textContent = distance.toLocaleString("en-US");
+    text.textContent = written(distance);
     pane.layers.rings.append(ring, text);
     return { distance, ring, text };
   });
@@ -93,7 +96,8 @@ function makePane(state, index) {
     pane.layers.discs.append(disc);
     pane.layers.dots.append(option);
     pane.layers.names.append(text);
-    const spoken = i ? `${name}, distance ${rounded(distance, 3)}` : `${name}, the word itself`;
+    const spoken = filled(
+      i ? words.away : words.itself, { word: name, distance: rounded(distance, 3) });
     option.setAttribute("aria-label", spoken);
     pane.words.push({ name, distance, angle, side, disc, dot, text, option, spoken, named: true });
   });
@@ -200,13 +204,17 @@ const describe = (state, pane, i) => {
   const row = state.data.rows[state.step];
   const width = pane.words.length + 1;
   const word = pane.words[i];
-  const parts = i ? [`distance ${rounded(word.distance, 3)}`] : ["the word itself"];
+  const parts = [
+    i ? filled(words.distance, { distance: rounded(word.distance, 3) }) : words["the word"]];
   if (row !== null) {
     const place = row * width + i;
     const { ends, chances } = pane.shown;
     const unseen = ends && chances[place] < 0.1 * ends[1][place];
-    parts.push(unseen ? `at most ${often(ends[1][place])}` : often(chances[place]));
-    if (ends && !unseen) parts.push(`95 %: ${often(ends[0][place])} to ${often(ends[1][place])}`);
+    parts.push(unseen ? filled(words.most, { chance: often(ends[1][place]) }) : often(chances[place]));
+    if (ends && !unseen) {
+      const [low, high] = ends.map((end) => often(end[place]));
+      parts.push(filled(words.interval, { low, high }));
+    }
   }
   return parts;
 };
@@ -223,18 +231,18 @@ function step(state, pane) {
   // An estimate far below its upper end says no more than that end.
   const counted = (i) => {
     const most = pane.shown.ends && row !== null ? pane.shown.ends[1][row * width + i] : 0;
-    return chances(i) < 0.1 * most ? `at most ${hundred(most)}` : hundred(chances(i));
+    return chances(i) < 0.1 * most ? filled(words.most, { chance: hundred(most) }) : hundred(chances(i));
   };
   put(state, pane.arc, "stroke-dasharray", `${Math.min(beyond, 1).toFixed(4)} 1.1`);
   put(state, pane.arc, "transform", `rotate(${(135 - 180 * Math.min(beyond, 1)).toFixed(1)} ${pane.x} ${pane.y})`);
   put(state, pane.arc, "opacity", beyond >= 0.0005 ? 1 : 0);
-  say(state, pane.elsewhere, row === null ? "" : `elsewhere: ${counted(width - 1)}`);
-  say(state, pane.guess, row === null ? "" : `stays ${counted(0)}`);
+  say(state, pane.elsewhere, row === null ? "" : filled(words.elsewhere, { chance: counted(width - 1) }));
+  say(state, pane.guess, row === null ? "" : filled(words.stays, { chance: counted(0) }));
   const length = row === null || !state.data.noise ? null : state.data.noise[row];
   const inside = length !== null && length <= state.data.reach;
   put(state, pane.noise, "r", inside ? (length * pane.scale).toFixed(2) : 0);
   put(state, pane.arrow, "opacity", length !== null && !inside ? 1 : 0);
-  say(state, pane.long, length === null ? "" : `median noise: ${rounded(length, 3)}`);
+  say(state, pane.long, length === null ? "" : filled(words.noise, { length: rounded(length, 3) }));
   name(state, pane, chances);
   if (pane.active >= 0) speak(state, pane, pane.active);
 }

@@ -1,17 +1,7 @@
 // Two panes in one scale. All numbers of all ε are here, so that a step of the dial (the browser
-// event "dpcore:dial") moves discs without the server. pane.js and play.js stand before this.
+// event "dpcore:dial") moves discs without the server. spoken.js, pane.js and play.js stand before this.
 
-const HOW = [
-  "In the middle stands a word, around it its nearest words at their true distance in the vectors, "
-    + "in one scale for both panes. The angles are arranged for reading and mean nothing.",
-  "The area of a disc is the probability that the word comes out, in one scale; the dot stays where "
-    + "that is too small to be seen. The arc at the rim is the share of all other words.",
-  "The dashed ring is the median length of the noise, where noise is added to the vectors; an arrow "
-    + "at the rim stands for a ring outside. Noise acts in all dimensions at once: it may be longer "
-    + "than every distance and still leave the word where it is.",
-  "Draws are real ones under a fixed seed, each followed through all ε; the arrow of a draw points to "
-    + "the word that came out.",
-];
+const HOW = ["how stands", "how area", "how noise", "how draws"];
 
 function tap(state, pane, event) {
   const box = pane.svg.getBoundingClientRect();
@@ -98,7 +88,8 @@ function show(state, number) {
   for (const pane of state.panes) step(state, pane);
   const row = state.data.rows[state.step];
   say(state, state.caption, row === null
-    ? `${state.data.mechanism} is not defined at ${state.data.readings[state.step]}.` : state.data.captions[row]);
+    ? filled(words.undefined, { mechanism: state.data.mechanism, reading: state.data.readings[state.step] })
+    : state.data.captions[row]);
   state.root.dataset.step = state.step;
   state.root.dataset.changes = state.changes;
 }
@@ -112,7 +103,7 @@ function build(state) {
   state.panes = data.panes.map((_, i) => makePane(state, i));
   pair.append(...state.panes.map((pane) => pane.figure));
   const buttons = element("div", "buttons");
-  for (const [title, act] of [["One draw", playOne], ["A hundred", playHundred]]) {
+  for (const [title, act] of [[words["one draw"], playOne], [words.hundred, playHundred]]) {
     const button = element("button", "", title);
     button.type = "button";
     button.addEventListener("click", () => act(state));
@@ -124,14 +115,14 @@ function build(state) {
   state.caption = element("p", "caption");
   const key = element("p", "key");
   const sample = shape("svg", "sample", { width: 22, height: 22, "aria-hidden": "true" });
-  key.append(sample, element("span", "", "10 of 100: area is probability. Rings are true distances, angles mean nothing."));
+  key.append(sample, element("span", "", words.key));
   state.sample = sample;
   const how = element("details", "how");
-  how.append(element("summary", "", "How is this computed?"), ...HOW.map((line) => element("p", "", line)));
-  how.append(element("p", "", `Probabilities of ${data.mechanism}: ${data.detail}${data.exact ? "" : ", with intervals of level 95 % at each word"}.`));
+  how.append(element("summary", "", words.how), ...HOW.map((line) => element("p", "", words[line])));
+  how.append(element("p", "", filled(data.exact ? words.exact : words.estimated, data)));
   const files = element("div", "files");
   for (const format of ["svg", "png"]) {
-    const button = element("button", "", `Figure as ${format.toUpperCase()}`);
+    const button = element("button", "", filled(words.file, { form: format.toUpperCase() }));
     button.type = "button";
     button.addEventListener("click", () => save(state, format));
     files.append(button);
@@ -175,10 +166,10 @@ function standing(state) {
     for (const [key, value] of [["x", i * (wide + 24)], ["y", 28], ["width", wide], ["height", high]]) copy.setAttribute(key, value);
     for (const key of ["tabindex", "role", "aria-activedescendant"]) copy.removeAttribute(key);
     sheet.append(copy);
-    letters([pane.shown.title, `nearest word at ${pane.shown.gap}`, pane.guess.textContent].filter(Boolean).join(", "), i * (wide + 24) + 8, 20, { "font-weight": 600 });
+    letters([pane.shown.title, filled(words.gap, { distance: pane.shown.gap }), pane.guess.textContent].filter(Boolean).join(", "), i * (wide + 24) + 8, 20, { "font-weight": 600 });
   });
   letters(state.caption.textContent, 8, high + 50);
-  letters(`${state.data.mechanism}. Area is probability; rings are true distances; angles mean nothing.`, 8, high + 68, { "font-size": 12 });
+  letters(`${state.data.mechanism}. ${words.sheet}`, 8, high + 68, { "font-size": 12 });
   return sheet;
 }
 
@@ -204,6 +195,7 @@ export default function ({ data, parentElement }) {
     state.watch.observe(root);
     states.set(parentElement, state);
   }
+  speakAs(data);
   const { step: wanted, ...rest } = data;
   const content = JSON.stringify(rest);
   if (content !== state.content) {

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from pages.words.spoken import PANES
 
 from dpcore.measure.density.density import STRATA
 from dpcore.plots.maps.maps import COLOURS
 from dpcore.plots.maps.panes import Change, pane_caption
 from dpcore.plots.maps.rings import SIDES
 from pages.shared.bench import admissible
+from pages.shared.language import ENGLISH, for_component, later, numeral, say, speaking
 from pages.words.tables import noise_of
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from pages.words.bench import Fate, PairBench
 
 _HERE = Path(__file__).parent
-_TITLES = {"dense": "In a crowd", "middle": "Between", "sparse": "Alone"}
+_TITLES = {"dense": later("In a crowd"), "middle": later("Between"), "sparse": later("Alone")}
 _WHOLE = 0.26
 """Radius of the disc of a probability of 1, in shares of the radius of a pane."""
 
@@ -48,8 +50,9 @@ def panes(data: dict[str, Any]) -> None:
     Args:
         data: from `pane_data`, and `step`: the place of ε on the slider of its group.
     """
-    code = "../shared/svg_files.js", "pane.js", "play.js", "panes.js"
-    _component("panes", *code, css="panes.css")(key="panes", data=data)
+    code = "../shared/spoken.js", "../shared/svg_files.js", "pane.js", "play.js", "panes.js"
+    component = _component("panes", *code, css="panes.css")
+    component(key="panes", data=data | for_component(PANES))
 
 
 def pane_data(
@@ -76,7 +79,7 @@ def pane_data(
         "mechanism": mechanism.short,
         "readings": [group.reading(epsilon) for epsilon in steps],
         "rows": [grid.index(epsilon) if epsilon in grid else None for epsilon in steps],
-        "captions": _captions(bench, fates, [group.reading(epsilon) for epsilon in grid]),
+        "captions": _captions(bench, fates, group, grid),
         "exact": fates[0].chances.exact,
         "detail": fates[0].chances.detail,
         "noise": [_short(noise[epsilon].median) for epsilon in grid] if noise else None,
@@ -87,12 +90,15 @@ def pane_data(
     }
 
 
-def _captions(bench: PairBench, fates: list[Fate], readings: list[str]) -> list[str]:
+def _captions(bench: PairBench, fates: list[Fate], group: Group, grid: list[float]) -> list[str]:
     pair = bench.pair
-    return [
-        pane_caption(pair.names, pair.gaps, [_change(fate, row) for fate in fates], reading)
-        for row, reading in enumerate(readings)
-    ]
+    with speaking(ENGLISH):  # findings are in English, whatever the page speaks
+        return [
+            pane_caption(
+                pair.names, pair.gaps, [_change(f, row) for f in fates], group.reading(epsilon)
+            )
+            for row, epsilon in enumerate(grid)
+        ]
 
 
 def _change(fate: Fate, row: int) -> Change:
@@ -122,8 +128,8 @@ def _pane(
     )
     return {
         "word": names[word],
-        "title": _TITLES.get(stratum or "", ""),
-        "gap": f"{pair.gaps[place]:.2g}",
+        "title": say(_TITLES.get(stratum or "", "")),
+        "gap": numeral(f"{pair.gaps[place]:.2g}"),
         "colour": COLOURS["ab"[place]],
         "near": [
             [names[i], _short(distance, 6), _short(angle, 5), SIDES[side]]

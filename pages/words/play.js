@@ -54,8 +54,8 @@ function run(state, paint, total) {
 
 const told = (pane, draw) => {
   const from = pane.shown.word;
-  const noise = draw.length === null ? "" : ` (noise ${rounded(draw.length, 3)} long)`;
-  return draw.code ? `${from} became ${draw.name}${noise}` : `${from} stayed${noise}`;
+  const noise = draw.length === null ? "" : filled(words.long, { length: rounded(draw.length, 3) });
+  return filled(draw.code ? words.became : words.stayed, { word: from, output: draw.name, noise });
 };
 
 function playOne(state) {
@@ -123,11 +123,11 @@ function playHundred(state) {
     const draws = pane.shown.paths.map((_, i) => landing(state, pane, i, row));
     for (const draw of draws) count.set(draw.code, (count.get(draw.code) || 0) + 1);
     const away = draws.filter((draw) => !draw.shown).length;
-    sums.push(`${pane.shown.word} stayed ${count.get(0) || 0} times` + (away ? `, went elsewhere ${away}` : ""));
-    const filled = new Map(), unit = pane.whole / Math.sqrt(draws.length);
+    sums.push(filled(away ? words["times away"] : words.times, { word: pane.shown.word, count: count.get(0) || 0, away }));
+    const grown = new Map(), unit = pane.whole / Math.sqrt(draws.length);
     return draws.map((draw, i) => {
-      const place = filled.get(draw.code) || 0;
-      filled.set(draw.code, place + 1);
+      const place = grown.get(draw.code) || 0;
+      grown.set(draw.code, place + 1);
       const r = unit * Math.sqrt(place + 0.5), turn = place * GOLDEN;
       const end = [draw.end[0] + r * Math.cos(turn), draw.end[1] + r * Math.sin(turn)];
       const grain = shape("circle", "grain", { r: Math.max(1.4, 0.62 * unit).toFixed(2) });
@@ -136,7 +136,7 @@ function playHundred(state) {
     });
   });
   const times = state.panes[0].shown.paths.length;
-  say(state, state.status, `Of ${times} draws each: ${sums.join("; ")}.`);
+  say(state, state.status, filled(words.sum, { count: times, sums: sums.join("; ") }));
   const total = GROW + REST + SNAP + 300;
   run(state, (time) => {
     for (const { pane, grain, tip, end, late } of grains) {

@@ -12,10 +12,12 @@ import pandas as pd
 from dpcore.guarantee import Status
 from dpcore.measure.density.density import STRATA, extremes, ordinary_words
 from dpcore.measure.density.radius import noise_radii
+from dpcore.papers.written import Filled
 from dpcore.plots.layout import percent, probability_text
 from dpcore.plots.maps.distances import NOISE_COLUMNS
 from dpcore.plots.style import name_tag, style_of
 from pages.shared.bench import admissible
+from pages.shared.language import numeral, say
 from pages.shared.once import once
 
 if TYPE_CHECKING:
@@ -36,23 +38,33 @@ def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: flo
     def add(fact: str, *values: str) -> None:
         rows.append((fact, values[0], values[1]))
 
-    add("nearest word", *(pair.lexicon.words[a.neighbours[0]] for a in around))
-    add("distance to it, δ", *(f"{a.nearest:.4g}" for a in around))
-    add(f"mean distance to the nearest {k}", *(f"{a.mean_distance:.4g}" for a in around))
-    add(f"other words within {radius:.4g}", *(f"{a.within:,}" for a in around))
+    add(Filled("nearest word"), *(pair.lexicon.words[a.neighbours[0]] for a in around))
+    add(Filled("distance to it, δ"), *(_digits(a.nearest) for a in around))
+    mean = Filled("mean distance to the nearest {count}", count=k)
+    add(mean, *(_digits(a.mean_distance) for a in around))
+    within = Filled("other words within {radius:.4g}", radius=radius)
+    add(within, *(_count(a.within) for a in around))
     if density is not None:
         strata, n = density.strata(), density.nearest.size
         words = pair.words
-        add("stratum", *(str(STRATA[strata[w]]) for w in words))
+        add(Filled("stratum"), *(Filled(str(STRATA[strata[w]])) for w in words))
         add(
-            "words with a nearer neighbour",
-            *(percent((density.nearest < density.nearest[w]).sum() / n) for w in words),
+            Filled("words with a nearer neighbour"),
+            *(numeral(percent((density.nearest < density.nearest[w]).sum() / n)) for w in words),
         )
         add(
-            f"hubness: words that have it among their nearest {density.k}",
-            *(f"{density.hubness[w]:,}" for w in words),
+            Filled("hubness: words that have it among their nearest {count}", count=density.k),
+            *(_count(density.hubness[w]) for w in words),
         )
-    return pd.DataFrame(rows, columns=["fact", "first", "second"])
+    return pd.DataFrame(rows, columns=["fact", "first", "second"], dtype=object)
+
+
+def _digits(value: float) -> str:
+    return Filled("{value:.4g}", value=value)
+
+
+def _count(number: Any) -> str:
+    return Filled("{number:,}", number=number)
 
 
 def neighbour_table(bench: PairBench, place: int) -> pd.DataFrame:
@@ -91,13 +103,13 @@ def pair_table(measured: list[Measured], epsilons: dict[str, float]) -> pd.DataF
                 {
                     "mark": swatch(key),
                     "mechanism": name_tag(key),
-                    "epsilon": f"{row['epsilon']:,.5g}",
+                    "epsilon": numeral(f"{row['epsilon']:,.5g}"),
                     "word": row["word"],
-                    "nw": probability_text(row["nw"], row["nw_low"], row["nw_high"]),
+                    "nw": numeral(probability_text(row["nw"], row["nw_low"], row["nw_high"])),
                     "attack_nearest": attack_text(row, "attack_nearest", exact),
                     "attack": attack_text(row, "attack", exact),
                     "distance": _with_error(row["output_distance"], row["output_distance_error"]),
-                    "relative": f"{row['output_distance_relative']:.2g}",
+                    "relative": numeral(f"{row['output_distance_relative']:.2g}"),
                     "sw": _with_error(row["sw"], row["sw_standard_error"]),
                     "effective": _effective(row["effective"]),
                     "bound_nearest": _bound(row, "attack_nearest"),
@@ -153,20 +165,24 @@ def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
     """Success of the attacker: a number, or the range that an estimate leaves."""
     low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
     if exact or f"{low:.3f}" == f"{high:.3f}":
-        return f"{low:.3f}"
-    return f"{low:.3f} to {high:.3f}"
+        return numeral(f"{low:.3f}")
+    return say("{low:.3f} to {high:.3f}", low=low, high=high)
 
 
 def _bound(row: dict[str, Any], name: str) -> str:
     """What the promise allows; a refuted one allows whatever there is."""
     if row["status"] == Status.REFUTED:
-        return "refuted"
-    return f"{row[f'{name}_bound']:.3f}"
+        return say("refuted")
+    return numeral(f"{row[f'{name}_bound']:.3f}")
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value:.3g}" if error == 0 else f"{value:.3g} ± {float(f'{2 * error:.1g}'):g}"
+    if error == 0:
+        return numeral(f"{value:.3g}")
+    return numeral(f"{value:.3g} ± {float(f'{2 * error:.1g}'):g}")
 
 
 def _effective(value: float | None) -> str:
-    return "too many to tell" if value is None or np.isnan(value) else f"{value:.3g}"
+    if value is None or np.isnan(value):
+        return say("too many to tell")
+    return numeral(f"{value:.3g}")

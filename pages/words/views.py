@@ -11,6 +11,7 @@ from dpcore.plots.maps.distances import distance_caption, noise_mark
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
+from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.pair import pair_is_typed
@@ -44,7 +45,11 @@ def map_view(scene: Scene) -> None:
     epsilons, texts = readings([mechanism])
     epsilon = epsilons[mechanism.key]
     if epsilon not in mechanism.admissible:
-        note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
+        note(
+            say(
+                "{short} is not defined at this ε: only the words are drawn.", short=mechanism.short
+            )
+        )
     show_map(scene.bench, view, mechanism, epsilon, texts[mechanism.key])
 
 
@@ -56,9 +61,11 @@ def distances_view(scene: Scene) -> None:
     place = still_figure(strip.figure, strip.alt, scene.bench.distances(), "distances")
     place.show(distance_caption(strip, noise if strip.titles else None), noise_mark(strip, noise))
     note(
-        "Noise is added in all dimensions at once, so that it may be longer than every distance "
-        "and still leave the word where it is: only what it moves *towards another word* counts. "
-        "An arrow at an end of the axis stands for noise beyond it."
+        say(
+            "Noise is added in all dimensions at once, so that it may be longer than every "
+            "distance and still leave the word where it is: only what it moves *towards another "
+            "word* counts. An arrow at an end of the axis stands for noise beyond it."
+        )
     )
 
 
@@ -69,13 +76,16 @@ def extremes_view(scene: Scene) -> None:
     if density is None:
         return
     note(
-        f"Among the ordinary words: alphabetic, of the {min(len(words), 10_000):,} most frequent. "
-        "Hubness: "
-        f"of how many words it is among the nearest {density.k}. Stratum: in which third of the "
-        "vocabulary it is by the distance to its nearest word."
+        say(
+            "Among the ordinary words: alphabetic, of the {count:,} most frequent. Hubness: of "
+            "how many words it is among the nearest {k}. Stratum: in which third of the "
+            "vocabulary it is by the distance to its nearest word.",
+            count=min(len(words), 10_000),
+            k=density.k,
+        )
     )
     slot = choose_slot()
-    titles = ("Densest: another word is near", "Sparsest: no word is near")
+    titles = (say("Densest: another word is near"), say("Sparsest: no word is near"))
     for end, (column, title) in enumerate(zip(st.columns(2), titles, strict=True)):
         table = once(
             "extremes",
@@ -89,7 +99,9 @@ def extremes_view(scene: Scene) -> None:
                 table,
                 slot,
                 key=f"extreme_{end}_{words.fingerprint[:12]}",
-                alt=f"{title}: word, distance to its nearest word, hubness, stratum",
+                alt=say(
+                    "{title}: word, distance to its nearest word, hubness, stratum", title=title
+                ),
                 label="",
             )
 
@@ -112,10 +124,12 @@ def takeaway(scene: Scene) -> Takeaway:
         python_cell(scene),
         tuple(key for mechanism in scene.together for key in mechanism.cited),
         "\n".join(lines),
-        "They print the facts, the neighbours, and the table at the chosen ε: `deniability` Nw, Sw "
-        "and effective number, `attack` the distance of the output and the attacker.",
+        say(
+            "They print the facts, the neighbours, and the table at the chosen ε: `deniability` "
+            "Nw, Sw and effective number, `attack` the distance of the output and the attacker."
+        ),
         typed=pair_is_typed(),
-        tables={"Words": partial(pane_table, scene.bench, scene.mechanism)},
+        tables={later("Words"): partial(pane_table, scene.bench, scene.mechanism)},
     )
 
 

@@ -1,6 +1,6 @@
 // The map of a whole vocabulary. Finding a word, moving and zooming are the browser's alone; the
 // server is asked for the true neighbours of a word that is looked at, and told which word becomes
-// the first or second of the page. svg_files.js and the other vocabulary_*.js stand before this.
+// the first or second of the page. spoken.js, svg_files.js and the other vocabulary_*.js stand before this.
 // Words are data: they are only ever set as text content, or written on a canvas.
 
 const OFFERED = 8; // words that the search offers
@@ -9,8 +9,6 @@ const FLIGHT = 650; // milliseconds
 const TAP = 6, REACH = { mouse: 9, pen: 12, touch: 20 }; // pixels
 const LATCH = 350; // milliseconds in which a turn of the wheel goes on scrolling the page
 const SLICE = 6; // milliseconds of work on names at a time
-const NO_WEBGL = "This browser offers no WebGL: the points are drawn without it, and may move less smoothly.";
-const TOO_OLD = "This browser cannot unpack the map: a newer version of it can.";
 
 const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
@@ -204,27 +202,27 @@ function lookAt(state, row) {
 function tell(state) {
   const { told, data, pack, look } = state;
   if (look < 0) {
-    told.replaceChildren(make("p", "", "Tap a point or find a word: its truly nearest words appear here, and lines lead to them."));
+    told.replaceChildren(make("p", "", words.tap));
     return;
   }
   const head = make("div", "head");
   head.append(make("strong", "", pack.names[look]));
-  data.titles.forEach((title, slot) => {
-    const choose = button(`Make it the ${title.toLowerCase()}`, () => state.send("choose", { slot, row: look }));
+  [words["make first"], words["make second"]].forEach((title, slot) => {
+    const choose = button(title, () => state.send("choose", { slot, row: look }));
     choose.disabled = data.pair.some((word) => word.row === look);
     head.append(choose);
   });
   told.replaceChildren(head);
   const more = data.look && data.look.row === look ? data.look : null;
   if (!more) {
-    told.append(make("p", "", "Its nearest words are being looked up…"));
+    told.append(make("p", "", words.looking));
     return;
   }
   const list = make("ol", "near");
-  list.setAttribute("aria-label", `Words truly nearest to ${pack.names[look]}, with their distances`);
+  list.setAttribute("aria-label", filled(words.nearest, { word: pack.names[look] }));
   for (const [row, name, distance] of more.near) {
     const item = make("li");
-    const far = make("span", "far", distance.toLocaleString("en-US"));
+    const far = make("span", "far", written(distance));
     if (row === null) item.append(make("span", "", name), far);
     else {
       const go = button("", () => { approach(state, row); lookAt(state, row); });
@@ -240,7 +238,7 @@ function tell(state) {
 
 function makeSearch(state) {
   const box = make("div", "search"), field = make("input"), list = make("ul", "offers");
-  const label = make("label", "", "Find a word by its beginning");
+  const label = make("label", "", words.find);
   field.id = "find";
   label.htmlFor = "find";
   list.id = "offers";
@@ -251,7 +249,7 @@ function makeSearch(state) {
     "aria-autocomplete": "list", "aria-controls": "offers", "aria-expanded": "false",
   })) field.setAttribute(name, value);
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "Words that begin so");
+  list.setAttribute("aria-label", words.offers);
   list.hidden = true;
   const none = make("span", "none");
   none.setAttribute("role", "status");
@@ -286,7 +284,7 @@ function makeSearch(state) {
       });
       return option;
     }));
-    none.textContent = field.value.trim() && !rows.length ? "No word of this map holds that: try a shorter beginning." : "";
+    none.textContent = field.value.trim() && !rows.length ? words.none : "";
     if (!rows.length) return close();
     list.hidden = false;
     field.setAttribute("aria-expanded", "true");
@@ -481,20 +479,20 @@ function build(state) {
   state.stage = make("div", "stage");
   state.stage.tabIndex = 0;
   state.stage.setAttribute("role", "application");
-  state.stage.setAttribute("aria-roledescription", "map");
+  state.stage.setAttribute("aria-roledescription", words.map);
   state.over = make("canvas", "over");
   state.over.setAttribute("aria-hidden", "true");
   state.stage.append(state.over);
   const zoom = make("div", "zoom");
   for (const [title, spoken, act] of [
-    ["+", "Come nearer", () => zoomBy(state, 1.6)], ["−", "Go farther", () => zoomBy(state, 1 / 1.6)],
-    ["Whole map", "", () => wholeMap(state)],
+    ["+", words.nearer, () => zoomBy(state, 1.6)], ["−", words.farther, () => zoomBy(state, 1 / 1.6)],
+    [words.whole, "", () => wholeMap(state)],
   ]) {
     const node = button(title, () => state.pack && act());
     if (spoken) node.setAttribute("aria-label", spoken);
     zoom.append(node);
   }
-  state.waiting = make("p", "waiting", "The words are on their way…");
+  state.waiting = make("p", "waiting", words.waiting);
   state.waiting.setAttribute("role", "status");
   picture.append(state.stage, zoom, state.waiting);
   state.legend = make("div", "legend");
@@ -502,10 +500,10 @@ function build(state) {
   state.remark = make("p", "remark");
   state.told = make("section", "told");
   state.told.setAttribute("aria-live", "polite");
-  state.told.setAttribute("aria-label", "The word in focus");
+  state.told.setAttribute("aria-label", words.focus);
   const files = make("div", "files");
   for (const format of ["svg", "png"])
-    files.append(button(`What is in sight as ${format.toUpperCase()}`, () => state.pack && saveSheet(sheetOf(state), "vocabulary", format)));
+    files.append(button(filled(words.file, { form: format.toUpperCase() }), () => state.pack && saveSheet(sheetOf(state), "vocabulary", format)));
   root.replaceChildren(makeSearch(state), picture, state.legend, state.remark, state.told, files);
   listen(state);
 }
@@ -516,10 +514,11 @@ function makeLegend(state) {
   state.inks = null;
   state.swatches = [];
   if (bounds) {
-    legend.append(make("span", "", `Mean distance to the ${near} truly nearest words:`));
+    legend.append(make("span", "", filled(words.legend, { count: near })));
     bounds.forEach((bound, i) => {
       const swatch = make("span", "swatch"), entry = make("span", "entry");
-      entry.append(swatch, make("span", "", `${i ? "to" : "crowded, up to"} ${bound.toLocaleString("en-US")}${i === bounds.length - 1 ? ", alone" : ""}`));
+      const text = !i ? words.crowded : i === bounds.length - 1 ? words.alone : words.to;
+      entry.append(swatch, make("span", "", filled(text, { distance: written(bound) })));
       state.swatches.push(swatch);
       legend.append(entry);
     });
@@ -528,7 +527,7 @@ function makeLegend(state) {
     const entry = make("span", "entry"), mark = make("span", "mark", word.mark === "circle" ? "●" : "◆");
     mark.style.color = word.colour;
     mark.setAttribute("aria-hidden", "true");
-    entry.append(mark, make("span", "", `${word.name} and its nearest`));
+    entry.append(mark, make("span", "", filled(words.pair, { word: word.name })));
     legend.append(entry);
   });
 }
@@ -542,7 +541,7 @@ function makePainter(state, webgl) {
   state.painter = webgl ? webglPainter(state.under, state.pack) : canvasPainter(state.under, state.pack);
   if (!state.painter) return makePainter(state, false);
   state.under.addEventListener("webglcontextlost", () => makePainter(state, false));
-  state.remark.textContent = state.painter.kind === "webgl" ? "" : NO_WEBGL;
+  state.remark.textContent = state.painter.kind === "webgl" ? "" : words["no webgl"];
   state.root.dataset.painter = state.painter.kind;
   state.width = 0;
   sizeUp(state);
@@ -553,7 +552,7 @@ async function receive(state) {
   if (!bytes || state.unpacking === bytes) return;
   state.unpacking = bytes;
   if (typeof DecompressionStream === "undefined") {
-    state.waiting.textContent = TOO_OLD;
+    state.waiting.textContent = words["too old"];
     return;
   }
   const pack = await unpack(bytes);
@@ -571,7 +570,7 @@ async function receive(state) {
 // What the server says of the words, ε and the map.
 function show(state) {
   const { data, pack } = state;
-  state.stage.setAttribute("aria-label", `${data.alt} Arrow keys move the map, plus and minus zoom, 0 shows the whole, Enter looks at the word in the middle.`);
+  state.stage.setAttribute("aria-label", filled(words.keys, data));
   if (!pack || pack.head.name !== data.packet) {
     state.waiting.hidden = false;
     const known = window.dpcoreVocabulary;
@@ -610,6 +609,7 @@ function show(state) {
 const states = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
+  speakAs(data);
   let state = states.get(parentElement);
   if (!state) {
     state = { root: make("div", "vocabulary"), look: -1, hover: -1, pending: -1, width: 0, frame: 0, turn: 0, flight: null };

@@ -26,12 +26,14 @@ from dpcore.measure.maps.model import Projection
 from dpcore.plots.maps.crowding import CLASSES, DARK, LIGHT
 from dpcore.plots.maps.maps import COLOURS, MARKERS
 from pages.shared import link
+from pages.shared.language import ENGLISH, for_component, language, say
 from pages.shared.memo import latest
 from pages.shared.once import once
 from pages.shared.pair import choose
 from pages.words.bench import whole_map
 from pages.words.density import density_of
-from pages.words.words import SLOTS, TITLES
+from pages.words.spoken import MAP
+from pages.words.words import SLOTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,11 +140,11 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
         "packet": packet.name,
         "map": str(shown.projection),
         "alt": alt,
-        "titles": TITLES,
         "pair": [_centre(bench, place, packet.words) for place in (0, 1)],
         "mass": _mass(words, outputs),
         "look": _looked(words, maps, density, packet.words),
     }
+    data |= for_component(MAP)
     with st.container(gap=None, key="vocabulary_map"):
         if st.session_state.get(_SENT) != packet.name:
             _component("vocabulary_packet", "vocabulary_packet.js")(
@@ -151,13 +153,14 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
             st.session_state[_SENT] = packet.name
         _component(
             "vocabulary",
+            "../shared/spoken.js",
             "../shared/svg_files.js",
             "vocabulary_names.js",
             "vocabulary_paint.js",
             "vocabulary.js",
             css="vocabulary.css",
         )(
-            key=_KEY,
+            key=_key(),
             data=data,
             on_look_change=lambda: _look(words, packet.words),
             on_choose_change=lambda: _choose(words, packet.words),
@@ -197,7 +200,7 @@ def _looked(
         link.write(_LINK, "", "")
         return None
     link.write(_LINK, name, "")
-    key = (words.fingerprint, row, tuple(maps), density is None)
+    key = (language(), words.fingerprint, row, tuple(maps), density is None)
     return latest("vocabulary_told", key, lambda: told(words, row, maps, density, mapped))
 
 
@@ -223,14 +226,20 @@ def told(
     """
     around = neighbourhood(words, row, min(_NEAR, len(words) - 1))
     k = len(around.neighbours)
-    first = f"Word {row + 1:,} of {len(words):,} by frequency; nearest word at {around.nearest:.3g}"
+    rank = {"row": row + 1, "count": len(words), "distance": around.nearest}
+    first = say("Word {row:,} of {count:,} by frequency; nearest word at {distance:.3g}.", **rank)
     if density is not None:
         # Of equal ones half: neither more nor less crowded.
         less, same = (
             float(np.mean(compared(density.mean_distance, density.mean_distance[row])))
             for compared in (np.greater, np.equal)
         )
-        first += f", more crowded than {less + same / 2:.0%} of all words"
+        first = say(
+            "Word {row:,} of {count:,} by frequency; nearest word at {distance:.3g}, more crowded "
+            "than {share:.0%} of all words.",
+            **rank,
+            share=less + same / 2,
+        )
     kept = [
         f"{TITLES_OF[projection]} {round(float(shown.kept[row]) * shown.k)}"
         for projection, shown in maps.items()
@@ -239,9 +248,12 @@ def told(
     return {
         "row": row,
         "facts": [
-            f"{first}.",
-            f"Of its {compared} truly nearest words, so many are nearest on the map: "
-            f"{', '.join(kept)}.",
+            first,
+            say(
+                "Of its {count} truly nearest words, so many are nearest on the map: {kept}.",
+                count=compared,
+                kept=", ".join(kept),
+            ),
         ],
         "near": [
             [index if index < mapped else None, words.words[index], float(f"{distance:.3g}")]
@@ -254,7 +266,12 @@ def told(
 
 def _heard(name: str) -> Any:
     # A message may arrive when its page was just left, and its state is gone.
-    return st.session_state.get(_KEY, {}).get(name)
+    return st.session_state.get(_key(), {}).get(name)
+
+
+def _key() -> str:
+    """Of the component: its buttons are built once, in one language."""
+    return _KEY if language() == ENGLISH else f"{_KEY}_{language()}"
 
 
 def _word(words: Lexicon, mapped: int, value: Any) -> str | None:

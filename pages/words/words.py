@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.errors import UnknownWordError
 from dpcore.measure.density.density import search
 from dpcore.plots.maps.panes import shortened
+from pages.shared.language import later, numeral, say
 from pages.shared.messages import note
 from pages.shared.pair import OTHER, WORD, choose, exchange
 from pages.shared.table import show_table
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pages.words.bench import PairBench
 
 SLOTS = (WORD, OTHER)
-TITLES = ("First word", "Second word")
+TITLES = (later("First word"), later("Second word"))
 MATCHES = 12
 _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 
@@ -34,14 +35,16 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
     for slot, title, name in zip(SLOTS, TITLES, names, strict=True):
         with st.container(width=160, gap="small"):
             st.text_input(
-                title,
+                say(title),
                 key=_FIND + slot,
                 placeholder=shortened(name),
                 on_change=partial(_take_typed, words, slot),
                 max_chars=80,
-                help="Type another word or its beginning, then Enter. Capital letters do not "
-                "matter. A word that the vocabulary holds is taken at once; the words that hold "
-                "what you typed are offered below.",
+                help=say(
+                    "Type another word or its beginning, then Enter. Capital letters do not "
+                    "matter. A word that the vocabulary holds is taken at once; the words that "
+                    "hold what you typed are offered below."
+                ),
             )
             _matches(words, slot)
 
@@ -49,12 +52,12 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
 def exchange_button(names: tuple[str, str]) -> None:
     """Exchanges the two words."""
     st.button(
-        "Exchange the two",
+        say("Exchange the two"),
         key="exchange",
         icon=":material/swap_horiz:",
         on_click=exchange,
         args=names,
-        help="The first word becomes the second and the other way round.",
+        help=say("The first word becomes the second and the other way round."),
     )
 
 
@@ -67,14 +70,16 @@ def _matches(words: Lexicon, slot: str) -> None:
     matches = search(words, typed, MATCHES).tolist()
     if matches:
         st.selectbox(
-            "Words that hold it",
+            say("Words that hold it"),
             [words.words[i] for i in matches],
             index=None,
             key=_MATCH + slot,
-            placeholder=f"{len(matches)} found: choose one",
+            placeholder=say("{count} found: choose one", count=len(matches)),
             on_change=partial(_take_match, slot),
-            help="The word itself, then words that begin with it, then words that hold it; the "
-            "most frequent first.",
+            help=say(
+                "The word itself, then words that begin with it, then words that hold it; the "
+                "most frequent first."
+            ),
         )
 
 
@@ -91,7 +96,7 @@ def _take_typed(words: Lexicon, slot: str) -> None:
         try:
             words.index(typed)
         except UnknownWordError as error:
-            st.session_state[_UNKNOWN + slot] = f"{error}. Try a shorter beginning."
+            st.session_state[_UNKNOWN + slot] = f"{error}. {say('Try a shorter beginning.')}"
 
 
 def _take_match(slot: str) -> None:
@@ -106,7 +111,7 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
     names = bench.pair.names
     with st.container(horizontal=True, vertical_alignment="bottom"):
         radius = st.number_input(
-            "Count the words within",
+            say("Count the words within"),
             0.0,
             None,
             None,
@@ -115,22 +120,26 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
             key="radius",
             bind="query-params",
             width=240,
-            placeholder=f"{max(bench.pair.gaps):.3g}",
-            help="A distance, in the unit of the vectors. Empty: the distance at which the "
-            "lonelier of the two words finds its first neighbour.",
+            placeholder=numeral(f"{max(bench.pair.gaps):.3g}"),
+            help=say(
+                "A distance, in the unit of the vectors. Empty: the distance at which the "
+                "lonelier of the two words finds its first neighbour."
+            ),
         )
         exchange_button(names)
     limit = max(bench.pair.gaps) if radius is None else float(radius)
     show_table(
         facts_table(bench, density, limit),
-        f"How crowded it is around “{names[0]}” and “{names[1]}”",
+        say("How crowded it is around “{first}” and “{second}”", first=names[0], second=names[1]),
         row_height=30,
         column_config={"fact": "", "first": names[0], "second": names[1]},
     )
     if density is None:
         note(
-            "Hubness and stratum compare a word with all others: open *Dense and sparse words* "
-            "below to have that computed."
+            say(
+                "Hubness and stratum compare a word with all others: open *Dense and sparse "
+                "words* below to have that computed."
+            )
         )
 
 
@@ -142,10 +151,10 @@ def neighbour_lists(bench: PairBench) -> None:
             neighbour_table(bench, place),
             slot,
             key=f"near_{slot}_{bench.pair.words[place]}",
-            alt=f"The nearest words of “{name}” with their true distances",
+            alt=say("The nearest words of “{name}” with their true distances", name=name),
             label=name,
         )
-    note("True distances; a click makes that word the first or the second.")
+    note(say("True distances; a click makes that word the first or the second."))
 
 
 def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str) -> None:
@@ -170,8 +179,8 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         key=key,
         height=38 + 35 * min(len(table), 8),
         column_config={
-            "word": f"near {label}" if label else "word",
-            "distance": st.column_config.NumberColumn("distance", format="%.4g"),
+            "word": say("near {label}", label=label) if label else say("word"),
+            "distance": st.column_config.NumberColumn(say("distance"), format="%.4g"),
         },
         on_select=take,
         selection_mode="single-row",

@@ -91,21 +91,7 @@ def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[A
         before: the screen that a step of a fragment found; what this fragment had drawn and does
             not draw again is gone then, and all else stays.
     """
-    messages: list[ForwardMsg] = []
-    parse: Any = vars(local_script_runner)["parse_tree_from_messages"]
-
-    def seen(given: list[ForwardMsg]) -> Any:
-        messages.extend(given)
-        return parse(given)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            local_script_runner,
-            "parse_tree_from_messages",
-            seen,
-        )
-        test = run()
-    assert not test.exception, test.exception
+    test, messages = received(run)
     drawn: Screen = {}
     for message in messages:
         element = message.delta.new_element
@@ -122,6 +108,22 @@ def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[A
     again = {fragment for fragment, _, _ in drawn.values()}
     kept = {place: screen for place, screen in (before or {}).items() if screen[0] not in again}
     return test, kept | drawn
+
+
+def received(run: Callable[[], AppTest]) -> tuple[AppTest, list[ForwardMsg]]:
+    """A run of a page, and all that a browser would be told of it."""
+    messages: list[ForwardMsg] = []
+    parse: Any = vars(local_script_runner)["parse_tree_from_messages"]
+
+    def seen(given: list[ForwardMsg]) -> Any:
+        messages.extend(given)
+        return parse(given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local_script_runner, "parse_tree_from_messages", seen)
+        test = run()
+    assert not test.exception, test.exception
+    return test, messages
 
 
 def rows(test: AppTest) -> dict[str, dict[str, Any]]:

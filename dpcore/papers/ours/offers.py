@@ -15,6 +15,7 @@ import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.guarantee import epsilon_at_most
+from dpcore.papers.written import Filled
 from dpcore.study.reading import Reading
 from dpcore.study.utility_solve import solve_each
 from dpcore.study.utility_summary import curves
@@ -72,8 +73,8 @@ def guess_offer(
         return Offer(None, NOT_MEASURED)
     most = curve.keeps_below("word", share)
     if most is None:
-        return Offer(None, "gives away more at every ε that was measured")
-    why = "the largest ε that was measured" if most == curve.epsilons[-1] else ""
+        return Offer(None, Filled("gives away more at every ε that was measured"))
+    why = Filled("the largest ε that was measured") if most == curve.epsilons[-1] else ""
     return _offer(mechanism, curve, taught, _down(mechanism, most), why)
 
 
@@ -89,10 +90,14 @@ def accuracy_offer(
         solved: what `dpcore.study.utility_solve.solve` says of it.
     """
     if solved is None:
-        return Offer(None, "what such texts teach was not measured")
+        return Offer(None, Filled("what such texts teach was not measured"))
     if solved.high is None:
-        return Offer(None, "loses more, or perhaps more, at every ε that was measured")
-    why = "or less: the smallest ε that was measured" if solved.high <= solved.smallest else ""
+        return Offer(None, Filled("loses more, or perhaps more, at every ε that was measured"))
+    why = (
+        Filled("or less: the smallest ε that was measured")
+        if solved.high <= solved.smallest
+        else ""
+    )
     return _offer(mechanism, curve, taught, _up(mechanism, solved.high), why)
 
 

@@ -16,6 +16,7 @@ from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import curves
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS
+from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one, choose_some
 from pages.shared.messages import inform, note
 
@@ -33,10 +34,10 @@ T = TypeVar("T")
 
 NOMINAL = "nominal"
 EQUAL = {
-    "nw": "equal Nw",
-    "word": "equal guesses",
-    "auc": "equal attacker success",
-    LOSS: "equal proved loss",
+    "nw": later("equal Nw"),
+    "word": later("equal guesses"),
+    "auc": later("equal attacker success"),
+    LOSS: later("equal proved loss"),
 }
 _FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
 
@@ -50,27 +51,31 @@ def curves_view(evidence: Evidence) -> None:
     with st.container(horizontal=True):
         how = choose_one(
             st.segmented_control,
-            "Compare mechanisms at",
-            {NOMINAL: "nominal ε"}
+            say("Compare mechanisms at"),
+            {NOMINAL: later("nominal ε")}
             | {by: title for by, title in EQUAL.items() if _has(evidence, by)},
             "use_compare",
             required=True,
-            help="nominal: each mechanism over its own ε, those whose ε means the same together. "
-            "equal: all in one figure, over what their text gives away: how many words stay, how "
-            "many are guessed, how "
-            "well an attacker finds out which texts were used; or over the largest privacy loss "
-            "between two words, as far as a bound on it is proved.",
+            help=say(
+                "nominal: each mechanism over its own ε, those whose ε means the same together. "
+                "equal: all in one figure, over what their text gives away: how many words "
+                "stay, how many are guessed, how well an attacker finds out which texts were "
+                "used; or over the largest privacy loss between two words, as far as a bound on "
+                "it is proved."
+            ),
         )
         names = choose_some(
-            "Drawn",
+            say("Drawn"),
             {name: TITLES[name] for name in there},
             "use_drawn",
             [name for name in _FIRST if name in there][:2],
-            help="Accuracy of the classifier, success of the attacker who asks whether a text was "
-            "used, words that stay, and likeness of the rewritten text.",
+            help=say(
+                "Accuracy of the classifier, success of the attacker who asks whether a text "
+                "was used, words that stay, and likeness of the rewritten text."
+            ),
         )
     if not names:
-        inform("Choose at least one quantity above.")
+        inform(say("Choose at least one quantity above."))
         return
     if how == NOMINAL:
         _nominal(evidence, names)
@@ -81,11 +86,13 @@ def curves_view(evidence: Evidence) -> None:
 def _baseline_alone(evidence: Evidence) -> None:
     """Say what the first part of a run has found."""
     note(
-        "There is no curve yet: a run begins with the texts as they were written. What is known of "
-        "them so far:"
+        say(
+            "There is no curve yet: a run begins with the texts as they were written. What is "
+            "known of them so far:"
+        )
     )
     lines = [
-        f"{TITLES[name]}, {line.name}: {number(line.value)}"
+        f"{say(TITLES[name])}, {say(line.name)}: {numeral(number(line.value))}"
         for name in ("accuracy", "auc")
         for line in evidence.lines(name)
     ]
@@ -104,7 +111,7 @@ def _nominal(evidence: Evidence, names: list[str]) -> None:
         parts = {name: part for name, part in every.items() if len(part)}
         if not parts:
             continue
-        st.subheader(group.title, anchor=False)
+        st.subheader(say(group.title), anchor=False)
         drawn = [str(key) for part in parts.values() for key in part["mechanism"]]
         _say_delta(drawn)
         _say_refuted(evidence, drawn)
@@ -131,7 +138,7 @@ def _say_delta(mechanisms: list[str]) -> None:
     meanings = {name: resolve(name).meaning for name in dict.fromkeys(mechanisms)}
     some = [name for name, of in meanings.items() if of is EpsilonMeaning.LOCAL_APPROXIMATE]
     if some and len(set(meanings.values())) > 1:
-        note(f"ε together with a δ: {', '.join(some)}. The others claim ε alone.")
+        note(say("ε together with a δ: {names}. The others claim ε alone.", names=", ".join(some)))
 
 
 def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
@@ -144,8 +151,11 @@ def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
     refuted = [name for name in dict.fromkeys(mechanisms) if (rows["mechanism"] == name).any()]
     if refuted:
         note(
-            f"Claimed, but refuted at some or all of these ε: {', '.join(refuted)}. The page "
-            "Papers says why."
+            say(
+                "Claimed, but refuted at some or all of these ε: {names}. The page Papers "
+                "says why.",
+                names=", ".join(refuted),
+            )
         )
 
 
@@ -161,13 +171,13 @@ def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group:
 def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
     drawn = [name for name in names if name != by]
     if not drawn:
-        inform("Choose another quantity: this one is the axis.")
+        inform(say("Choose another quantity: this one is the axis."))
     for pair in _pairs(drawn):
         for column, name in zip(st.columns(len(pair)), pair, strict=True):
             table, figure, caption = evidence.once((by, name), _over(evidence, by, name))
             with column:
                 if figure is None or caption is None:
-                    note("Nothing is known of any mechanism on this axis.")
+                    note(say("Nothing is known of any mechanism on this axis."))
                 else:
                     show_figure(figure, caption, table, f"{evidence.name}_{name}_by_{by}")
     if by == LOSS:
@@ -177,14 +187,15 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
         if known:
             st.text(known)
         note(
-            "A bound on the loss between any two words, in nats: one output changes the odds "
-            "between them at most e^loss-fold. It is proved, or computed over all pairs of words; "
-            "for "
-            "metric privacy it is taken at the distance of the two words that are farthest apart, "
-            "and is smaller for nearer ones."
+            say(
+                "A bound on the loss between any two words, in nats: one output changes the "
+                "odds between them at most e^loss-fold. It is proved, or computed over all "
+                "pairs of words; for metric privacy it is taken at the distance of the two "
+                "words that are farthest apart, and is smaller for nearer ones."
+            )
         )
     else:
-        note("Equal here is not equal privacy in every respect: the promises still differ.")
+        note(say("Equal here is not equal privacy in every respect: the promises still differ."))
 
 
 def _over(

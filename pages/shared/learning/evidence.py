@@ -15,6 +15,7 @@ from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
 from dpcore.study.rows import CLEAN, PRIVATE
 from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import baseline
+from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TESTED = {PRIVATE: "private text", CLEAN: "clean text"}
-ATTACKERS = {"public": "all that is public", "paper": "as Carvalho et al. 2021 write"}
+TESTED = {PRIVATE: later("private text"), CLEAN: later("clean text")}
+ATTACKERS = {"public": later("all that is public"), "paper": later("as Carvalho et al. 2021 write")}
 _VARIANTS = {"public": STRONGER, "paper": AS_WRITTEN}
 _OF_CLASSIFIER = {"accuracy", "auc", "tpr", "roc"}
 _OF_ATTACKER = {"auc", "tpr", "roc"}
@@ -128,14 +129,14 @@ class Evidence:
         lines = []
         try:
             without = baseline(self.table, quantity, **self.where(quantity, tested_on=CLEAN))
-            lines.append(Line("without privacy", without.mean))
+            lines.append(Line(later("without privacy"), without.mean))
             if quantity == "accuracy":
                 largest = baseline(self.table, "majority", **self.where("majority"))
-                lines.append(Line("largest class always", largest.mean, "dot"))
+                lines.append(Line(later("largest class always"), largest.mean, "dot"))
         except StudyError:
             pass  # of a run whose baseline is not done yet
         if quantity == "auc":
-            lines.append(Line("guessing", 0.5, "dot"))
+            lines.append(Line(later("guessing"), 0.5, "dot"))
         return lines
 
 
@@ -146,7 +147,7 @@ class _Options:
     labels: list[str]
     lexicons: list[str]
     learners: list[str]
-    explained: str
+    trained: list[str]
     tested: list[str]
     attackers: list[str]
     several: bool
@@ -163,7 +164,7 @@ def _options(table: pd.DataFrame) -> _Options:
         list(dict.fromkeys(table["lexicon"])),
         # Those whose training texts were inferred first: they have all curves.
         list(dict.fromkeys([*attacks["learner"], *learners])),
-        "; ".join(f"{name}: {LEARNERS[learner_of(name).kind]}" for name in learners) + ".",
+        learners,
         [name for name in TESTED if name in there],
         [name for name in ATTACKERS if _VARIANTS[name] in variants],
         len(labels) > 1,
@@ -179,30 +180,40 @@ def choose_part(name: str, rows: Rows) -> Evidence:
     """
     there = rows.once("options", lambda: _options(rows.table))
     with st.container(horizontal=True):
-        labels = _choice("Labels", there.labels, "labels", "What the classifier learns.")
+        labels = _choice(say("Labels"), there.labels, "labels", say("What the classifier learns."))
         lexicon = _choice(
-            "Words and vectors",
+            say("Words and vectors"),
             there.lexicons,
             "vectors",
-            "Whose vectors the mechanism and the classifier use: those of the papers (GloVe), "
-            "ours (bundled), or random ones, which know nothing of what a word means.",
+            say(
+                "Whose vectors the mechanism and the classifier use: those of the papers "
+                "(GloVe), ours (bundled), or random ones, which know nothing of what a word "
+                "means."
+            ),
         )
-        learner = _choice("Classifier", there.learners, "classifier", there.explained)
+        kinds = [f"{name}: {say(LEARNERS[learner_of(name).kind])}" for name in there.trained]
+        explained = "; ".join(kinds) + "."
+        learner = _choice(say("Classifier"), there.learners, "classifier", explained)
         tested = _choice(
-            "Accuracy on",
+            say("Accuracy on"),
             there.tested,
             "tested",
-            "Private text: what people send arrives rewritten, as in training. Clean text: a model "
-            "that was trained on private text is used on ordinary text.",
+            say(
+                "Private text: what people send arrives rewritten, as in training. Clean text: "
+                "a model that was trained on private text is used on ordinary text."
+            ),
             TESTED,
         )
         attacker = _choice(
-            "Attacker",
+            say("Attacker"),
             there.attackers,
             "attacker",
-            "Who asks whether a text was used in training. All that is public: knows the label and "
-            "trains the shadow model on text that the same mechanism rewrote. As the paper writes: "
-            "sees the model's outputs alone, with a shadow model of clean text.",
+            say(
+                "Who asks whether a text was used in training. All that is public: knows the "
+                "label and trains the shadow model on text that the same mechanism rewrote. As "
+                "the paper writes: sees the model's outputs alone, with a shadow model of clean "
+                "text."
+            ),
             ATTACKERS,
         )
     variant = _VARIANTS.get(attacker, "")

@@ -12,6 +12,7 @@ from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import roc_curves
 from pages.shared.fields import pick
 from pages.shared.figure import show_figure
+from pages.shared.language import numeral, say
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -27,25 +28,28 @@ def membership_view(evidence: Evidence) -> None:
     rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
     curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
     if not curves:
-        note("There is no ROC curve of an inference of membership here, or not yet.")
+        note(say("There is no ROC curve of an inference of membership here, or not yet."))
         return
     with st.container(horizontal=True):
         label = pick(
-            "Mechanism",
+            say("Mechanism"),
             curves,
             "use_roc",
-            "Whose private text the attacked model was trained on.",
+            say("Whose private text the attacked model was trained on."),
             width=230,
         )
         values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
         picked = st.pills(
-            f"ε of {label}",
+            say("ε of {label}", label=label),
             values,
             selection_mode="multi",
             default=sorted({values[0], values[len(values) // 2], values[-1]}),
-            format_func=lambda value: f"{value:.4g}",
+            format_func=lambda value: numeral(f"{value:.4g}"),
             key=f"use_roc_{label}",
-            help=f"The privacy parameter, as far as it was measured; up to {_MOST} at a time.",
+            help=say(
+                "The privacy parameter, as far as it was measured; up to {most} at a time.",
+                most=_MOST,
+            ),
         )
     epsilons = sorted(picked)[:_MOST]
     picks = [("baseline", None), *((label, epsilon) for epsilon in epsilons)]
@@ -56,9 +60,11 @@ def membership_view(evidence: Evidence) -> None:
     caption = Caption(captions[0].finding, "\n".join(caption.how for caption in captions))
     show_figure(roc_figure(table), caption, table, f"{evidence.name}_roc")
     note(
-        "Both axes are logarithmic, because an accusation can afford few false positives. On the "
-        "dotted line the attacker guesses. The band is the 95 % interval of the mean over trials, "
-        "at each false-positive rate by itself."
+        say(
+            "Both axes are logarithmic, because an accusation can afford few false positives. "
+            "On the dotted line the attacker guesses. The band is the 95 % interval of the mean "
+            "over trials, at each false-positive rate by itself."
+        )
     )
     st.text(_resolution(outside, evidence.trials))
     _promises(evidence, label, epsilons)
@@ -66,11 +72,16 @@ def membership_view(evidence: Evidence) -> None:
 
 def _resolution(outside: int, trials: int) -> str:
     """Below which false-positive rate nothing was seen."""
-    each = "In the one trial" if trials == 1 else f"In each of {trials} trials"
-    return (
-        f"{each} about {outside:,} texts were used and as many were not, so "
-        f"nothing is seen below a false-positive rate of 1/{outside:,} = {1 / outside:.2g}: there "
-        "the curves are straight lines to 0."
+    each = (
+        say("In the one trial") if trials == 1 else say("In each of {trials} trials", trials=trials)
+    )
+    return say(
+        "{each} about {outside:,} texts were used and as many were not, so nothing is seen "
+        "below a false-positive rate of 1/{outside:,} = {rate:.2g}: there the curves are "
+        "straight lines to 0.",
+        each=each,
+        outside=outside,
+        rate=1 / outside,
     )
 
 
@@ -86,19 +97,27 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
         return
     words = int(rows["count"].iloc[0])
     bounds = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
-    empty = [f"{epsilon:g}" for epsilon, bound in bounds.items() if bound > _VACUOUS]
+    empty = [numeral(f"{epsilon:g}") for epsilon, bound in bounds.items() if bound > _VACUOUS]
     allowed = [
-        f"at ε = {epsilon:g} an AUC of at most {bound:.3g}"
+        say("at ε = {epsilon:g} an AUC of at most {bound:.3g}", epsilon=epsilon, bound=bound)
         for epsilon, bound in bounds.items()
         if bound <= _VACUOUS
     ]
     if empty:
         allowed.append(
-            f"at ε = {', '.join(empty)} an attacker who is practically always right: it rules out "
-            "nothing"
+            say(
+                "at ε = {epsilons} an attacker who is practically always right: it rules out "
+                "nothing",
+                epsilons=", ".join(empty),
+            )
         )
     st.text(
-        f"What {label} promises of one word allows, for a whole text of {words} words in place of "
-        f"another of as many, {'; '.join(allowed)}. That less is given away here is measured, not "
-        "promised."
+        say(
+            "What {label} promises of one word allows, for a whole text of {words} words in "
+            "place of another of as many, {allowed}. That less is given away here is measured, "
+            "not promised.",
+            label=label,
+            words=words,
+            allowed="; ".join(allowed),
+        )
     )

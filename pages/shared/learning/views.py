@@ -10,6 +10,7 @@ from pages.papers.frontier import frontier_view
 from pages.release.running import title_of
 from pages.shared import link
 from pages.shared.downloads import csv_button
+from pages.shared.language import later, say
 from pages.shared.learning.curves import curves_view
 from pages.shared.learning.evidence import choose_part
 from pages.shared.learning.examples import own_examples
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 VIEW = "use_view"
 TABS = {
-    "curves": "Curves",
-    "frontier": "Frontier",
-    "membership": "Membership",
-    "solve": "Solve for ε",
-    "examples": "Examples",
+    "curves": later("Curves"),
+    "frontier": later("Frontier"),
+    "membership": later("Membership"),
+    "solve": later("Solve for ε"),
+    "examples": later("Examples"),
 }
 
 
@@ -39,7 +40,7 @@ def run_views(run: Run, rows: Rows) -> None:
     more: dict[str, View] = {"examples": lambda _: own_examples(run)}
     st.text(title_of(run))
     _views("run", rows, more)
-    csv_button("All numbers of the run as CSV", "run", lambda: rows.table, key="csv_use_all")
+    csv_button(say("All numbers of the run as CSV"), "run", lambda: rows.table, key="csv_use_all")
 
 
 @st.fragment
@@ -52,11 +53,11 @@ def _views(name: str, rows: Rows, more: dict[str, View]) -> None:
         "solve": solve_view,
     }
     views |= more
-    first = TABS["curves"]
-    if st.session_state.get(VIEW) not in {TABS[key] for key in views}:
+    titles = {key: say(TABS[key]) for key in views}
+    if st.session_state.get(VIEW) not in titles.values():
         linked = st.query_params.get(VIEW, "")
-        st.session_state[VIEW] = TABS[linked] if linked in views else first
-    tabs = st.tabs([TABS[key] for key in views], key=VIEW, on_change="rerun")
+        st.session_state[VIEW] = titles.get(linked, titles["curves"])
+    tabs = st.tabs(list(titles.values()), key=VIEW, on_change="rerun")
     for tab, (key, view) in zip(tabs, views.items(), strict=True):
         if tab.open:
             link.write(VIEW, key, "curves")

@@ -13,7 +13,7 @@ from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
 from dpcore.study.utility_solve import solve as solve_accuracy
 from pages.shared.groups import GROUPS
-from pages.tradeoff.goal import GOALS, Goal
+from pages.tradeoff.goals import GOALS, Goal
 from tests.pages.app import open_link, shown_text, table
 
 

@@ -1,0 +1,161 @@
+"""The language of a session: its sentences, its labels and how it writes numbers.
+
+The English sentence in the code is the key of the catalogue, `pages/locale/<language>/`; where it
+has no translation, English is shown. What stands in links, files and the session state is the same
+in all languages: only what is drawn is translated, and only when it is drawn.
+"""
+
+from __future__ import annotations
+
+import gettext
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from numbers import Real
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpcore.papers.written import Filled
+
+ENGLISH = "en"
+LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
+"""Name in links -> name of the language in itself; the first is that of a fresh visit."""
+
+LANGUAGE = "lang"
+"""Key of the choice, and its name in the link."""
+
+DOMAIN = "pages"
+LOCALE = Path(__file__).parents[1] / "locale"
+
+_LOCALES = {ENGLISH: "en-US", "de": "de-DE"}
+_EXCHANGED = str.maketrans(",.", ".,")
+_PERCENT = re.compile(r"(?<=\d)%")
+_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*")
+_of_run = threading.local()  # .context, .language: of the script run of this thread; .file
+
+
+def language() -> str:
+    """The language of this session; English where there is none, in a thread of the server.
+
+    It is looked up once in a script run: a field that changes it begins another one.
+    """
+    spoken = getattr(_of_run, "file", None)
+    if spoken is not None:
+        return str(spoken)
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return ENGLISH
+    if getattr(_of_run, "context", None) is not context:
+        begin_language()
+    return str(_of_run.language)
+
+
+def begin_language() -> None:
+    """Look up the language at the beginning of a run: as it was chosen, else as the link says."""
+    _of_run.context = get_script_run_ctx(suppress_warning=True)
+    wanted = st.session_state.get(LANGUAGE) or st.query_params.get(LANGUAGE, ENGLISH)
+    _of_run.language = wanted if wanted in LANGUAGES else ENGLISH
+
+
+def say(sentence: str, /, **values: Any) -> str:
+    """A sentence of ours in the language of this session.
+
+    Args:
+        sentence: in English, as it stands in the catalogue, or one of the engine that knows its own
+            gaps.
+        values: of its places, as for `str.format`; numbers are written as the language does.
+    """
+    spoken = language()
+    if spoken == ENGLISH:
+        return sentence.format(**values) if values else sentence
+    if isinstance(sentence, Filled):
+        return say(sentence.template, **sentence.values)
+    told = translated(sentence, spoken)
+    return _Numbers().format(told, **values) if values else told
+
+
+@contextmanager
+def speaking(spoken: str) -> Iterator[None]:
+    """A block that speaks this language: for a file that is made when nobody's page is drawn."""
+    before = getattr(_of_run, "file", None)
+    _of_run.file = spoken
+    try:
+        yield
+    finally:
+        _of_run.file = before
+
+
+def later(sentence: str) -> str:
+    """Mark a sentence for the catalogue that is defined at import; `say` it where it is drawn."""
+    return sentence
+
+
+class Waiting(str):
+    """A sentence that Streamlit draws by itself, such as that of a spinner of a cache.
+
+    It is translated at that moment, when it is made a string.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """The sentence in the language of the session that waits."""
+        return say(self[:])
+
+
+def numeral(text: str) -> str:
+    """A number that was written in English, "1,200.5" or "at most 0.3", as this language does."""
+    spoken = language()
+    if spoken == ENGLISH:
+        return text
+    whole = translated(text, spoken)
+    if whole != text:
+        return whole
+    return _WORDS.sub(lambda match: translated(match[0], spoken), _exchanged(text))
+
+
+def _exchanged(number: str) -> str:
+    """A number with a comma before the decimals, points between the thousands, and 5 %."""
+    return _PERCENT.sub("\N{NO-BREAK SPACE}%", number.translate(_EXCHANGED))
+
+
+def for_component(sentences: Mapping[str, str]) -> dict[str, Any]:
+    """What a component says itself, for its data: see `spoken.js`.
+
+    Args:
+        sentences: in English, by the name under which the component knows them; it fills the gaps.
+    """
+    return {
+        "words": {name: say(sentence) for name, sentence in sentences.items()},
+        "locale": _LOCALES[language()],
+    }
+
+
+def translated(sentence: str, spoken: str) -> str:
+    """A sentence in another language than English; itself where the catalogue has none."""
+    return _catalogue(spoken).gettext(sentence) if sentence else ""  # the head is kept under ""
+
+
+@cache
+def _catalogue(spoken: str) -> gettext.NullTranslations:
+    """The catalogue of a language, read when somebody first asks for it."""
+    return gettext.translation(DOMAIN, str(LOCALE), [spoken])
+
+
+class _Numbers(Formatter):
+    """Writes numbers with a comma before the decimals and points between the thousands."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """One value; only a number is changed, a text may be a word with a point in it."""
+        if isinstance(value, Filled):
+            value = say(value)
+        text = str(super().format_field(value, format_spec))
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return text
+        return _exchanged(text)

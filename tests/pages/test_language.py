@@ -1,0 +1,280 @@
+"""The pages in another language: its catalogue is whole, and every page speaks it."""
+
+from collections.abc import Iterator
+from functools import partial
+from string import Formatter
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from babel.messages.catalog import Message as Entry
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from dpcore.papers.written import Filled
+from dpcore.plots.deniability.curves import BANDS
+from pages.shared import language as spoken_language
+from pages.shared.contents import CONTENTS
+from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, Waiting, numeral, say, speaking
+from pages.shared.lettering import lettering, spoken
+from tests import rules
+from tests.needs import ROOT
+from tests.pages.app import open_link, received
+from tests.translations import (
+    DRAWN,
+    HEADINGS,
+    bring_up_to_date,
+    catalogue,
+    compiled,
+    read,
+    sentences,
+)
+
+GERMAN = "de"
+OTHERS = [name for name in LANGUAGES if name != ENGLISH]
+MARKS = ("**", "](", ":small[", ":material", "$", "\n\n", "\n- ", "<", ">", "`", "←", "→")
+"""Of Markdown and of drawings: a translation has as many of each as its sentence."""
+SHOWN = {"alt", "body", "caption", "content", "help", "label", "options", "placeholder"}
+"""Parts of what a browser is told that a person reads."""
+
+
+def entries(name: str) -> list[Entry]:
+    """What a catalogue translates."""
+    return [entry for entry in read(name) if entry.id]
+
+
+def gaps(sentence: str) -> list[tuple[str, str, str]] | None:
+    """The places of a sentence and how they are written; None for one that cannot be filled."""
+    try:
+        parts = list(Formatter().parse(sentence))
+    except ValueError:  # a brace that stands for itself
+        return None
+    return sorted((name, form or "", how or "") for _, name, form, how in parts if name is not None)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_catalogue_has_the_sentences_of_the_code_and_no_other(name: str) -> None:
+    catalogued, code = {entry.id for entry in entries(name)}, set(sentences())
+    assert not code - catalogued, "run python -m tests.translations, then translate"
+    assert not catalogued - code, "run python -m tests.translations"
+    assert len(code) > 1000
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_sentence_is_translated_with_its_places_and_marks(name: str) -> None:
+    for entry in entries(name):
+        sentence, translation = str(entry.id), str(entry.string)
+        assert translation, f"not translated: {sentence}"
+        assert not entry.fuzzy, sentence
+        assert gaps(sentence) == gaps(translation), sentence
+        for mark in MARKS:
+            assert sentence.count(mark) == translation.count(mark), (mark, sentence)
+        assert sentence[0].isspace() == translation[0].isspace(), sentence
+        assert sentence[-1].isspace() == translation[-1].isspace(), sentence
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_gettext_reads_is_what_translators_wrote(name: str) -> None:
+    assert catalogue(name).with_suffix(".mo").read_bytes() == compiled(read(name))
+    for entry in entries(name):
+        assert spoken_language.translated(str(entry.id), name) == entry.string
+
+
+def test_bringing_a_catalogue_up_to_date_keeps_adds_and_drops(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / GERMAN / "LC_MESSAGES" / "pages.po"
+    file.parent.mkdir(parents=True)
+    file.touch()  # a new language
+    monkeypatch.setattr("tests.translations.LOCALE", tmp_path)
+    monkeypatch.setattr("tests.translations.sentences", lambda: {"Draw again": {"a.py"}})
+    assert bring_up_to_date(GERMAN) == ["Draw again"]
+    file.write_text(
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
+        'msgid "Draw again"\nmsgstr "Neu ziehen"\n\nmsgid "Gone"\nmsgstr "Weg"\n',
+        encoding="utf-8",
+    )
+    both: dict[str, set[str]] = {"Draw again": {"a.py"}, "New": {"b.py"}}
+    monkeypatch.setattr("tests.translations.sentences", lambda: both)
+    assert bring_up_to_date(GERMAN) == ["New"]
+    assert {entry.id: entry.string for entry in entries(GERMAN)} == {
+        "Draw again": "Neu ziehen",
+        "New": "",
+    }
+    assert file.with_suffix(".mo").read_bytes() == compiled(read(GERMAN))
+
+
+def test_words_of_the_engine_stand_in_its_code() -> None:
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for room in ("dpcore", "pages")
+        for path in (ROOT / room).rglob("*.py")
+    )
+    for words in (*HEADINGS, *DRAWN):
+        assert words.partition("{")[0].partition(", ")[0] in code, words
+
+
+def test_no_page_shows_a_sentence_past_the_catalogue() -> None:
+    breaches = [
+        f"{path.relative_to(ROOT)}:{breach}"
+        for path in sorted((ROOT / "pages").rglob("*.py"))
+        for breach in rules.unsaid(path.read_text(encoding="utf-8"))
+    ]
+    assert not breaches
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'st.button("Draw again", key="again")',
+        'st.button(say("Draw again"), help="Takes fresh noise.")',
+        'place.markdown(f"**{count} words** were read")',
+        'choose_one(st.selectbox, "Goal", titles, "aim")',
+        'note("Nothing is stored." if empty else say("Stored."))',
+        'show_table(table, "The words")',
+        'st.text("All of " + name)',
+    ],
+)
+def test_the_rule_finds_a_sentence_past_the_catalogue(source: str) -> None:
+    assert rules.unsaid(source)
+
+
+def test_the_rule_allows_what_is_the_same_in_every_language() -> None:
+    assert not rules.unsaid(
+        'st.button(say("Draw"), key="again"); st.markdown(f":small[{left}]"); st.code("import x");'
+        'choose_one(st.selectbox, say("Goal"), titles, "aim"); st.page_link("pages/x/page.py");'
+        'st.text(f"{origin} · dpcore {version}")'
+    )
+
+
+def test_numbers_are_written_as_the_language_does() -> None:
+    with speaking(GERMAN):
+        assert say("{count:,} words", count=1200).startswith("1.200 ")
+        assert say("{epsilon:.3g}", epsilon=0.25) == "0,25"
+        assert say("{share:.2g} %", share=2.5) == "2,5 %"
+        assert numeral("1,200.5") == "1.200,5"
+        assert numeral("94.2%") == "94,2\N{NO-BREAK SPACE}%"
+        assert numeral("at most 0.3") == "höchstens 0,3"
+    assert say("{count:,} words", count=1200) == "1,200 words"
+    assert numeral("1,200.5") == "1,200.5"
+
+
+def test_a_word_with_a_point_and_a_truth_value_are_no_numbers() -> None:
+    with speaking(GERMAN):
+        assert say("{word} {right}", word="p.m.", right=True) == "p.m. True"
+
+
+def test_a_sentence_of_the_engine_is_told_with_its_figures() -> None:
+    whole = Filled("{learned} at most", learned=Filled("{percent:g} of 100", percent=2.5))
+    assert whole == say(whole) == "2.5 of 100 at most"
+    with speaking(GERMAN):
+        assert say(whole) == "2,5 von 100 höchstens"
+
+
+def test_what_has_no_translation_stays_english() -> None:
+    with speaking(GERMAN):
+        assert say("No such sentence, {count:g}.", count=0.5) == "No such sentence, 0,5."
+        assert say("") == ""
+
+
+def test_a_sentence_that_waits_is_told_when_it_is_drawn() -> None:
+    waiting = Waiting("Draw again")
+    assert str(waiting) == "Draw again"
+    with speaking(GERMAN):
+        assert str(waiting) == "Neu ziehen"
+
+
+def test_english_pages_read_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(spoken_language, "_catalogue", refuse)
+    assert say("Draw again") == "Draw again"
+    assert not open_link("start").exception
+
+
+def test_a_drawing_is_a_copy_with_the_words_of_the_language() -> None:
+    trace = go.Scatter(x=[1], y=[2], name="without privacy")
+    figure = go.Figure(trace).update_layout(
+        xaxis={"title": "accuracy", "ticktext": ["0.1", "doc."]}
+    )
+    assert spoken(figure) is figure
+    with speaking(GERMAN):
+        shown = spoken(figure)
+        assert lettering("Sw: different outputs in 1,200 runs").endswith("in 1.200 Läufen")
+        assert lettering("in the picture, trained together") == "im Bild, gemeinsam trainiert"
+        assert lettering("tem, k = 3") == "tem, k = 3"
+    assert shown.data[0].name == "ohne Schutz"
+    assert shown.layout.xaxis.title.text == "Genauigkeit"
+    assert shown.layout.xaxis.ticktext == ("0,1", "doc.")
+    assert figure.data[0].name == "without privacy"
+
+
+def test_a_table_has_commas_and_stays_numbers() -> None:
+    test = AppTest.from_function(_one_table)
+    test.query_params[LANGUAGE] = GERMAN
+    table = test.run().dataframe[0]
+    assert not test.exception
+    assert "0,335" in table.proto.arrow_data.styler.display_values.decode("utf-16", "ignore") or (
+        b"0,335" in table.proto.arrow_data.styler.display_values
+    )
+    assert table.value["mean"].tolist() == [0.33456, 1200.0]
+
+
+def _one_table() -> None:
+    import pandas as pd
+
+    from pages.shared.table import show_table
+
+    show_table(pd.DataFrame({"mean": [0.33456, 1200.0]}), "numbers")
+
+
+def texts(message: Message, name: str = "") -> Iterator[str]:
+    """Every text of a message that a person reads."""
+    for field, value in message.ListFields():
+        for part in value if hasattr(value, "__iter__") and not _plain(value) else [value]:
+            if isinstance(part, Message):
+                yield from texts(part, field.name)
+            elif isinstance(part, str) and field.name in SHOWN:
+                yield part
+
+
+def _plain(value: object) -> bool:
+    return isinstance(value, str | bytes | Message)
+
+
+@pytest.mark.parametrize("content", CONTENTS, ids=lambda content: content.address)
+def test_every_page_speaks_german(content: Any) -> None:
+    test, messages = received(partial(open_link, content.address, lang=GERMAN))
+    assert linked(test, LANGUAGE) == GERMAN
+    german = {str(entry.id): str(entry.string) for entry in entries(GERMAN)}
+    seen = {text for message in messages for text in texts(message)}
+    assert not {text for text in seen if german.get(text, text) != text}
+    assert len(seen & set(german.values())) > 10
+
+
+def test_a_choice_stands_in_the_link_in_english() -> None:
+    chosen = list(BANDS)[1]
+    test = open_link("deniability", lang=GERMAN, band=chosen)
+    assert test.segmented_control(key="band").value == chosen
+    assert linked(test, "band") == chosen
+    assert [str(option) for option in test.segmented_control(key="band").options] == [
+        say_german(band) for band in BANDS
+    ]
+
+
+def linked(test: AppTest, name: str) -> str:
+    """What stands under a name in the link, which `AppTest` gives as it was set or read."""
+    value: str | list[str] = test.query_params[name]
+    return value if isinstance(value, str) else value[0]
+
+
+def say_german(sentence: str) -> str:
+    with speaking(GERMAN):
+        return say(sentence)
+
+
+@pytest.mark.parametrize("name", ["fr", "", "de-DE", "<b>"])
+def test_an_unknown_language_of_a_link_is_english(name: str) -> None:
+    test = open_link("start", lang=name)
+    assert test.title[0].value == "Could anybody tell what you wrote?"

@@ -1,0 +1,225 @@
+"""The catalogues of the pages: brought up to date with the code, and compiled.
+
+    python -m tests.translations        # adds what is new to each .po, drops what is gone, compiles
+
+A translator edits `pages/locale/<language>/LC_MESSAGES/pages.po` and runs it again.
+"""
+
+import ast
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_file
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from dpcore.papers.written import written
+from pages.shared.language import DOMAIN, ENGLISH, LANGUAGES, LOCALE
+from tests.needs import ROOT
+
+HEADER = """\
+# The pages in another language: {name}. What stands in msgid is translated in msgstr; names in
+# braces and marks of Markdown stay as they are. Then: python -m tests.translations"""
+
+KEYWORDS = {"say": None, "later": None, "Waiting": None, "Filled": None}
+"""Calls whose first argument is a sentence for the catalogue."""
+
+FILLING = ("dpcore/papers/lesson_turns.py", "dpcore/papers/ours/offers.py")
+"""Files of the engine whose sentences remember their gaps."""
+
+NUMBERS = (
+    "over", "at most", "at least", "in", "to", "all but", "any factor", "over a million",
+    "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
+    "as likely as before", "ruled out", "times more likely", "times less likely",
+)  # fmt: skip
+"""Words that the engine writes beside numbers."""
+
+HEADINGS = (
+    "a stranger guesses", "accuracy, sentiment", "attacker", "becomes", "believed then", "change",
+    "changed", "condition", "cost", "count", "draw", "figure", "guessed", "lonelier than", "mark",
+    "meaning by an encoder", "method", "near", "nearness", "now", "of", "place", "promise there",
+    "released", "runs", "setting", "state", "stays", "text", "value", "weight", "which word",
+    "words that stay", "written", "× least",
+)  # fmt: skip
+"""Columns of tables that the engine names, or a page for a file."""
+
+DRAWN = (
+    "1×: learns nothing", "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
+    "accuracy", "accuracy that is certain", "always the largest class", "another word",
+    "attacker's AUC (0.5: guessing)", "augmented", "best protected", "certified accuracy",
+    "certified size L of this picture", "certified training", "changed words",
+    "channels of the first convolution", "class", "distance to the nearest word",
+    "false-positive rate", "frontier: no other is as good in both and better in one", "guessing",
+    "interval bounds (IBP)", "largest class always", "least protected",
+    "ln ε (ε per unit of distance)", "no mechanism above",
+    "no noise: ordinary linear classifier, exact", "normal", "odds at most, as promised",
+    "probability", "probability that it stays",
+    "proved by PixelDP's condition", "right guesses in 100", "scale of the noise",
+    "share of the words that may change", "share that is named rightly",
+    "size L of a shift of the mean vector", "size L of the attack",
+    "the slides' condition (not proved)", "tight: the most that these bounds allow",
+    "time of a step, with ÷ without", "trained normally", "true-positive rate", "without privacy",
+    "words that a stranger guesses, in 100", "ε (nominal, between any two words)",
+    "ε between any two words", "ε between any two words, up to δ", "ε per unit of distance",
+)  # fmt: skip
+"""Titles and names in drawings, which are made in English: see `pages/shared/lettering.py`."""
+
+
+def sentences() -> dict[str, set[str]]:
+    """Every sentence that a page may say, with the files that it stands in."""
+    where: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "pages").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        for sentence in extracted(path):
+            where.setdefault(sentence, set()).add(name)
+    for name in FILLING:
+        for sentence in extracted(ROOT / name):
+            where.setdefault(sentence, set()).add(name)
+    for sentence in sorted(engine_words()):
+        where.setdefault(sentence, set()).add("dpcore")
+    return where
+
+
+def extracted(path: Path) -> list[str]:
+    """The sentences that a file of Python marks, in their order."""
+    calls = extract_from_file("python", str(path), KEYWORDS)
+    return [message if isinstance(message, str) else message[0] for _, message, _, _ in calls]
+
+
+def engine_words() -> set[str]:
+    """What the pages show of the engine and translate: short names, and the lesson."""
+    from dpcore.audit.verdict import Outcome
+    from dpcore.guarantee import Status
+    from dpcore.learn.classifiers import TITLES as CLASSIFIERS
+    from dpcore.learn.corpus import teaching_corpus
+    from dpcore.measure.density.density import STRATA
+    from dpcore.measure.targets import OVER
+    from dpcore.measure.words import Stratum
+    from dpcore.papers.claim import facts
+    from dpcore.papers.overview import PAPERS
+    from dpcore.plots.attack.icons import OTHER
+    from dpcore.plots.deniability.curves import BANDS
+    from dpcore.plots.utility.curves import TITLES
+    from dpcore.plots.utility.equal import X_TITLES
+    from dpcore.rewrite.casing import CasePolicy
+    from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
+
+    words: list[str] = [
+        *NUMBERS,
+        *HEADINGS,
+        *DRAWN,
+        *_mechanisms(),
+        *_lesson(),
+        *stages(),
+        OTHER,
+        *OVER,
+        *BANDS,
+    ]
+    words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
+    words += [*STRATA, *Stratum, *UnknownWordPolicy, *CasePolicy]
+    words += [describe(policy) for policy in UnknownWordPolicy]
+    for case in CasePolicy:
+        words += Treatment(keep_stop_words=True, case=case).released
+    words += [*TITLES.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
+    words += [source.title for source in PAPERS.values()]
+    for claim in facts().values():
+        words += [claim["title"], claim["says"]]
+    corpus = teaching_corpus()
+    words += [*corpus.sentiment, *corpus.topic]
+    return {str(word) for word in words if word}
+
+
+def _mechanisms() -> Iterator[str]:
+    """Titles, summaries and settings of the mechanisms that come along."""
+    from dpcore.mechanisms.registry import MECHANISMS, package_of
+
+    for kind in MECHANISMS.values():
+        if package_of(kind) is None:
+            yield from (
+                text for text in (kind.title, kind.summary, kind.caution) if isinstance(text, str)
+            )
+            for name, declared in kind.parameters().items():
+                yield from (name.replace("_", " "), declared["help"])
+
+
+def _lesson() -> Iterator[str]:
+    for exercise in written("lesson.toml").values():
+        yield from (exercise["question"], *exercise.get("options", ()), exercise["truth"])
+
+
+def stages() -> set[str]:
+    """The stages that the engine reports its progress by: `progress("words", done, total)`."""
+    names = set()
+    for path in (ROOT / "dpcore").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and len(node.args) == 3:
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+                called = node.func.id if isinstance(node.func, ast.Name) else called
+                first = node.args[0]
+                if called.endswith(("progress", "report")) and isinstance(first, ast.Constant):
+                    names.add(str(first.value))
+    return names
+
+
+def catalogue(language: str) -> Path:
+    """The catalogue of a language."""
+    return LOCALE / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+
+
+def read(language: str) -> Catalog:
+    """A catalogue as it stands."""
+    with catalogue(language).open("rb") as file:
+        return read_po(file, locale=language, domain=DOMAIN)
+
+
+def compiled(translations: Catalog) -> bytes:
+    """A catalogue as `gettext` reads it."""
+    file = io.BytesIO()
+    write_mo(file, translations)
+    return file.getvalue()
+
+
+def bring_up_to_date(language: str) -> list[str]:
+    """Add what is new to a catalogue, drop what is gone, compile it; what lacks a translation."""
+    old = read(language)
+    new = Catalog(
+        language,
+        DOMAIN,
+        HEADER.format(name=LANGUAGES[language]),
+        project="Word Privacy Lab",
+        version="1",
+        msgid_bugs_address="see CONTRIBUTING.md",
+        last_translator="see the history of this file",
+        language_team=LANGUAGES[language],
+        creation_date=old.creation_date,
+        revision_date=old.creation_date,
+        fuzzy=False,
+    )
+    missing = []
+    for sentence, files in sentences().items():
+        before = old.get(sentence)
+        translation = "" if before is None else str(before.string)
+        comments = [] if before is None else before.user_comments
+        new.add(
+            sentence,
+            translation,
+            locations=[(name, 0) for name in sorted(files)],
+            user_comments=comments,
+        ).flags.discard("python-format")  # ours are those of str.format; a per cent sign is one
+        if not translation:
+            missing.append(sentence)
+    with catalogue(language).open("wb") as file:
+        write_po(file, new, width=100, include_lineno=False, omit_header=False)
+    catalogue(language).with_suffix(".mo").write_bytes(compiled(read(language)))
+    return missing
+
+
+if __name__ == "__main__":
+    for spoken in LANGUAGES:
+        if spoken != ENGLISH:
+            untranslated = bring_up_to_date(spoken)
+            print(f"{spoken}: {len(untranslated)} sentences lack a translation")
+            sys.stdout.writelines(f"  {sentence!r}\n" for sentence in untranslated)
