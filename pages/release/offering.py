@@ -133,4 +133,6 @@ def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
         return int((words_read >= 0).sum()), int(words_read.size)
 
     identity = (source.identity, source.text, words.fingerprint)
+    if not source.own:  # texts of ours, the same for everybody
+        return once("release vocabulary", identity, count, 4)
     return latest("release_vocabulary", identity, count)

@@ -49,10 +49,17 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
         others_refuted = say(
             "The other {count} claims that were refuted", count=len(refuted) - _AT_ONCE
         )
-        with st.expander(others_refuted):
-            _rows(refuted[_AT_ONCE:])
-    with st.expander(say("The {count} claims that were not refuted", count=len(others))):
-        _rows(others)
+        _folded(others_refuted, refuted[_AT_ONCE:], "refuted")
+    _folded(say("The {count} claims that were not refuted", count=len(others)), others, "others")
+
+
+@st.fragment
+def _folded(title: str, verdicts: Sequence[Verdict], key: str) -> None:
+    """Rows that are drawn when somebody looks at them: most of what the page consists of."""
+    drawer = st.expander(title, key=f"verdicts_{key}", on_change="rerun")
+    if drawer.open:
+        with drawer:
+            _rows(verdicts)
 
 
 def _rows(verdicts: Sequence[Verdict]) -> None:

@@ -152,11 +152,12 @@ def _rested(leakage: Leakage, step: int) -> None:
 
 def _dial(scene: Scene) -> Dial:
     leakage = scene.leakage
+    curves = [epsilons(one.curve, leakage) for one in scene.shown]
     steps = []
     for i, share in enumerate(leakage.steps):
         about, of = map(say, leakage.counted)
         number = numeral(f"{100 * share:g}")
-        there = [e for one in scene.shown if (e := epsilons(one.curve, leakage)[i]) is not None]
+        there = [epsilon for curve in curves if (epsilon := curve[i]) is not None]
         ends = (numeral(f"{end:.3g}") for end in (min(there, default=0.0), max(there, default=0.0)))
         low, high = ends
         span = (

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from pages.words.spoken import PANES
 
 from dpcore.measure.density.density import STRATA
 from dpcore.plots.maps.maps import COLOURS
@@ -22,6 +21,7 @@ from dpcore.plots.maps.panes import Change, pane_caption
 from dpcore.plots.maps.rings import SIDES
 from pages.shared.bench import admissible
 from pages.shared.language import ENGLISH, for_component, later, numeral, say, speaking
+from pages.words.spoken import PANES
 from pages.words.tables import noise_of
 
 if TYPE_CHECKING:

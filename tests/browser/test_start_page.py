@@ -70,6 +70,7 @@ def test_it_is_accessible_and_fits(
     assert not watch.foreign_requests
 
 
+@pytest.mark.slow
 def test_a_sentence_goes_along_and_stays_out_of_every_link(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
     open_page(page, app_url)
@@ -135,6 +136,7 @@ def test_an_old_link_of_the_first_page_opens_rewrite(app_url: str, new_page: New
     assert not watch.page_errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_before", ["rewrite", "deniability"])
 def test_the_menu_leads_to_the_first_page_whatever_is_taken_along(
     app_url: str, new_page: NewPage, page_before: str

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
@@ -25,6 +26,7 @@ def pressed(page: Page, name: str) -> bool:
     return pill.get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.slow
 def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     app_url: str, new_page: NewPage
 ) -> None:

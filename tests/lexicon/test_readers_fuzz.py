@@ -70,6 +70,7 @@ def test_a_damaged_vector_file_is_read_or_refused(kind: str, tmp_path: Path) -> 
 MANY = 10_000 // len(WHOLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WHOLE)
 def test_ten_thousand_damaged_files_are_read_or_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "v.npy"

@@ -90,6 +90,7 @@ def test_the_loss_of_tem_is_enclosed(name: str) -> None:
             assert loss.error < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_the_loss_of_the_repaired_mechanism_is_enclosed(

@@ -160,6 +160,7 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
     assert abs(log - expected) <= slack + 1e-12 * abs(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [0, 4, 12])
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
 def test_many_documents_are_as_one_by_one_where_first_words_decide_little(

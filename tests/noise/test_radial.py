@@ -26,6 +26,7 @@ def test_radius_has_its_law(family: Radial, d: int, rng: MakeRng) -> None:
     assert_distribution(radii(rng(), family, DRAWS, d), RADIUS[family](d).cdf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", Radial)
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_a_radius_two_percent_longer_is_noticed(family: Radial, d: int, rng: MakeRng) -> None:

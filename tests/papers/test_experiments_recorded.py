@@ -81,6 +81,7 @@ def test_the_data_are_those_that_were_read(name: str, data_dir: Path) -> None:
         assert sha256_of_file(data_dir / file) == digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_figure_is_compared_with_a_reason(name: str) -> None:
     rows = compare(read_recorded(name))
@@ -92,6 +93,7 @@ def test_every_figure_is_compared_with_a_reason(name: str) -> None:
     assert len({(row.figure, row.quantity) for row in rows}) == len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""

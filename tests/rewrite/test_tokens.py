@@ -149,6 +149,7 @@ def seconds(text: str) -> float:
     return min(times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", CRAFTED.values(), ids=CRAFTED.keys())
 def test_time_grows_with_the_length_only(unit: str) -> None:
     short = (unit * 20_000)[:10_000]

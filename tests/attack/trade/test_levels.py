@@ -30,6 +30,7 @@ def test_randomised_response_has_its_levels_in_closed_form() -> None:
         assert odds / (odds + N - 1) == pytest.approx(share, rel=MET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tem", "santext", "truncated-gumbel"])
 def test_where_laws_are_computed_the_share_at_the_found_epsilon_is_the_level(name: str) -> None:
     """Of truncated Gumbel noise the share is that of one who repeats: a lower bound."""

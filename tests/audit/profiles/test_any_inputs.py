@@ -23,6 +23,7 @@ def audited(name: str, epsilon: float, dimension: int, **settings: Any) -> Any:
     return any_inputs_report(on_any_inputs(name, dimension, settings), epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "true"),
     [(0.1, 0.986588957), (1.0, 0.9789585353), (5.0, 0.843)],

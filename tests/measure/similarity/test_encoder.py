@@ -25,6 +25,7 @@ def test_without_the_packages_it_says_which(uninstalled: Uninstall) -> None:
         load_encoder()
 
 
+@pytest.mark.slow
 def test_a_paraphrase_is_nearer_than_another_text() -> None:
     needs.encoder()
     load_encoder.cache_clear()

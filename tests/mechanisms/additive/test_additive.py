@@ -58,6 +58,7 @@ def _laws(mechanism: RadialMechanism, epsilon: float) -> NDArray[np.float64]:
 # -- quadrature in the plane ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANES)
 @pytest.mark.parametrize("kind", [MultivariateLaplace, ClippedLaplace, ClippedL2Laplace])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])

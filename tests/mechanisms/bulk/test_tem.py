@@ -42,6 +42,7 @@ def exact(mechanism: Any, epsilon: float, word: int) -> NDArray[np.uint64]:
     return steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEXICONS)
 @pytest.mark.parametrize("short", ["tem", "optimal"])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "angular"])
@@ -60,6 +61,7 @@ def test_what_is_kept_is_as_far_off_as_is_said(name: str, short: str, metric: st
             assert row[-1] < 1e-9 * row[-2] + n  # else right and slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEXICONS)
 @pytest.mark.parametrize("short", ["tem", "optimal"])
 def test_draws_at_the_edges_of_outcomes_are_those_of_the_exact_units(

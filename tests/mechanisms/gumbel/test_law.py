@@ -77,6 +77,7 @@ def spread_distances(
     return d, 1.2 * float(d[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
 @pytest.mark.parametrize("ratio", [1e-6, 0.001, 1.5, 2.3, 3.1, 3.5, 6.0])
 def test_compressed_words_keep_the_stated_error(rng: MakeRng, shape: str, ratio: float) -> None:

@@ -153,6 +153,7 @@ def test_bounded_normalisers_certify_the_same(
     assert bounded.epsilon == pytest.approx(plain.epsilon, rel=3e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.05, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("apart", [1.5, 10.0])
 def test_pairs_outside_the_table_of_neighbours_are_looked_at_too(

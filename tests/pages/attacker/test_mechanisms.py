@@ -30,6 +30,7 @@ def take(test: AppTest) -> list[str]:
     return [code.value for code in test.code if code.value.startswith(("python", "from", "import"))]
 
 
+@pytest.mark.slow
 def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> None:
     test = opened()
     for kind in MECHANISMS.values():

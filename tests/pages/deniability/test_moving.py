@@ -65,6 +65,7 @@ def test_only_a_view_that_shows_numbers_at_epsilon_runs(
     assert [part for part in asked if part != VIEWS] == [DIALS, fragment_of(METRIC), TAKING]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "state",
     [

@@ -33,6 +33,7 @@ def opened() -> Iterator[Callable[..., AppTest]]:
     recorded.recorded.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_is_drawn(opened: Callable[..., AppTest], name: str) -> None:
     test = opened(study=name)
@@ -45,6 +46,7 @@ def test_every_study_is_drawn(opened: Callable[..., AppTest], name: str) -> None
     assert "fingerprint" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_row_of_the_comparison_is_read_in_full(
     opened: Callable[..., AppTest], name: str

@@ -31,6 +31,7 @@ def of(name: str, kind: str) -> list[Board]:
     return [board for board in every if (board.sense, board.bounds) == KINDS[kind]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_board_shows_who_is_on_it_and_who_is_not(name: str, kind: str) -> None:

@@ -100,6 +100,7 @@ def test_no_learner_is_loaded_for_the_first_view() -> None:
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_record_has_its_views(name: str) -> None:
     test = opened(experiment=name)
@@ -115,6 +116,7 @@ def test_every_record_has_its_views(name: str) -> None:
     assert entry.lexicons[0]["fingerprint"][:16] in shown_text(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in THERE if name not in NAMES])
 def test_an_experiment_without_rewriting_leads_to_its_figures(name: str) -> None:
     test = opened(experiment=name)

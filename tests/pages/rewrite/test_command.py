@@ -20,6 +20,7 @@ from pages.shared.sidebar import Choices
 TEXT = "Anna's $(dog) `barks`; qqzzyyxx said \"it's 3 o'clock\"!"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", list(MECHANISMS))
 def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = resources.lexicon("default")

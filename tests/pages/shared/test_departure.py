@@ -97,6 +97,8 @@ def on_a_page(
 
     RUNNERS.clear()
     keep_order()
+    # A session that watches files leaves a thread which watches the repository from here on.
+    monkeypatch.setattr(app_session, "LocalSourcesWatcher", MagicMock())
     monkeypatch.setattr(app_session, "ScriptRunner", Runner)
     monkeypatch.setattr(AppSession, "has_fragment", lambda *_: True)
     monkeypatch.setattr(AppSession, "shutdown", lambda *_: None)

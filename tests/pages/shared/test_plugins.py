@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.mechanisms.installed import MINE, install
 from tests.needs import ROOT
 
@@ -37,6 +39,7 @@ def seen(place: Path, page: str, **link: Any) -> tuple[list[str], list[str], Any
     return first, second, third, fourth
 
 
+@pytest.mark.slow
 def test_an_installed_mechanism_rewrites_on_the_page(tmp_path: Path) -> None:
     place = install(tmp_path, {"tiny_noise": MINE}, {"mine": "tiny_noise:Mine"})
     errors, texts, pills, _ = seen(place, "rewrite", metric=["mine", "tem"])
@@ -52,6 +55,7 @@ def test_an_installed_mechanism_rewrites_on_the_page(tmp_path: Path) -> None:
     assert any("(from the package tiny-noise 0.3)" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_a_broken_one_is_named_and_the_page_works(tmp_path: Path) -> None:
     place = install(
         tmp_path,

@@ -86,9 +86,12 @@ def test_the_sentence_goes_along_from_page_to_page() -> None:
 
 
 def test_the_verdicts_are_those_of_the_record_and_lead_to_their_claims(fresh: AppTest) -> None:
+    drawers = dict.fromkeys(("verdicts_refuted", "verdicts_others"), True)
+    opened = open_page("start", **drawers)
+    assert len(fresh.get("page_link")) < len(opened.get("page_link"))  # closed, none is drawn
     recorded = read_recorded().verdicts
-    shown_there = [element.value for element in fresh.text]
-    links = {link.proto.label: link.proto.query_string for link in fresh.get("page_link")}
+    shown_there = [element.value for element in opened.text]
+    links = {link.proto.label: link.proto.query_string for link in opened.get("page_link")}
     for verdict in recorded:
         says = f"It says: {SAYS[verdict.key]}\nComputed here: {measured(verdict)}"
         assert says in shown_there

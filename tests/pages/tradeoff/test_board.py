@@ -107,6 +107,7 @@ def test_nobody_stands_above_the_line_that_nobody_can_cross() -> None:
     assert board(open_link("tradeoff"))["frames"][0]["guides"][0]["kind"] == "loose"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leakage", LEAKAGES, ids=lambda one: one.key)
 def test_every_pair_of_axes_is_drawn_or_not_offered(leakage: Any) -> None:
     for utility in UTILITIES:

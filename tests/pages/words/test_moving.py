@@ -52,6 +52,7 @@ def test_a_step_of_the_slider_moves_the_mass_of_the_map_alone(
     assert now_mass != mass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "state",
     [
