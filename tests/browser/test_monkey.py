@@ -28,7 +28,9 @@ REST_MS = 1_000
 LAST = 30
 
 HEADINGS = {
-    content.title: re.findall(r'st\.title\("([^"]+)"', (ROOT / content.file).read_text("utf-8"))[0]
+    content.title: re.findall(
+        r'st\.title\(\s*(?:say\(\s*)?"([^"]+)"', (ROOT / content.file).read_text("utf-8")
+    )[0]
     for content in CONTENTS
 }
 PATHS = {content.address: content.title for content in CONTENTS} | {"": CONTENTS[0].title}

@@ -50,6 +50,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     assert "Traceback" not in server.printed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "options"), [("light", {}), ("dark", {}), ("light", PHONE), ("dark", PHONE)]
 )

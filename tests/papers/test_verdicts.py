@@ -112,6 +112,7 @@ def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost() -> 
     assert cost(result["madlib"]) is None
 
 
+@pytest.mark.slow
 def test_only_the_whole_table_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     vectors = small_vectors(tmp_path / "small.vec")
     place = tmp_path / "out.json"

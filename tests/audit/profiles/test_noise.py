@@ -83,6 +83,7 @@ def test_a_pair_loses_at_most_epsilon_times_its_distance(name: str, rng: MakeRng
         assert low - slack <= values.mean() <= high + slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gaussian", "trlaplace"])
 def test_the_worst_pair_is_that_of_all_pairs_one_by_one(name: str) -> None:
     mechanism = create(name, lexicons.cloud(15, 6))

@@ -125,6 +125,7 @@ class Balanced(HTMLParser):
         self.words += data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [worksheet, answers])
 def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None:
     tasks = tuple(computed(each.key) for each in STEPS)

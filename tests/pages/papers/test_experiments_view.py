@@ -53,6 +53,7 @@ def test_it_opens_with_all_records_and_starts_nothing(monkeypatch: pytest.Monkey
     assert "recorded 2" in shown
 
 
+@pytest.mark.slow
 def test_each_row_says_how_near_it_comes_to_its_paper() -> None:
     rows = listed(opened())
     for name, row in rows.items():

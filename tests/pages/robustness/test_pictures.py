@@ -35,6 +35,7 @@ def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> No
     assert f"{PROVED}: {percent(lines[PROVED][0.0])}" in shown
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
     test = opened(digits_scale="0.35", seed="5", digits_draws="100", digits_bound="Hoeffding")
     test.session_state["taking"] = True
@@ -104,6 +105,7 @@ def test_laplace_noise_has_no_delta_and_the_slides_no_line(opened: Opened) -> No
     assert "δ = 0" in shown_text(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["in the picture", "after the first layer", "in an auto-encoder"])
 def test_one_picture_has_votes_bounds_and_a_certificate(opened: Opened, place: str) -> None:
     test = opened(digits_part="One picture", digits_place=place, digits_picture="7")

@@ -37,6 +37,7 @@ def test_every_view_has_a_record(beginning: str) -> None:
     assert any(name.startswith(beginning) for name in THERE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_part_of_every_record_is_drawn(opened: Opened, name: str) -> None:
     link, field = link_of(name)
