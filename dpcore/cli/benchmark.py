@@ -16,6 +16,7 @@ from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.catalogue import DEFAULT_NAME
 from dpcore.lexicon.packages import installed
 from dpcore.papers.ours.benchmark.board import Board, boards, interpolation_error
+from dpcore.papers.ours.benchmark.findings import report
 from dpcore.papers.ours.benchmark.found import everything
 from dpcore.papers.ours.benchmark.plans import REAL, STUDIES, study
 from dpcore.papers.ours.benchmark.record import Benchmark, read_benchmark
@@ -26,7 +27,6 @@ from dpcore.papers.ours.benchmark.tables import (
     fields,
     frame,
     headings,
-    markdown,
     title,
     triple,
 )
@@ -205,7 +205,7 @@ def _write(
 
 
 _WRITERS: dict[str, Callable[[Benchmark, Sequence[Board], dict[str, Any]], str]] = {
-    ".md": lambda benchmark, every, _: "\n".join(markdown(benchmark, every)) + "\n",
+    ".md": lambda benchmark, every, _: "\n".join(report(benchmark, every)),
     ".csv": lambda _, every, __: str(frame(every).to_csv(index=False)),
     ".json": lambda _, __, result: to_json(result, 1) + "\n",
 }

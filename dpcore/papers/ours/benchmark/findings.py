@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board, interpolation_error
 from dpcore.papers.ours.benchmark.record import Benchmark, Line
-from dpcore.papers.ours.benchmark.settings import METRIC
-from dpcore.papers.ours.benchmark.tables import explained, place, title
+from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
+from dpcore.papers.ours.benchmark.tables import explained, headings, markdown, place, title
 from dpcore.plots.captions import Caption
 from dpcore.plots.layout import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
@@ -105,6 +105,28 @@ def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Capt
     )
     listed = ", ".join(f"{line.label} {_times(line)}" for line in wastes)
     return Caption(finding, f"{how}ε over the least at that level: {listed}.")
+
+
+def report(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
+    """All of it as lines of Markdown: what was measured, what it comes to, and the boards."""
+    entry, names = benchmark.figures.entry, headings(benchmark)
+    yield f"{entry.sizes} Recorded with version {entry.version} by `{entry.command}`."
+    yield ""
+    bare = ", ".join(f"{names[name]} {reading}" for name, reading in benchmark.without().items())
+    errors = interpolation_error(benchmark)
+    off = ", ".join(f"{error:.2g} ({names[name]})" for name, (error, _) in errors.items())
+    mechanisms = max((count for _, count in errors.values()), default=0)
+    checked = f", of {mechanisms} mechanisms." if mechanisms else ""
+    left_out = f" Checked at an ε that was left out, a reading at an AUC is off by at most {off}"
+    yield f"Without privacy: {bare}.{left_out + checked if checked else ''}"
+    yield ""
+    yield "What it comes to:"
+    yield ""
+    captions = [board_caption(board, benchmark) for board in boards]
+    captions += [frontier_finding(boards, bounds, LEVELS[1]) for bounds in (METRIC, LOCAL)]
+    yield from (f"- {caption.finding}" for caption in captions)
+    yield ""
+    yield from markdown(benchmark, boards)
 
 
 def _wastes(boards: Sequence[Board], bounds: str, level: float) -> list[Line]:
