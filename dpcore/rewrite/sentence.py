@@ -55,8 +55,14 @@ class Sentence:
         """How many places are protected: those that a mechanism fills."""
         return int(self.words.size)
 
-    def rankings(self, words: IntArray) -> list[Ranking]:
-        """The vocabulary by Euclidean distance from each word; computed once for each."""
+    def rankings(self, words: IntArray) -> Sequence[Ranking]:
+        """The vocabulary by Euclidean distance from each word; computed once for each, when read.
+
+        Not every mechanism reads them, and they are most of what the others wait for.
+        """
+        return _Rankings(self, words)
+
+    def _ranked(self, words: IntArray) -> list[Ranking]:
         distinct = np.unique(words).tolist()
         # Looked up once: another session may clear them meanwhile.
         known = {w: ranking for w in distinct if (ranking := self._rankings.get(w)) is not None}
@@ -99,6 +105,29 @@ class Sentence:
         """Put output words (lexicon indices, one for each open slot) into the text."""
         words = [self.lexicon.words[int(i)] for i in outputs]
         return written(self.tokens, self.encoding, self.lexicon, words)
+
+
+class _Rankings(Sequence[Ranking]):
+    """The rankings of some words of a sentence, all of them at once when the first is read."""
+
+    def __init__(self, sentence: Sentence, words: IntArray) -> None:
+        self._sentence, self._words = sentence, words
+
+    @cached_property
+    def _read(self) -> list[Ranking]:
+        return self._sentence._ranked(self._words)
+
+    def __len__(self) -> int:
+        return int(self._words.size)
+
+    @overload
+    def __getitem__(self, place: int) -> Ranking: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Ranking]: ...
+
+    def __getitem__(self, place: int | slice) -> Ranking | Sequence[Ranking]:
+        return self._read[place]
 
 
 def prepare(

@@ -97,7 +97,7 @@ def main(name: str | None) -> None:
     everything()  # what belongs to the lexicon alone is computed once, at the start
     total = timed(everything)
     print(f"neighbours and six mechanisms{total:8.1f} ms  ×{total / product:4.1f}")
-    ranked = timed(lambda: prepare(TEXT, lexicon).rankings(words))
+    ranked = timed(lambda: list(prepare(TEXT, lexicon).rankings(words)))
     print(f"  neighbours                 {ranked:8.1f} ms  ×{ranked / product:4.1f}")
     for short, mechanism in mechanisms.items():
         taken = timed(partial(draw, sentence, mechanism, 0))

@@ -6,8 +6,9 @@ import pytest
 from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.mechanisms.registry import MECHANISMS, create, resolve
 from dpcore.noise.streams import generator
+from dpcore.rewrite import sentence
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import _SEGMENT, draw, prepare, redraw, release
 from dpcore.rewrite.vocabulary import Role
@@ -104,6 +105,20 @@ def test_many_draws_agree_with_the_law(lexicon: Lexicon) -> None:
     stay = float(mechanism.law(int(sentence.words[0]), [epsilon]).stay()[0])
     # Hoeffding, false alarm 1e-6.
     assert abs(share - stay) < np.sqrt(np.log(2e6) / (2 * draws))
+
+
+def test_the_vocabulary_is_ranked_for_a_mechanism_that_reads_it_and_for_no_other(
+    lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("ranked")
+
+    monkeypatch.setattr(sentence, "rank", refuse)
+    text = prepare("good money", lexicon)
+    for name in ("k-ary", "neighbour-response"):
+        draw(text, create(resolve(name).key, lexicon), 1)
+    with pytest.raises(AssertionError, match="ranked"):
+        draw(text, create(resolve("madlib").key, lexicon), 1)
 
 
 def test_a_text_of_marks_alone_comes_back(lexicon: Lexicon) -> None:
