@@ -10,11 +10,16 @@ from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
 from pages.shared.groups import group_of
 from pages.shared.language import later, numeral, say
+from pages.shared.memo import memo
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from dpcore.mechanisms.mechanism import Mechanism
 
 _NEARLY = 0.99
+_PERMITTED: dict[Hashable, float | None] = {}
+_KEPT = 10_000  # steps of the dials of all mechanisms a few times
 PLAIN = {
     EpsilonMeaning.METRIC: later("per distance"),
     EpsilonMeaning.METRIC_LOG: later("per distance"),
@@ -46,7 +51,17 @@ def of_100(share: float) -> str:
 
 
 def permits(mechanism: Mechanism, epsilon: float) -> float | None:
-    """The share of words that the promise permits to be guessed; None where that is not known."""
+    """The share of words that the promise permits to be guessed; None where that is not known.
+
+    It is looked up once in a process: a tighter bound that another process computes for a lexicon
+    meanwhile is seen after the next start.
+    """
+    settings = tuple(sorted(mechanism.settings().items()))
+    key = (mechanism.lexicon.fingerprint, mechanism.key, settings, epsilon)
+    return memo(_PERMITTED, key, lambda: _permits(mechanism, epsilon), _KEPT)
+
+
+def _permits(mechanism: Mechanism, epsilon: float) -> float | None:
     try:
         stated = mechanism.guarantee(epsilon)
     except DpcoreError:
