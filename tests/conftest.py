@@ -1,6 +1,7 @@
 """Fixtures for every test: the real data, keyed random generators, a share of the machine."""
 
 import os
+import signal
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,6 +23,11 @@ try:
     import fcntl
 except ImportError:  # Windows, where tests that want the machine alone share it
     fcntl = None  # type: ignore[assignment]
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would the programs
+# that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _MAIN = sys.modules["__main__"]
 
