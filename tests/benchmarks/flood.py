@@ -2,7 +2,7 @@
 
 Run: python -m tests.benchmarks.flood [PAGE]
 
-The others step the slider of ε once a second, as in `tests.benchmarks.page_load`. The flood comes
+The others turn the dial once a second, as in `tests.benchmarks.page_load`. The flood comes
 from a process of its own, for a bounded time, and asks for the cheapest that there is: the page
 again, as it stands. It keeps to one web socket, or opens a new one for every forty requests.
 """
@@ -24,7 +24,7 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.benchmarks.crowd import quantile
-from tests.benchmarks.page_load import PAGES
+from tests.benchmarks.page_load import PAGES, turn
 from tests.browser.client import Session, session
 from tests.browser.server import serve
 from tests.needs import ROOT
@@ -105,12 +105,11 @@ def drown(
     sent.value = asyncio.run(_flood(url, flood, page, seconds, begun))
 
 
-async def _steps(member: Session, page: str, number: int) -> list[float]:
+async def _steps(member: Session, number: int) -> list[float]:
     """Step once a second; ms of each step."""
-    control, values = member.keyed(PAGES[page].key), PAGES[page].values
     times = []
     for step in range(STEPS):
-        answer = await member.set(control, values[(step + number) % len(values)])
+        answer = await turn(member, step + number)
         times.append(1000 * answer.seconds)
         await asyncio.sleep(max(0.0, 1.0 - answer.seconds))
     return times
@@ -125,11 +124,11 @@ async def others(url: str, page: str, flood: Flood | None = None) -> Others:
     async with contextlib.AsyncExitStack() as stack:
         people = [await stack.enter_async_context(session(url)) for _ in range(OTHERS)]
         for member in people:
-            await member.open(page)
+            await member.open(page, PAGES[page])
         if flood:
             flooding.start()
             await asyncio.to_thread(begun.wait, 60)
-        each = await asyncio.gather(*(_steps(member, page, n) for n, member in enumerate(people)))
+        each = await asyncio.gather(*(_steps(member, n) for n, member in enumerate(people)))
         if flood:
             await asyncio.to_thread(flooding.join, 60)
     return Others(sorted(time for times in each for time in times), sent.value)

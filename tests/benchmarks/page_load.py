@@ -2,8 +2,8 @@
 
 Run: python -m tests.benchmarks.page_load [PAGE] [sessions ...], PAGE one of `PAGES`
 
-Each session is a web socket of its own that steps the metric slider once a second; on the page
-Papers, which has none, it changes what the mechanisms are compared at. Its steps are timed from the
+Each session is a web socket of its own that turns the dial once a second; on the page Papers, which
+has none, it changes what the mechanisms are compared at. Its steps are timed from the
 request to the end of the script run; the bytes are those of one step. The first view is the whole
 page for a further session of the warm server.
 """
@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import statistics
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.browser.client import Answer, session
+from tests.benchmarks.crowd import slide
+from tests.browser.client import Answer, Session, session
 from tests.browser.server import serve
 from tests.needs import ROOT
 
@@ -27,20 +28,20 @@ STEPS, WARM_UP = 20, 2
 SETTLE = 15.0  # seconds
 
 
-@dataclass(frozen=True)
-class Control:
-    """What is stepped: the key of a widget, values that all differ from its first, the link."""
-
-    key: str = "eps_metric"
-    values: tuple[str, ...] = ("9", "10", "12", "14", "16", "18", "20")
-    link: str = ""
-
-
-PAGES = dict.fromkeys(("rewrite", "deniability", "words", "attacker"), Control()) | {
-    "papers": Control(
-        "use_compare", ("equal Nw", "equal attacker success", "nominal ε"), "look=experiments"
-    )
+PAGES = dict.fromkeys(("rewrite", "deniability", "words", "attacker"), "") | {
+    "papers": "look=experiments"
 }
+"""Pages to their links."""
+
+COMPARED, AT = "use_compare", ("equal Nw", "equal attacker success", "nominal ε")
+
+
+async def turn(visitor: Session, number: int) -> Answer:
+    """Turn the dial of the page, or compare at another one of three, in the step of a number."""
+    answer = await slide(visitor, random.Random(number))
+    if answer is None:
+        answer = await visitor.set(visitor.keyed(COMPARED), AT[number % len(AT)])
+    return answer
 
 
 async def person(
@@ -48,13 +49,11 @@ async def person(
 ) -> float:
     """Open the page, then step once a second; seconds to the first view."""
     async with session(url) as visitor:
-        first = await visitor.open(page, PAGES[page].link)
-        control = visitor.keyed(PAGES[page].key)
+        first = await visitor.open(page, PAGES[page])
         await asyncio.sleep((number % 10) / 10)
         for step in range(steps):
             start = time.perf_counter()
-            values = PAGES[page].values
-            result = await visitor.set(control, values[(step + number) % len(values)])
+            result = await turn(visitor, step + number)
             if step >= WARM_UP:
                 answers.append(result)
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - start)))
