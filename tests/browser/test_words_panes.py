@@ -281,8 +281,9 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, [mechanism])
     data = pane_data(bench, mechanism, group, steps, None) | {"step": 20}
-    folder = ROOT_FOLDER / "pages" / "words"
-    code = "\n".join((folder / n).read_text("utf-8") for n in ("pane.js", "play.js", "panes.js"))
+    pages = ROOT_FOLDER / "pages"
+    parts = ("shared/spoken.js", "words/pane.js", "words/play.js", "words/panes.js")
+    code = "\n".join((pages / part).read_text("utf-8") for part in parts)
     page, watch = new_page(reduced_motion="reduce")
     page.set_content("<!doctype html><div id=here></div>")
     page.evaluate(
