@@ -11,10 +11,14 @@ after it was taken for a wish to go back:
   the fields of that page without the values they had, calls all their callbacks, and so puts a
   preset in the place of the text that was just typed.
 - A link stops a run that has not yet looked at the event that it is for. What was typed is lost.
+- A part of a page that runs again is taken out of what the browser was still to be told. What stood
+  behind it or in it is told all the same, of a place that the browser has not: it shows an empty
+  page, for good.
 
 So here a change of page waits until the event before it has been taken in, which is a matter of
-milliseconds, and an event of a page that was left after that is dropped. `departure.js` has a
-field that is left by a click on a link speak before the link. This reaches into Streamlit;
+milliseconds, and an event of a page that was left after that is dropped; and of a page that stays
+all is told, in order. `departure.js` has a field that is left by a click on a link speak before the
+link. This reaches into Streamlit;
 `tests/pages/shared/test_departure.py` fails where that has changed.
 """
 
@@ -61,12 +65,19 @@ class _Visit:
 
 _visits: WeakKeyDictionary[AppSession, _Visit] = WeakKeyDictionary()
 _request_rerun = AppSession.request_rerun
+_clear_queue = AppSession._clear_queue
 
 
 def keep_order() -> None:
     """Have the sessions of this process keep the order; once is enough."""
     if AppSession.request_rerun is _request_rerun:
         AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
+        AppSession._clear_queue = _clear_for_page  # type: ignore[method-assign]
+
+
+def _clear_for_page(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
+    """Forget what was still to be told when the whole page runs again, not when parts of it do."""
+    _clear_queue(session, None if fragment_ids_this_run is None else [])
 
 
 def _in_order(session: AppSession, state: ClientState | None) -> None:

@@ -15,8 +15,10 @@ from dpcore.measure.pair import Pair
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import create
 from pages.shared.groups import admissible_grid, group_of
+from pages.shared.language import for_component
 from pages.words.bench import PairBench
 from pages.words.panes import pane_data
+from pages.words.spoken import PANES
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 from tests.needs import ROOT as ROOT_FOLDER
 
@@ -280,7 +282,7 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     mechanism = create("tem", words)
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, [mechanism])
-    data = pane_data(bench, mechanism, group, steps, None) | {"step": 20}
+    data = pane_data(bench, mechanism, group, steps, None) | {"step": 20} | for_component(PANES)
     pages = ROOT_FOLDER / "pages"
     parts = ("shared/spoken.js", "words/pane.js", "words/play.js", "words/panes.js")
     code = "\n".join((pages / part).read_text("utf-8") for part in parts)

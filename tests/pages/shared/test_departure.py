@@ -10,6 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.script_data import ScriptData
@@ -208,3 +209,26 @@ def test_streamlit_is_as_it_is_taken_to_be() -> None:
     assert isinstance(vars(AppSession)["page_script_hash"], property)
     assert isinstance(vars(ScriptRunContext)["has_script_started"], property)
     assert "_script_thread" in ScriptRunner.__init__.__code__.co_names
+
+
+def test_a_part_that_runs_again_leaves_no_hole_in_what_the_browser_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three neighbours in a block the second runs again before the browser knows of any."""
+
+    async def test(session: AppSession) -> None:
+        told = session._browser_queue
+        told.flush()
+        for place, fragment in ((0, ""), (1, "second"), (2, "third")):
+            delta = ForwardMsg()
+            delta.metadata.delta_path.extend((0, place))
+            delta.delta.fragment_id = fragment
+            delta.delta.new_element.text.body = fragment
+            told.enqueue(delta)
+        session._clear_queue(["second"])
+        assert [list(message.metadata.delta_path)[-1] for message in told.flush()] == [0, 1, 2]
+        told.enqueue(delta)
+        session._clear_queue()  # all of the page is drawn anew
+        assert told.is_empty()
+
+    on_a_page(monkeypatch, test)
