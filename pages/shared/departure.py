@@ -72,7 +72,7 @@ def keep_order() -> None:
     """Have the sessions of this process keep the order; once is enough."""
     if AppSession.request_rerun is _request_rerun:
         AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
-        AppSession._clear_queue = _clear_for_page  # type: ignore[method-assign]
+        AppSession._clear_queue = _clear_for_page  # type: ignore[assignment, method-assign]
 
 
 def _clear_for_page(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
