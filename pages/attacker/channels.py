@@ -19,6 +19,7 @@ from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.once import once
 from pages.shared.process import leave_with_the_process
+from pages.shared.resources import identity
 from pages.shared.turn import WORK, waiting_text
 
 if TYPE_CHECKING:
@@ -78,9 +79,7 @@ class Opening:
 
 def opening(mechanism: Mechanism) -> Opening:
     """The channel of a mechanism over its whole lexicon, begun at the first call."""
-    settings = tuple(sorted(mechanism.settings().items()))
-    key = (mechanism.lexicon.fingerprint, mechanism.key, settings)
-    return once("attackers", key, lambda: Opening(mechanism), _OPENINGS)
+    return once("attackers", identity(mechanism), lambda: Opening(mechanism), _OPENINGS)
 
 
 def channel_or_progress(mechanism: Mechanism) -> Channel | None:

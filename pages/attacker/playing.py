@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.attack.game import Game
 from dpcore.noise.streams import generator
 from pages.shared.memo import memo
+from pages.shared.resources import identity
 
 if TYPE_CHECKING:
     from dpcore.attack.game import Judgement, Round
@@ -81,14 +82,13 @@ def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Deal
     """
     mechanism, epsilon = scene.mechanism, scene.epsilon
     number = round_number()
-    settings = tuple(sorted(mechanism.settings().items()))
-    where = (scene.words.fingerprint, mechanism.key, settings, epsilon)
-    identity = (*where, listed.candidates, releases, seed, number)
+    where = (*identity(mechanism), epsilon)
+    rules_and_round = (*where, listed.candidates, releases, seed, number)
     last: Dealt | None = st.session_state.get(_DEALT)
-    if last is not None and last.identity == identity:
+    if last is not None and last.identity == rules_and_round:
         return last
     game = Game(mechanism, epsilon, listed.candidates, releases)
-    if last is not None and last.identity[:-2] == identity[:-2]:
+    if last is not None and last.identity[:-2] == rules_and_round[:-2]:
         game = last.game  # the same rules: its laws are known
     # The seed alone would deal the same secret under all rules: the noise is keyed by them too. A
     # record separator stands in no part, so that no two rules have one key.
@@ -98,7 +98,7 @@ def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Deal
         f"{mechanism.short}", f"{epsilon:.5g}", listed.title, len(listed.candidates), releases
     )
     names = tuple(scene.words.words[i] for i in listed.candidates)
-    table = Dealt(game, dealt, rules, names, identity)
+    table = Dealt(game, dealt, rules, names, rules_and_round)
     st.session_state[_DEALT] = table
     return table
 

@@ -9,9 +9,10 @@ import streamlit as st
 
 from dpcore.measure.parts import joined
 from dpcore.measure.words import named
-from pages.deniability.measuring import Measured, Work, groups, measure_waiting, name_of
+from pages.deniability.measuring import Measured, Work, groups, measure_waiting
 from pages.shared.language import say
 from pages.shared.messages import note
+from pages.shared.resources import identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ def compute(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> dict[s
     store = _store(_STORE, lexicon, mechanisms, work)
     count = len(work.selection)
     measured = _collect(store, mechanisms, work, _STOPPED)
-    if any(len(store.parts[name_of(m)]) < len(groups(m, count)) for m in mechanisms):
+    if any(len(store.parts[identity(m)]) < len(groups(m, count)) for m in mechanisms):
         _say_what_is_missing(mechanisms, measured, count)
     return measured
 
@@ -85,7 +86,7 @@ def compute_more(
 
 
 def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> Measured:
-    identity = (
+    measured = (
         lexicon.fingerprint,
         tuple(work.selection.words.tolist()),
         tuple(work.selection.weights.tolist()),
@@ -93,11 +94,11 @@ def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work)
         work.seed,
     )
     store: Measured | None = st.session_state.get(slot)
-    if store is None or store.identity != identity:
-        store = st.session_state[slot] = Measured(identity)
+    if store is None or store.identity != measured:
+        store = st.session_state[slot] = Measured(measured)
         st.session_state.pop(slot.replace(_STORE, _STOPPED), None)
     for mechanism in mechanisms:  # those in use last, so that the oldest others are dropped
-        store.parts[name_of(mechanism)] = store.parts.pop(name_of(mechanism), {})
+        store.parts[identity(mechanism)] = store.parts.pop(identity(mechanism), {})
     while len(store.parts) > max(_KEPT, len(mechanisms)):
         store.parts.pop(next(iter(store.parts)))
     return store
@@ -111,7 +112,7 @@ def _collect(
         (m, i)
         for m in mechanisms
         for i in range(len(groups(m, count)))
-        if i not in store.parts[name_of(m)]
+        if i not in store.parts[identity(m)]
     ]
     # All mechanisms advance together, so that a stop leaves something of each.
     waiting.sort(key=lambda item: (item[1] + 1) / len(groups(item[0], count)))
@@ -120,7 +121,7 @@ def _collect(
     return {
         m.key: joined([parts[i] for i in sorted(parts)], work.selection)
         for m in mechanisms
-        if (parts := store.parts[name_of(m)])
+        if (parts := store.parts[identity(m)])
     }
 
 

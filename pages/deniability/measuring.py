@@ -15,17 +15,17 @@ from pages.shared.bench import admissible
 from pages.shared.language import say
 from pages.shared.once import once
 from pages.shared.progress import timed
+from pages.shared.resources import identity
 
 if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
     from dpcore.measure.words import Selection
     from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.resources import Identity
 
 _GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
-
-Name = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,8 @@ class Work:
 class Measured:
     """What a session has measured of one set of words, by mechanism and number of the group."""
 
-    identity: Name
-    parts: dict[Name, dict[int, Deniability]] = field(default_factory=dict)
-
-
-def name_of(mechanism: Mechanism) -> Name:
-    """Registry key and settings."""
-    return (mechanism.key, *sorted(mechanism.settings().items()))
+    identity: tuple[Any, ...]
+    parts: dict[Identity, dict[int, Deniability]] = field(default_factory=dict)
 
 
 def groups(mechanism: Mechanism, count: int) -> list[range]:
@@ -74,8 +69,7 @@ def measure_group(
     if not work.public:
         return _measured(mechanism, part, work, progress)
     key = (
-        mechanism.lexicon.fingerprint,
-        name_of(mechanism),
+        identity(mechanism),
         tuple(part.words.tolist()),
         tuple(part.weights.tolist()),
         work.runs,
@@ -115,7 +109,7 @@ def measure_waiting(
         pulse = _pulse(st.empty())
         for mechanism, i in timed(say("Measuring groups of words"), waiting):
             places = groups(mechanism, len(work.selection))[i]
-            store.parts[name_of(mechanism)][i] = measure_group(mechanism, work, places, pulse)
+            store.parts[identity(mechanism)][i] = measure_group(mechanism, work, places, pulse)
     place.empty()
 
 

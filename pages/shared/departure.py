@@ -18,8 +18,8 @@ after it was taken for a wish to go back:
 So here a change of page waits until the event before it has been taken in, which is a matter of
 milliseconds, and an event of a page that was left after that is dropped; and of a page that stays
 all is told, in order. `departure.js` has a field that is left by a click on a link speak before the
-link. This reaches into Streamlit;
-`tests/pages/shared/test_departure.py` fails where that has changed.
+link. This reaches into Streamlit; `tests/pages/shared/test_departure.py` fails where that has
+changed.
 """
 
 from __future__ import annotations

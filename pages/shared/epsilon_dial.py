@@ -17,6 +17,7 @@ from pages.shared.groups import START_EPSILON, admissible_grid
 from pages.shared.language import language, later, numeral, say
 from pages.shared.memo import memo
 from pages.shared.promised import PLAIN, of_100, permits
+from pages.shared.resources import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -70,8 +71,7 @@ def epsilon_dial(
             on_rest()
 
     set_epsilon(group, epsilon, steps[usual])
-    settings = tuple((kind.key, *sorted(kind.settings().items())) for kind in members)
-    key = (language(), group.name, steps, settings, members[0].lexicon.fingerprint)
+    key = (language(), group.name, steps, tuple(identity(kind) for kind in members))
     dial = memo(_DIALS, key, lambda: _dial(group, members, steps))
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon

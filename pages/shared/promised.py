@@ -11,6 +11,7 @@ from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPriv
 from pages.shared.groups import group_of
 from pages.shared.language import later, numeral, say
 from pages.shared.memo import memo
+from pages.shared.resources import identity
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -56,8 +57,7 @@ def permits(mechanism: Mechanism, epsilon: float) -> float | None:
     It is looked up once in a process: a tighter bound that another process computes for a lexicon
     meanwhile is seen after the next start.
     """
-    settings = tuple(sorted(mechanism.settings().items()))
-    key = (mechanism.lexicon.fingerprint, mechanism.key, settings, epsilon)
+    key = (identity(mechanism), epsilon)
     return memo(_PERMITTED, key, lambda: _permits(mechanism, epsilon), _KEPT)
 
 

@@ -1,7 +1,9 @@
 """What all sessions share: lexicons and mechanisms, which are public and immutable.
 
 Keys are names, fingerprints and settings; nothing that a person typed is ever part of one, and
-nothing is shared of vectors that a person uploaded.
+nothing is shared of vectors that a person uploaded. The rule of `budget` is a setting that is
+typed: only one that the mechanism accepts gets so far, which is names of kinds of words, and
+numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Settings = tuple[tuple[str, Any], ...]
+Identity = tuple[str, str, Settings]
 
 
 def of_lexicon(**options: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -92,6 +95,15 @@ def mechanism(words: Lexicon, key: str, settings: Settings = ()) -> Mechanism:
         DpcoreError: the key or a setting is refused.
     """
     return _mechanism(words.fingerprint, key, settings, words)
+
+
+def identity(mechanism: Mechanism) -> Identity:
+    """What tells a mechanism from all others: its lexicon's fingerprint, its key, its settings.
+
+    A key for what is kept of a mechanism: the mechanism itself as a key would keep its lexicon.
+    """
+    settings = tuple(sorted(mechanism.settings().items()))
+    return mechanism.lexicon.fingerprint, mechanism.key, settings
 
 
 @st.cache_data(ttl=60, show_spinner=False)
