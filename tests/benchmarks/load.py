@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import json
 import os
 import random
 import signal
@@ -30,6 +31,7 @@ from tests.benchmarks.crowd import (
     TYPED,
     Found,
     crowd,
+    dial,
     quantile,
     saying,
     slide,
@@ -104,10 +106,14 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
 
 
 async def deep_link(url: str) -> str:
-    """Open a link in the first session of a server; what the slider of ε stands at."""
+    """Open a link in the first session of a server; the ε at which the dial stands."""
     async with session(url) as person:
         await person.open("deniability", urlencode(DEEP))
-        return str(person.find("slider", "eps_metric").message.raw_value[0])
+        shown = dial(person)
+        if shown is None:
+            return "nothing: the page has no dial"
+        stands = json.loads(shown.message.json)
+        return f"{stands['epsilons'][stands['step']]:g}"
 
 
 def report(what: str, measured: str, goal: str = "") -> None:
