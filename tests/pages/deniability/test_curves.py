@@ -59,7 +59,7 @@ def test_another_mechanism_keeps_what_is_measured(opened: Callable[..., AppTest]
     test.session_state["curve_local"] = ["gaussian"]
     test.run()
     stored = test.session_state["denying_held"].parts
-    (after,) = (parts for name, parts in stored.items() if name[0] == "tem.v1")
+    (after,) = (parts for name, parts in stored.items() if name[1] == "tem.v1")
     assert len(stored) == 2
     assert all(after[i] is part for i, part in before.items())
     assert len(figures(test)) == 4
