@@ -5,6 +5,7 @@ from dpcore.audit.either import audit
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
 from dpcore.rewrite.columns import map_batch, privatize_column
+from dpcore.rewrite.redact.redaction import redact
 from dpcore.rewrite.sentence import draw
 from dpcore.rewrite.sentence import prepare as read
 
@@ -21,6 +22,7 @@ __all__ = [
     "meter",
     "privatize_column",
     "read",
+    "redact",
     "release",
     "tradeoff",
 ]

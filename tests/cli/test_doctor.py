@@ -15,7 +15,7 @@ from dpcore.study import recorded
 from tests.fixtures import Uninstall
 from tests.needs import ROOT
 from tests.shell import run
-from tests.test_repository import EXTRAS, PROJECT
+from tests.test_repository import EXTRAS, PROJECT, requirements
 
 
 def by_name() -> dict[str, Finding]:
@@ -29,6 +29,7 @@ def plain(requirement: str) -> str:
 def test_the_packages_are_those_of_the_project() -> None:
     declared = {"engine": PROJECT["project"]["dependencies"]}
     declared |= {part: EXTRAS[part] for part in ("app", "learn", "encoder", "dask")}
+    declared["redact"] = requirements("requirements-redact.txt")
     for part, names in declared.items():
         wanted = {plain(name) for name in names} | ({"distributed"} if part == "dask" else set())
         have = {name for name, of in PACKAGES.items() if of == part}

@@ -1,0 +1,50 @@
+"""Spans of a text: what a redactor finds, before anything is blacked out."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class Span(NamedTuple):
+    """Characters start to end (exclusive) of a text, and what kind of personal data they are."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Redactor:
+    """A way of finding personal data.
+
+    Attributes:
+        name: on the command line and in links.
+        title: for people.
+        summary: how it works, without a full stop.
+        spans: of a text, in order and without overlap.
+    """
+
+    name: str
+    title: str
+    summary: str
+    spans: Callable[[str], tuple[Span, ...]]
+
+
+def disjoint(ranked: Iterable[Span]) -> tuple[Span, ...]:
+    """Those spans that meet none before them, in the order of the text.
+
+    Args:
+        ranked: those that count first come first.
+    """
+    kept: list[Span] = []
+    for span in ranked:
+        place = bisect_left(kept, span)
+        clear = place == 0 or kept[place - 1].end <= span.start
+        if clear and (place == len(kept) or span.end <= kept[place].start):
+            insort(kept, span)
+    return tuple(kept)
