@@ -5,7 +5,7 @@ MAX_TEXT_CHARACTERS = 2_000  # of a text typed into a page
 MAX_TEXT_TOKENS = 200  # of a text typed into a page
 MAX_FILE_CHARACTERS = 50_000_000  # of a file rewritten by the command line
 MAX_FILE_TOKENS = 10_000_000  # of a file rewritten by the command line
-MAX_REDACTED_CHARACTERS = 1_000_000  # of a text that a redactor reads: a minute or two of its model
+MAX_REDACTED_CHARACTERS = 1_000_000  # of a text that a redactor reads: 45 seconds of its model
 MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of any size
 
 # Lexicons

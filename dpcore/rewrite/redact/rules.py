@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -187,7 +188,8 @@ def by_rules(text: str) -> tuple[Span, ...]:
     for finds in _PATTERNS.values():
         spans += finds(text)
     taken = disjoint(spans)
-    return disjoint([*taken, *_numbers(text, places, taken), *_names(tokens, places)])
+    taken = disjoint([*taken, *_numbers(text, places, taken)])
+    return disjoint([*taken, *_names(tokens, places, taken)])
 
 
 def _numbers(text: str, places: Sequence[tuple[int, int]], taken: Sequence[Span]) -> Iterator[Span]:
@@ -204,14 +206,21 @@ def _numbers(text: str, places: Sequence[tuple[int, int]], taken: Sequence[Span]
             start = end if span is None else max(stop, min(end, span.end))
 
 
-def _names(tokens: Sequence[Token], places: Sequence[tuple[int, int]]) -> list[Span]:
-    """Runs of words with a capital inside a sentence; days and months are dates."""
+def _names(
+    tokens: Sequence[Token], places: Sequence[tuple[int, int]], taken: Sequence[Span]
+) -> list[Span]:
+    """Runs of words with a capital inside a sentence; days and months are dates.
+
+    A run ends before a word that is taken: as one of its words that would undo the whole name.
+    """
     begins = _beginnings(tokens)
+    ends = [span.end for span in taken]
     spans: list[Span] = []
     last = -2  # number of the token that the last name ended with
     for number, (token, (start, end)) in enumerate(zip(tokens, places, strict=True)):
         kind = _capitalised(token, begins[number])
-        if not kind:
+        after = bisect_right(ends, start)  # the first span that does not end before the word
+        if not kind or (after < len(taken) and taken[after].start < end):
             continue
         joined = kind == "name" and last == number - 1 and token.before == " "
         if joined:

@@ -58,6 +58,10 @@ def kinds(text: str) -> list[tuple[str, str]]:
         ("it was Rosa's idea", [("Rosa's", "name")]),
         ("I asked McDonald and Jean-Luc", [("McDonald", "name"), ("Jean-Luc", "name")]),
         ("Dear all, ask Łukasz", [("Łukasz", "name")]),
+        # A word of another kind behind a name leaves the name what it is.
+        ("I met Rosa Delgado3 there", [("Rosa", "name"), ("Delgado3", "number")]),
+        ("we met Rosa Sept. 3 in town", [("Rosa", "name"), ("Sept. 3", "date")]),
+        ("we saw Rosa May 3 in town", [("Rosa", "name"), ("May 3", "date")]),
     ],
 )
 def test_what_must_be_found(text: str, found: list[tuple[str, str]]) -> None:
