@@ -15,19 +15,18 @@ from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.groups import START_EPSILON, admissible_grid
 from pages.shared.language import language, later, numeral, say
-from pages.shared.memo import memo
+from pages.shared.once import once
 from pages.shared.promised import PLAIN, of_100, permits
 from pages.shared.resources import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Sequence
 
     from dpcore.attack.trade.curve import TradeCurve
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.groups import Group
 
 _LINKED = "epsilons_linked"
-_DIALS: dict[Hashable, Dial] = {}
 _TELLING = 0.25
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
 _SOME_GUESSED = later("Guessed, if known")
@@ -72,7 +71,7 @@ def epsilon_dial(
 
     set_epsilon(group, epsilon, steps[usual])
     key = (language(), group.name, steps, tuple(identity(kind) for kind in members))
-    dial = memo(_DIALS, key, lambda: _dial(group, members, steps))
+    dial = once("dials", key, lambda: _dial(group, members, steps))
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon
 

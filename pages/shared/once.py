@@ -31,7 +31,7 @@ class _Shelf:
     making: dict[Hashable, threading.Lock] = field(default_factory=dict)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False)  # there are some thirty kinds
 def _shelf(name: str) -> _Shelf:  # noqa: ARG001 - the key of the cache
     return _Shelf()
 

@@ -10,16 +10,13 @@ from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
 from pages.shared.groups import group_of
 from pages.shared.language import later, numeral, say
-from pages.shared.memo import memo
+from pages.shared.once import once
 from pages.shared.resources import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from dpcore.mechanisms.mechanism import Mechanism
 
 _NEARLY = 0.99
-_PERMITTED: dict[Hashable, float | None] = {}
 _KEPT = 10_000  # steps of the dials of all mechanisms a few times
 PLAIN = {
     EpsilonMeaning.METRIC: later("per distance"),
@@ -54,11 +51,11 @@ def of_100(share: float) -> str:
 def permits(mechanism: Mechanism, epsilon: float) -> float | None:
     """The share of words that the promise permits to be guessed; None where that is not known.
 
-    It is looked up once in a process: a tighter bound that another process computes for a lexicon
-    meanwhile is seen after the next start.
+    It is looked up once in a process (of vectors of one's own, in a session): a tighter bound that
+    another process computes for a lexicon meanwhile is seen after the next start.
     """
     key = (identity(mechanism), epsilon)
-    return memo(_PERMITTED, key, lambda: _permits(mechanism, epsilon), _KEPT)
+    return once("permitted", key, lambda: _permits(mechanism, epsilon), _KEPT)
 
 
 def _permits(mechanism: Mechanism, epsilon: float) -> float | None:

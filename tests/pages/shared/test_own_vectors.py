@@ -27,10 +27,16 @@ def sent(seed: int = 3) -> own_vectors._Brought:
 @pytest.mark.parametrize("address", [c.address for c in CONTENTS if c.address != "lesson"])
 def test_every_page_works_with_them(address: str) -> None:
     test = unopened(address)
-    test.session_state["own_vectors"] = sent()
+    brought = sent()
+    test.session_state["own_vectors"] = brought
     test.session_state["lexicon"] = own_vectors.NAME
     test.run()
     assert not test.exception, test.exception
+    assert brought.lexicon is not None
+    for kind in ("dials", "permitted"):  # what every page with a dial computes of its words
+        assert brought.lexicon.fingerprint not in str(list(once._shelf(kind).results))
+    if address in {"rewrite", "deniability", "words", "attacker"}:
+        assert test.session_state["own dials"]
     if test.get("selectbox"):
         chosen = [box.value for box in test.selectbox if box.key == "lexicon"]
         assert chosen in ([], [own_vectors.NAME])
