@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpcore.errors import StudyError
-from dpcore.study.utility_summary import baseline, curve_name, curves
+from dpcore.study.utility_summary import baseline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +85,8 @@ class Figures:
             best = rows[rows["method"] != PROTOCOL]
             points = best if len(best) else rows
         else:
-            rows = self.rows(quantity, **where)
-            points = curves(rows[rows["label"].map(curve_name) == curve], quantity)
+            points = self.recorded.curves(quantity, **{**self.where, **where})
+            points = points[points["curve"] == curve]
         if not len(points):
             raise StudyError(f"{self.name} has no curve {curve!r} of {quantity}")
         return points.reset_index(drop=True)
@@ -125,7 +125,7 @@ class Figures:
         Raises:
             StudyError: there are none.
         """
-        mean = baseline(self.recorded.table, quantity, **{**self.where, **where})
+        mean = baseline(self.rows(quantity, **where), quantity)
         return Reading(mean.mean, mean.low, mean.high)
 
     def reaching(self, quantity: str, curve: str, level: float, **where: Any) -> float | None:

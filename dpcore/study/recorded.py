@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, StudyError
@@ -16,6 +17,7 @@ from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
 from dpcore.study.rows import COLUMNS
 from dpcore.study.tables import MEASURED, check_trials, check_words, chosen
+from dpcore.study.utility_summary import curves
 from dpcore.study.wrong_answers import EXAMPLE
 
 if TYPE_CHECKING:
@@ -148,7 +150,27 @@ class Recorded:
         """
         if self.entry.of_words:
             where = {"word": "", "status": MEASURED, **where}
-        return chosen(self.table, quantity, **where)
+        part = self._by_quantity.get(quantity)
+        return chosen(self.table[:0] if part is None else part, quantity, **where)
+
+    def curves(self, quantity: str, **where: Any) -> pd.DataFrame:
+        """The curves of one quantity of an experiment (`dpcore.study.utility_summary.curves`).
+
+        Made once: a comparison with a paper reads many points of the same curves. Not to be
+        changed by who asks.
+        """
+        key = (quantity, *sorted(where.items()))
+        if key not in self._curves:
+            self._curves[key] = curves(self.rows(quantity, **where), quantity)
+        return self._curves[key]
+
+    @cached_property
+    def _by_quantity(self) -> dict[str, pd.DataFrame]:
+        return {str(name): part for name, part in self.table.groupby("quantity", sort=False)}
+
+    @cached_property
+    def _curves(self) -> dict[tuple[object, ...], pd.DataFrame]:
+        return {}
 
 
 def bundled_results() -> Path:

@@ -41,10 +41,10 @@ _SHARES = {"accuracy", "majority", "nw", "auc", "tpr", "roc", "rouge1", "documen
 
 def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     """The rows of one quantity with these values in other columns."""
-    rows = table[table["quantity"] == quantity]
+    kept = (table["quantity"] == quantity).to_numpy()
     for column, value in where.items():
-        rows = rows[rows[column] == value]
-    return rows
+        kept = kept & (table[column] == value).to_numpy()
+    return table[kept]
 
 
 def words_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
