@@ -29,7 +29,8 @@ KINDS = (
     later("ip"), later("date"), later("time"), later("money"), later("phone"), later("number"),
     later("name"), later("bank account"), later("building number"), later("city"),
     later("drivers license"), later("email"), later("given name"), later("government id"),
-    later("passport"), later("routing number"), later("secondary address"), later("street name"), later("surname"), later("tax id"), later("url"), later("zip code"),
+    later("passport"), later("routing number"), later("secondary address"), later("street name"),
+    later("surname"), later("tax id"), later("url"), later("zip code"),
 )  # fmt: skip
 """What stands on a block: the kinds of the rules, then those of the model."""
 _LONGER = {"state": later("federal state")}

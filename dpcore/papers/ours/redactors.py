@@ -2,7 +2,7 @@
 
 A redactor blacks out what it takes for personal data, and releases every other word as it stands.
 So it leaves nearly the whole text; and a text is known again by its ordinary words, which no
-redactor looks for. Four things are measured, on texts whose personal data people have marked:
+redactor looks for. Four things are measured, on texts in which personal data is marked:
 
 * `left`: words of which the release holds what was written; `personal` the same of the words that
   are marked, by kind in the column `variant`. A word is left unless a character of it is blacked

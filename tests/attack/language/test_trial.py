@@ -12,10 +12,10 @@ from dpcore.attack.language.trial import (
     KINDS,
     SETTINGS,
     TrialPlan,
-    share_of,
     qualifying,
     recorded,
     run,
+    share_of,
     try_attackers,
 )
 from dpcore.attack.output.channel import open_channel
