@@ -123,7 +123,8 @@ def _entries(rule: str) -> dict[str, float]:
 def _words(what: str, lexicon: Lexicon, kinds: Kinds) -> NDArray[np.bool_]:
     """Whether an entry names each word, shape (n,)."""
     if what == PERSONAL:
-        return np.logical_or.reduce([_words(part, lexicon, kinds) for part in _PERSONAL])
+        parts = [_words(part, lexicon, kinds) for part in _PERSONAL]
+        return np.asarray(np.any(parts, axis=0))
     if what == DIGIT:
         return np.array([any(map(str.isdigit, word)) for word in lexicon.words], dtype=bool)
     rank = _RANK.fullmatch(what)
