@@ -106,6 +106,7 @@ def engine_words() -> set[str]:
     from dpcore.plots.utility.equal import X_TITLES
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
+    from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS
 
     words: list[str] = [
         *NUMBERS,
@@ -127,6 +128,9 @@ def engine_words() -> set[str]:
     words += [source.title for source in PAPERS.values()]
     for claim in facts().values():
         words += [claim["title"], claim["says"]]
+    words += [NO_PROMISE]
+    for redactor in REDACTORS:
+        words += [redactor.title, redactor.summary]
     corpus = teaching_corpus()
     words += [*corpus.sentiment, *corpus.topic]
     return {str(word) for word in words if word}

@@ -1,11 +1,13 @@
 """Texts without names are still singled out: by a few of their ordinary words.
 
 An attacker knows k words of somebody's text, none of them a name, and looks which of the texts of a
-collection hold all of them. Nothing is drawn: every set of k words of every text is tried.
+collection, or of what was released of them, hold all of them. Nothing is drawn: every set of k
+words of every text is tried.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -31,6 +33,7 @@ class Linking:
     Attributes:
         known: k.
         alone: share of the sets of k words of a text that no other text holds.
+        error: standard error of `alone`, from the spread between texts; NaN for a single one.
         fitting: texts that hold such a set, on average; the text itself is one.
         texts: that have k words at least, and were tried.
         skipped: shorter ones.
@@ -38,31 +41,42 @@ class Linking:
 
     known: int
     alone: float
+    error: float
     fitting: float
     texts: int
     skipped: int
 
 
-def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
+def linking(
+    texts: Sequence[Collection[int]],
+    known: int,
+    released: Sequence[Collection[int]] | None = None,
+) -> Linking:
     """Try every set of words of every text.
 
     Args:
         texts: the distinct words of each text, as numbers.
         known: k, from 1 to `MOST_KNOWN`.
+        released: what the attacker looks the words up in: the words of what was made of each text.
+            The texts as they were written if not given. A set stands alone where the release of its
+            own text holds it and no other does.
 
     Raises:
-        ParameterError: k is out of range, or no text has so many words.
+        ParameterError: k is out of range, no text has so many words, or there is not one release
+            for each text.
     """
+    if released is not None and len(released) != len(texts):
+        raise ParameterError(f"{len(texts)} texts need as many releases, got {len(released)}")
     if not 1 <= known <= MOST_KNOWN:
         raise ParameterError(f"known words must be 1 to {MOST_KNOWN}, got {known}")
     sets = [sorted(set(text)) for text in texts]
     long = [i for i, words in enumerate(sets) if len(words) >= known]
     if not long:
         raise ParameterError(f"no text has {known} words")
-    holders: dict[int, list[int]] = {}
-    for i, words in enumerate(sets):
-        for word in words:
-            holders.setdefault(word, []).append(i)
+    holders: dict[int, list[int]] = {word: [] for words in sets for word in words}
+    for i, words in enumerate(texts if released is None else released):
+        for word in set(words) & holders.keys():
+            holders[word].append(i)
     # One bit a text and word: the texts that hold a set are the `and` of its words' bits.
     marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
     alone, fitting = [], []
@@ -70,6 +84,7 @@ def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
     for i in long:
         bits = np.stack([marks[word] for word in sets[i]])
         holding = np.unpackbits(bits, axis=1)
+        own = holding[:, i].astype(bool)
         # Only a text that shares k words can hold k of them: mostly a few dozen of thousands.
         bits = np.packbits(holding[:, holding.sum(axis=0, dtype=np.int64) >= known], axis=1)
         if len(bits) not in choices:
@@ -77,10 +92,16 @@ def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
         chosen = choices[len(bits)]
         both = np.bitwise_and.reduce(bits[chosen], axis=1)
         counts = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
-        alone.append(float((counts == 1).mean()))
+        alone.append(float(((counts == 1) & own[chosen].all(axis=1)).mean()))
         fitting.append(float(counts.mean()))
+    error = float(np.std(alone, ddof=1)) / math.sqrt(len(long)) if len(long) > 1 else math.nan
     return Linking(
-        known, float(np.mean(alone)), float(np.mean(fitting)), len(long), len(sets) - len(long)
+        known,
+        float(np.mean(alone)),
+        error,
+        float(np.mean(fitting)),
+        len(long),
+        len(sets) - len(long),
     )
 
 

@@ -5,10 +5,14 @@ A rule is a text: entries WHAT:SHARE with commas between, such as
     noun.person:0.2,noun.location:0.2,rank>20000:0.5
 
 WHAT is a kind of words (`dpcore.lexicon.kinds`: a class of WordNet such as noun.person, its first
-part such as noun for all of these, or unknown), or rank>N for the words behind the N most frequent
+part such as noun for all of these, or unknown), digit for words that hold one, personal for the
+kinds of personal data (people, places, times, words with a digit, and words that WordNet does not
+know, as most names are, and function words), or rank>N for the words behind the N most frequent
 ones of the lexicon's public order. SHARE is a number above 0 and at most 1. A word that several
 entries name has the smallest of their shares, any other word the share 1. So a share depends on the
-word and on public tables alone, never on the text that the word stands in.
+word and on public tables alone, never on the text that the word stands in. What a redactor's model
+says of a text is no such table: it reads the words around, so a share by it would be a fact about
+the private text that is released and charged nowhere.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.lexicon.kinds import Kinds, kinds_of
+from dpcore.lexicon.kinds import UNKNOWN, Kinds, kinds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
 
+DIGIT, PERSONAL = "digit", "personal"
+_PERSONAL = ("noun.person", "noun.location", "noun.time", UNKNOWN, DIGIT)
+# WordNet has first names under other meanings (tom is an animal): the list is rough, and public.
 _RANK = re.compile(r"rank>(\d{1,9})")
 _MOST_ENTRIES = 100
 
@@ -75,7 +82,7 @@ def shares_of(lexicon: Lexicon, rule: str) -> Shares:
     """
     kinds, share = kinds_of(lexicon), np.ones(len(lexicon))
     entries = _entries(rule)
-    named = {what: _words(what, kinds) for what in entries}
+    named = {what: _words(what, lexicon, kinds) for what in entries}
     for what, value in entries.items():
         share[named[what]] = np.minimum(share[named[what]], value)
     values, codes = np.unique(share, return_inverse=True)
@@ -113,8 +120,13 @@ def _entries(rule: str) -> dict[str, float]:
     return entries
 
 
-def _words(what: str, kinds: Kinds) -> NDArray[np.bool_]:
+def _words(what: str, lexicon: Lexicon, kinds: Kinds) -> NDArray[np.bool_]:
     """Whether an entry names each word, shape (n,)."""
+    if what == PERSONAL:
+        parts = [_words(part, lexicon, kinds) for part in _PERSONAL]
+        return np.asarray(np.any(parts, axis=0))
+    if what == DIGIT:
+        return np.array([any(map(str.isdigit, word)) for word in lexicon.words], dtype=bool)
     rank = _RANK.fullmatch(what)
     if rank is not None:
         return np.asarray(np.arange(kinds.codes.size) >= int(rank[1]))
@@ -124,7 +136,8 @@ def _words(what: str, kinds: Kinds) -> NDArray[np.bool_]:
     if not codes:
         raise ParameterError(
             f"{what[:40]!r} is no public fact about a word: a rule goes by kinds "
-            f"({', '.join(kinds.names)}; noun, verb, adj and adv for all of these) and by rank>N. "
+            f"({', '.join(kinds.names)}; noun, verb, adj and adv for all of these), by {DIGIT}, "
+            f"{PERSONAL} and rank>N. "
             "A share that is computed from the private text shows in what is released and is "
             "charged nowhere, so there is none (`python -m dpcore audit --claim budget-from-text`)"
         )

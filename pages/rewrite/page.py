@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.rewrite.dials import dials
+from pages.rewrite.redactors import choose_redactors
 from pages.rewrite.workbench import workbench
 from pages.shared.drawing import choose_draw, draw_again
 from pages.shared.footer import footer
@@ -26,6 +27,7 @@ st.title(say("What is left of your words?"), anchor=False)
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 
 choices = sidebar()
+redactors = choose_redactors()
 with text_place:
     text = text_box()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -41,5 +43,5 @@ except DpcoreError as error:
     refuse(say("This could not be rewritten."), error)
     st.stop()
 
-workbench(bench, mechanisms, choices, text, seed, number, grid_place)
+workbench(bench, mechanisms, choices, text, seed, number, redactors, grid_place)
 footer(words, seed, say("one draw of noise for each word and mechanism"))

@@ -9,13 +9,17 @@ import streamlit as st
 
 from pages.rewrite.dials import moved
 from pages.rewrite.place import choose_place
+from pages.rewrite.redactors import redactor_group
 from pages.rewrite.rows import likely, mechanism_row, source_row
 from pages.shared.grid import rewrite_grid
 from pages.shared.groups import group_of, grouped
 from pages.shared.language import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.redact.redaction import Redaction
     from pages.shared.bench import Bench
 
 
@@ -29,8 +33,9 @@ def rewritten(
     key: str,
     chosen: Mechanism | None = None,
     place: int | None = None,
+    redactions: Sequence[Redaction] = (),
 ) -> None:
-    """Draw the rows of some mechanisms, group by group.
+    """Draw the rows of some mechanisms, group by group, and of redactors behind them.
 
     Args:
         bench: the sentence.
@@ -41,6 +46,7 @@ def rewritten(
         key: of the element.
         chosen: the mechanism whose word is marked as chosen; None for none.
         place: the chosen place, which has an ε-strip in every row; None for none.
+        redactions: one row each.
     """
     # A place past the end is chosen nowhere.
     marked = bench.sentence.protected if place is None else place
@@ -55,6 +61,8 @@ def rewritten(
         }
         for group, members in grouped(mechanisms)
     ]
+    if redactions:
+        groups.append(redactor_group(redactions))
     rewrite_grid(
         {
             "source": source_row(bench.sentence),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.redact.redaction import Redaction
     from pages.shared.bench import Bench
     from pages.shared.sidebar import Choices
 
@@ -25,6 +26,7 @@ class Scene:
         number: of the draw.
         choices: of the sidebar.
         text: as it was typed.
+        redactions: of the redactors that stand beside the mechanisms.
     """
 
     bench: Bench
@@ -36,6 +38,7 @@ class Scene:
     number: int
     choices: Choices
     text: str
+    redactions: tuple[Redaction, ...] = ()
 
     @property
     def epsilon(self) -> float:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from pages.rewrite.redactors import spans_table
 from pages.rewrite.tables import grid_table
 from pages.shared.language import later, say
 from pages.shared.reproducing import command_line, mechanism_words
 from pages.shared.taking import Takeaway
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from dpcore.mechanisms.mechanism import Mechanism
@@ -25,15 +28,18 @@ def takeaway(scene: Scene) -> Takeaway:
             scene.bench, list(scene.mechanisms), scene.epsilons, scene.seed, scene.number
         )
 
+    tables: dict[str, Callable[[], pd.DataFrame]] = {later("All rows"): table}
+    if scene.redactions:
+        tables[later("What redactors black out")] = lambda: spans_table(scene.redactions)
     return Takeaway(
         python_cell(scene),
         tuple(dict.fromkeys(key for kind in scene.mechanisms for key in kind.cited)),
-        command=command(scene),
+        command="\n".join((command(scene), *redact_commands(scene))),
         prints=say(
             "It prints the row of the chosen mechanism; choose a word of another row for it."
         ),
         text=scene.text,
-        tables={later("All rows"): table},
+        tables=tables,
     )
 
 
@@ -49,8 +55,16 @@ def command(scene: Scene) -> str:
     return command_line("rewrite", *words, "--text", scene.text)
 
 
+def redact_commands(scene: Scene) -> list[str]:
+    """The command lines that print the rows of the redactors."""
+    return [
+        command_line("redact", "--redactor", each.redactor, "--text", scene.text)
+        for each in scene.redactions
+    ]
+
+
 def python_cell(scene: Scene) -> str:
-    """A cell that prints every row that is defined at its ε, as it stands."""
+    """A cell that prints every row that is defined at its ε, and every redactor's, as it stands."""
     choices, treatment = scene.choices, scene.choices.treatment
     name = "" if choices.lexicon == "default" else repr(choices.lexicon)
     imports, read = ["import numpy as np", "", "import dpcore as dp"], f"{scene.text!r}, lexicon"
@@ -64,6 +78,11 @@ def python_cell(scene: Scene) -> str:
         f"    ({mechanism.short!r}, {_changed_settings(mechanism)!r}, {epsilon!r}),"
         for mechanism in scene.mechanisms
         if (epsilon := scene.epsilons[mechanism.key]) in mechanism.admissible
+    ]
+    names = [each.redactor for each in scene.redactions]
+    redactors = [
+        f"for name in {names!r}:  # redactors: no epsilon, no promise",
+        f"    print(name, dp.redact({scene.text!r}, name).named, sep=': ')",
     ]
     return "\n".join(
         (
@@ -79,6 +98,7 @@ def python_cell(scene: Scene) -> str:
             f"    drawn = dp.draw(text, mechanism, seed={scene.seed}, number={scene.number}, "
             "epsilons=np.array([epsilon]))",
             "    print(name, drawn.at(epsilon).text, sep=': ')",
+            *(redactors if names else ()),
         )
     )
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.rewrite.dials import GRID, VIEWS, dialled
 from pages.rewrite.place import chosen_place
+from pages.rewrite.redactors import redacted
 from pages.rewrite.rewritten import epsilon_at, rewritten
 from pages.rewrite.scene import Scene
 from pages.rewrite.taking import takeaway
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.redact.redaction import Redaction
     from pages.shared.bench import Bench
     from pages.shared.sidebar import Choices
 
@@ -42,6 +44,7 @@ def workbench(
     text: str,
     seed: int,
     number: int,
+    redactors: tuple[str, ...],
     grid_place: DeltaGenerator,
 ) -> None:
     """Draw the grid and the views, each a fragment; a dial that rests runs only these.
@@ -53,20 +56,39 @@ def workbench(
         text: as it was typed.
         seed: of the noise.
         number: of the draw.
+        redactors: names of those that stand beside the mechanisms.
         grid_place: where the grid stands.
     """
     with grid_place:
         missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
         for mechanism in timed(say("Drawing noise"), missing):
             bench.draw(mechanism, seed, number)
-        st.fragment(_grid, key=GRID)(bench, mechanisms, seed, number)
-    st.fragment(_views, key=VIEWS)(bench, mechanisms, choices, text, seed, number)
+        redactions = redacted(bench, text, redactors)
+        st.fragment(_grid, key=GRID)(bench, mechanisms, seed, number, redactions)
+    shown = (seed, number, redactions)
+    st.fragment(_views, key=VIEWS)(bench, mechanisms, choices, text, *shown)
 
 
-def _grid(bench: Bench, mechanisms: list[Mechanism], seed: int, number: int) -> None:
+def _grid(
+    bench: Bench,
+    mechanisms: list[Mechanism],
+    seed: int,
+    number: int,
+    redactions: list[Redaction],
+) -> None:
     chosen, place = _chosen(bench, mechanisms)
     epsilons = dialled(mechanisms)
-    rewritten(bench, mechanisms, epsilons, seed, number, key="grid", chosen=chosen, place=place)
+    rewritten(
+        bench,
+        mechanisms,
+        epsilons,
+        seed,
+        number,
+        key="grid",
+        chosen=chosen,
+        place=place,
+        redactions=redactions,
+    )
 
 
 def _views(
@@ -76,11 +98,13 @@ def _views(
     text: str,
     seed: int,
     number: int,
+    redactions: list[Redaction],
 ) -> None:
     chosen, place = _chosen(bench, mechanisms)
     by_group = dialled(mechanisms)
     epsilons = {m.key: epsilon_at(m, by_group) for m in mechanisms}
-    scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
+    drawn = (tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
+    scene = Scene(bench, *drawn, tuple(redactions))
     tabs(_VIEWS, "view", scene)
     reading_view()
     take_it_with_you(lambda: takeaway(scene))

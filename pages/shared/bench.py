@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcore.errors import EpsilonError
 from dpcore.measure.reaching import output_tally
+from dpcore.rewrite.redact.redaction import redact
 from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
 from pages.shared.memo import memo
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.path import EpsilonPaths
+    from dpcore.rewrite.redact.redaction import Redaction
     from dpcore.rewrite.sentence import Sentence, SentenceDraw
 
 _KEPT_DRAWS = 400  # places with many draws: two mechanisms of a text of the greatest length
@@ -56,6 +58,7 @@ class Bench:
     _changes: dict[tuple[Mechanism, int, float], float] = field(default_factory=dict)
     _logarithms: dict[tuple[Mechanism, int, int, float], float] = field(default_factory=dict)
     _promises: dict[tuple[Mechanism, float], Guarantee] = field(default_factory=dict)
+    _redactions: dict[str, Redaction] = field(default_factory=dict)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -79,6 +82,22 @@ class Bench:
 
         places = range(self.sentence.protected)
         return next((i for i in places if self.label(i).lower() not in STOP_WORDS), 0)
+
+    def has_redaction(self, redactor: str) -> bool:
+        """Whether what this redactor finds is only a look-up."""
+        return redactor in self._redactions
+
+    def redaction(self, text: str, redactor: str) -> Redaction:
+        """What a redactor blacks out.
+
+        Args:
+            text: of this bench, as it was typed.
+            redactor: its name.
+
+        Raises:
+            DpcoreError: its packages are not installed, or the text is too long.
+        """
+        return memo(self._redactions, redactor, lambda: redact(text, redactor))
 
     def has_draw(self, mechanism: Mechanism, seed: int, number: int) -> bool:
         """Whether this draw is only a look-up."""

@@ -92,13 +92,20 @@ function mechanismRow(row, state) {
     body.append(element("p", "problem", row.problem));
   } else {
     const line = element("div", "words");
-    line.setAttribute("role", "toolbar");
-    line.setAttribute("aria-label", filled(words.row, { title: row.title }));
+    // Of a redactor there is nothing to choose: its row is a text, and no toolbar.
+    const choosing = row.tokens.some((token) => token.place !== undefined);
+    line.setAttribute("role", choosing ? "toolbar" : "group");
+    line.setAttribute("aria-label", filled(choosing ? words.row : words.redacted, { title: row.title }));
     let first = true;
     for (const token of row.tokens) {
       if (token.gap) line.append(token.gap);
       if (token.place === undefined) {
-        line.append(element("span", token.role, token.text));
+        const piece = element("span", token.role, token.text);
+        if (token.role === "block") {
+          piece.setAttribute("role", "img");
+          piece.setAttribute("aria-label", filled(words.block, { kind: token.text }));
+        }
+        line.append(piece);
         continue;
       }
       const button = wordButton(token, row, state);

@@ -23,6 +23,8 @@ _WORDS = {
     "became": later("{input} became {output}"),
     "stayed": later("{input} stayed as it is"),
     "row": later("{title}: rewritten words"),
+    "redacted": later("{title}: what it leaves of the text"),
+    "block": later("blacked out: {kind}"),
     "source": later("Your text"),
     "card": later("At this ε, {input} becomes"),
     "computing": later("computing its likely outputs…"),
@@ -57,7 +59,8 @@ def rewrite_grid(
             epsilon, rows), the chosen `mechanism` and `place`, and `likely` (id "mechanism/place",
             outputs as [word, probability, distance], note). A row holds key, title, glyph, colour,
             count, status, promise, strip, and tokens or a problem; a token holds gap and text, and
-            a rewritten word place and changed, any other a role.
+            a rewritten word place and changed, any other a role (`block` is what a redactor writes
+            over personal data).
         key: of the element.
         on_word: called with mechanism and place when a word is chosen.
         on_peek: the same when its likely outputs are looked at and were not in `likely`.

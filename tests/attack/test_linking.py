@@ -34,6 +34,31 @@ def test_as_a_plain_search(known: int) -> None:
     assert link.texts + link.skipped == len(texts)
 
 
+@pytest.mark.parametrize("known", [1, 2])
+def test_releases_as_a_plain_search(known: int) -> None:
+    rng = np.random.default_rng(6)
+    texts = [set(rng.integers(0, 25, 8).tolist()) for _ in range(40)]
+    released = [{w for w in text if rng.random() < 0.6} | {int(rng.integers(40))} for text in texts]
+    shares = [
+        np.mean(
+            [
+                [i for i, other in enumerate(released) if set(some) <= other] == [place]
+                for some in combinations(sorted(text), known)
+            ]
+        )
+        for place, text in enumerate(texts)
+    ]
+    link = linking(texts, known, released)
+    assert link.alone == pytest.approx(np.mean(shares))
+    assert link.error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(40))
+    assert 0 < link.alone < linking(texts, known).alone
+
+
+def test_as_many_releases_as_texts_are_needed() -> None:
+    with pytest.raises(ParameterError, match="2 texts need as many releases, got 1"):
+        linking([{1}, {2}], 1, [{1}])
+
+
 def test_equal_texts_are_never_alone_and_disjoint_ones_always() -> None:
     assert linking([{1, 2}, {1, 2}], 2).alone == 0
     assert linking([{1, 2}, {1, 2}], 2).fitting == 2

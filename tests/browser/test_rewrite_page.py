@@ -111,6 +111,33 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     watch.assert_clean()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_redactor_stands_beside_them_with_the_kinds_on_its_blocks(
+    app_url: str, new_page: NewPage, scheme: str
+) -> None:
+    page, watch = new_page(color_scheme=scheme)
+    open_grid(page, f"{app_url}/rewrite?preset=letter")
+    expect(page.locator(".grid .block")).to_have_count(0)
+    page.locator(".st-key-redactors button", has_text="rules").click()
+    blocks = page.locator(".grid .block")
+    expect(blocks).to_have_text(["name", "name", "date"])
+    expect(page.get_by_role("img", name="blacked out: date")).to_be_visible()
+    line = page.get_by_role("group", name="Rules of a redactor: what it leaves of the text")
+    expect(line).to_contain_text("and works for a small bank there.")
+    expect(page.get_by_text("no ε: nothing is promised about what stays")).to_be_visible()
+    wait_idle(page)
+    assert query(page)["redactors"] == ["rules"]
+    blocks.first.hover()  # under the pointer a pill of Streamlit's own is paler
+    expect(page.locator(".st-key-redactors button:hover")).to_have_count(0)
+    page.wait_for_timeout(300)  # while its colour fades
+    assert_accessible(page)
+    press(page, "ArrowLeft")
+    expect(blocks).to_have_count(3)  # the dial is not theirs
+    open_drawer(page)
+    expect(page.get_by_text("python -m dpcore redact --redactor rules")).to_be_visible()
+    watch.assert_clean()
+
+
 def test_a_slider_step_by_keyboard_moves_words_and_link(app_url: str, page: Page) -> None:
     open_grid(page, f"{app_url}/rewrite")
     before = row(page, "madlib.v1")

@@ -24,6 +24,18 @@ def test_a_kind_a_part_of_speech_and_a_rank_are_named() -> None:
     assert list(share("rank>2:0.5").values()) == [1.0, 1.0, 0.5, 0.5, 0.5, 0.5]
 
 
+def test_the_kinds_of_personal_data_are_named_together() -> None:
+    words = (*WORDS, "flat", "4b", "2018")
+    lexicon = Lexicon("digits", words, np.eye(9, dtype=np.float32))
+    digits = shares_of(lexicon, "digit:0.4")
+    assert [words[i] for i in digits.words(0)] == ["4b", "2018"]
+    personal = shares_of(lexicon, "personal:0.4")
+    assert [words[i] for i in personal.words(0)] == [
+        "the", "doctor", "qqzzyyxx", "monday", "4b", "2018",
+    ]  # fmt: skip
+    assert personal.names == ("personal", "all other words")
+
+
 def test_the_smallest_share_wins_in_any_order() -> None:
     for rule in ("noun:0.3, noun.person:0.2,rank>4:0.1", "rank>4:0.1,noun.person:0.2 ,noun:0.3"):
         assert share(rule) == share("noun.person:0.2,noun:0.3,rank>4:0.1")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpcore.rewrite.sentence import Sentence
 
 
-_SENTENCE_ENDS = frozenset(".!?")
+SENTENCE_ENDS = frozenset(".!?")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def places_of(sentence: Sentence, outputs: Sequence[int] | IntArray) -> list[Pla
             known = slot.text.lower()
             lexicon = sentence.lexicon
             places.append(Place(lexicon.index(known) if known in lexicon else UNKNOWN, True))
-        elif slot.text[-1:] in _SENTENCE_ENDS:
+        elif slot.text[-1:] in SENTENCE_ENDS:
             places.append(Place(end, True))
     return places
 

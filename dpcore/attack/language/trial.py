@@ -106,18 +106,25 @@ def try_attackers(
                 right[a, k, i] = (guess == sentence.words)[kept].sum()
         progress("sentences", i + 1, len(sentences))
     return [
-        {"attacker": attacker, "words": kind} | _share(right[a, k], total[k])
+        {"attacker": attacker, "words": kind} | share_of(right[a, k], total[k])
         for a, attacker in enumerate(ATTACKERS)
         for k, kind in enumerate(KINDS)
         if total[k].any()
     ]
 
 
-def _share(right: FloatArray, total: FloatArray) -> dict[str, float]:
-    """A ratio of sums over sentences with its interval.
+def share_of(right: FloatArray, total: FloatArray) -> dict[str, float]:
+    """A ratio of sums over sentences with its interval of level 95 %.
 
     Linearised (Cochran 1977, Section 2.11), but never narrower than that of Clopper and Pearson for
     independent words: where all or none are right, sentences have no spread.
+
+    Args:
+        right: words of each sentence that are right, shape (s,).
+        total: words of each sentence, shape (s,), not all 0.
+
+    Returns:
+        `tokens`, `right`, `share`, `low` and `high`.
     """
     # The residuals right − share·total of the sentences give the variance of the ratio.
     share = float(right.sum() / total.sum())

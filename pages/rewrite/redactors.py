@@ -1,0 +1,150 @@
+"""Redactors beside the mechanisms: their choice, and their rows in the grid.
+
+None is chosen at first: the model of one is read when somebody asks for it, and not before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.rewrite.redact.entities import ENTITIES, INSTALL, is_installed
+from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS, redactor_of
+from pages.shared.language import later, say
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from dpcore.rewrite.redact.redaction import Redaction
+    from pages.shared.bench import Bench
+
+_CHOSEN = "redactors"
+KINDS = (
+    later("e-mail"), later("web"), later("iban"), later("card"), later("social security"),
+    later("ip"), later("date"), later("time"), later("money"), later("phone"), later("number"),
+    later("name"), later("bank account"), later("building number"), later("city"),
+    later("drivers license"), later("email"), later("given name"), later("government id"),
+    later("passport"), later("routing number"), later("secondary address"), later("street name"),
+    later("surname"), later("tax id"), later("url"), later("zip code"),
+)  # fmt: skip
+"""What stands on a block: the kinds of the rules, then those of the model."""
+_LONGER = {"state": later("federal state")}
+"""What a kind is called where its name alone says something else as well."""
+
+
+def choose_redactors() -> tuple[str, ...]:
+    """Draw the choice in the sidebar; it stands in the link. Names of those that are chosen."""
+    with st.sidebar:
+        st.subheader(say("Redactors, for comparison"), anchor=False)
+        offered = [each for each in REDACTORS if each is not ENTITIES or is_installed()]
+        lines = "\n".join(
+            f"- **{each.name}**: {say(each.title)}. {say(each.summary)}." for each in offered
+        )
+        explained = say(
+            "What software blacks out of a text before it is passed on. A redactor is no "
+            "mechanism: it makes no promise, and what it does not find stays."
+        )
+        names = st.pills(
+            say("What a redactor would do"),
+            [each.name for each in offered],
+            selection_mode="multi",
+            key=_CHOSEN,
+            bind="query-params",
+            help=f"{explained}\n\n{lines}",
+        )
+        if ENTITIES not in offered:
+            note(
+                say(
+                    "A redactor with a model of named entities can stand beside it once its "
+                    "optional packages are installed here: `{install}`.",
+                    install=INSTALL,
+                )
+            )
+    return tuple(each.name for each in offered if each.name in names)
+
+
+def redacted(bench: Bench, text: str, redactors: Sequence[str]) -> list[Redaction]:
+    """What the chosen redactors black out; of one that cannot be read the page says why."""
+    redactions = []
+    for name in redactors:
+        try:
+            if bench.has_redaction(name):
+                redactions.append(bench.redaction(text, name))
+                continue
+            with st.spinner(say("Looking for personal data…")):
+                redactions.append(bench.redaction(text, name))
+        except DpcoreError as error:
+            refuse(say("This redactor could not read the text."), error)
+    return redactions
+
+
+def redactor_group(redactions: Sequence[Redaction]) -> dict[str, Any]:
+    """The rows of the redactors, as one more group of the grid."""
+    return {
+        "title": say("Redactors"),
+        "epsilon": say(NO_PROMISE),
+        "rows": [_row(redaction) for redaction in redactions],
+    }
+
+
+def _row(redaction: Redaction) -> dict[str, Any]:
+    redactor = redactor_of(redaction.redactor)
+    return {
+        "key": f"redactor-{redactor.name}",
+        "title": say(redactor.title),
+        "glyph": "■",
+        "colour": "inherit",
+        "count": say(
+            "{left} of {words} words stay as they are",
+            left=redaction.left,
+            words=len(redaction.words),
+        ),
+        "tokens": _tokens(redaction),
+        "status": {"kind": "none", "icon": "–", "label": say("no promise"), "line": ""},
+        "promise": [
+            [say("How it works"), say(redactor.summary) + "."],
+            [
+                say("What it promises"),
+                say(
+                    "Nothing. Words that are not blacked out are released as they were written, "
+                    "and so is personal data that it did not find; a few ordinary words are often "
+                    "enough to know a text again."
+                ),
+            ],
+        ],
+    }
+
+
+def _tokens(redaction: Redaction) -> list[dict[str, str]]:
+    """The text in pieces: what stays, and a block with the name of its kind for what does not."""
+    tokens: list[dict[str, str]] = []
+    done = 0
+    for span in redaction.spans:
+        tokens += [
+            {"text": redaction.text[done : span.start], "role": "left"},
+            {"text": say(_LONGER.get(span.kind, span.kind)), "role": "block"},
+        ]
+        done = span.end
+    tokens.append({"text": redaction.text[done:], "role": "left"})
+    return [token for token in tokens if token["text"]]
+
+
+def spans_table(redactions: Sequence[Redaction]) -> pd.DataFrame:
+    """Every span that is blacked out, one row each."""
+    import pandas as pd
+
+    rows = [
+        {
+            "redactor": redaction.redactor,
+            **span._asdict(),
+            "text": redaction.text[span.start : span.end],
+        }
+        for redaction in redactions
+        for span in redaction.spans
+    ]
+    return pd.DataFrame(rows, columns=["redactor", "start", "end", "kind", "text"])
