@@ -49,7 +49,7 @@ _TABLE = (
 @option("--classifier", default="averaged", metavar="NAME", help="that learns")
 @option("--attack", is_flag=True, help="infer membership too")
 @shared.number("--workers", 1, "processes")
-@shared.lexicon_option
+@shared.lexicon_name_option
 def utility_command(options: Options) -> Answer:
     """Accuracy and membership inference of a classifier of private text."""
     texts = _texts(options)

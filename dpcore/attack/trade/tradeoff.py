@@ -87,6 +87,8 @@ def tradeoff(
 ) -> Tradeoff:
     """What mechanisms give away and what they leave, at each ε.
 
+    Of words of another language than English no kinds are known, and there are no rows of "kind".
+
     Args:
         mechanisms: one mechanism, or several over one lexicon, each with its ε.
         epsilons: of one mechanism.
@@ -114,6 +116,7 @@ def tradeoff(
         row
         for mechanism, values in asked
         for row in amounts(mechanism, values, ground, outputs, seed, progress)
+        if row.quantity != "kind" or ground.kinds.known
     ]
     return Tradeoff(
         lexicon.name,
