@@ -123,6 +123,7 @@ def engine_words() -> set[str]:
     words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
     words += [*STRATA, *Stratum, *UnknownWordPolicy, *CasePolicy]
     words += [describe(policy) for policy in UnknownWordPolicy]
+    words += [language.name for language in LANGUAGES.values()]
     for case, language in product(CasePolicy, LANGUAGES.values()):
         words += Treatment(keep_stop_words=True, case=case).released(language)
     words += [*TITLES.values(), *X_TITLES.values(), *CLASSIFIERS.values()]

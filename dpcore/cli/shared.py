@@ -93,10 +93,10 @@ def names(text: str) -> list[str]:
 language_option: Declared[Any] = option(
     "--language", help="of the words, such as de  [default: what the lexicon says]"
 )
-lexicon_name_option: Declared[Any] = option(
-    "--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"
+lexicon_option = several(
+    option("--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"),
+    language_option,
 )
-lexicon_option = several(lexicon_name_option, language_option)
 settings_option = pairs("--set", "a parameter of a mechanism")
 mechanism_option: Declared[Any] = option("--mechanism", required=True, help=_A_MECHANISM)
 epsilon_option: Declared[Any] = option("--epsilon", required=True, help="the privacy parameter")
