@@ -243,6 +243,12 @@ def test_only_one_file_is_english() -> None:
     assert asking == {"languages/known.py", "redact/rules.py"}
 
 
+def test_the_page_counts_the_function_words() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
+    counts = (len(ENGLISH.stop_words), len(GERMAN.stop_words))
+    assert f"(`--keep-stop-words`) | {counts[0]} | {counts[1]} | | |" in page
+
+
 def test_spellings_are_those_of_the_lexicon() -> None:
     spelt = spellings(GERMAN_LEXICON, GERMAN)
     assert [spelt(word) for word in ("HAUS", "haus", "Haus", "hau")] == ["Haus"] * 3 + [None]
