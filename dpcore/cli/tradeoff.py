@@ -66,7 +66,7 @@ def _lines(answer: Tradeoff) -> Iterator[str]:
     columns = " ".join(f"{{{name}:>9.4f|{name}}}" for name in (*leakages, *UTILITIES))
     template = "{epsilon:>10.4g|ε} " + columns
     yield "Given away: " + ", ".join(leakages) + "; left: " + ", ".join(UTILITIES)
-    if not answer.known_kinds:
+    if "kind" not in leakages:
         yield "Kinds of words are known of English alone: of this lexicon no kind is guessed."
     before = [answer.before | {"epsilon": 0.0}]
     yield "Where the output has nothing to do with the word:"

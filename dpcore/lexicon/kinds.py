@@ -46,6 +46,11 @@ class Kinds:
         self.codes.setflags(write=False)
 
     @property
+    def none(self) -> bool:
+        """Whether the words are of a language of which no kinds are known."""
+        return self.names == (UNKNOWN,)
+
+    @property
     def known(self) -> float:
         """Share of the words whose kind is known."""
         return float((self.codes > 0).mean())

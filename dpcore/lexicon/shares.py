@@ -121,7 +121,7 @@ def _words(what: str, kinds: Kinds) -> NDArray[np.bool_]:
     codes = [
         code for code, name in enumerate(kinds.names) if what in (name, name.partition(".")[0])
     ]
-    if not (codes or kinds.known):
+    if kinds.none and not codes:
         raise ParameterError(
             f"{what[:40]!r} is no kind of these words: kinds are known of English words alone, so "
             "a rule of this lexicon goes by rank>N"

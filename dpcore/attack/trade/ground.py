@@ -127,11 +127,10 @@ class Ground:
         """Each quantity where the output has nothing to do with the word."""
         n = len(self.lexicon)
         popular = np.bincount(self.near.reshape(-1), minlength=n)
-        likeliest = float(np.bincount(self.kinds.codes).max()) / n
         return {
             "word": 1.0 / n,
             "near": float(popular.max()) / n,
-            **({"kind": likeliest} if self.kinds.known else {}),
+            "kind": float(np.bincount(self.kinds.codes).max()) / n,
             "guess": 1.0 - self.central / self.spread,
             "pair": 0.5,
             "couple": 0.5,
