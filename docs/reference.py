@@ -24,6 +24,7 @@ MODULES = (
     "dpcore.rewrite.rewritten",
     "dpcore.rewrite.policy",
     "dpcore.rewrite.casing",
+    "dpcore.rewrite.languages.language",
     "dpcore.lexicon.catalogue",
     "dpcore.lexicon.lexicon",
     "dpcore.lexicon.metric",

@@ -9,6 +9,7 @@ import ast
 import io
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -105,6 +106,7 @@ def engine_words() -> set[str]:
     from dpcore.plots.utility.curves import TITLES
     from dpcore.plots.utility.equal import X_TITLES
     from dpcore.rewrite.casing import CasePolicy
+    from dpcore.rewrite.languages.known import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
     from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS
 
@@ -122,8 +124,9 @@ def engine_words() -> set[str]:
     words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
     words += [*STRATA, *Stratum, *UnknownWordPolicy, *CasePolicy]
     words += [describe(policy) for policy in UnknownWordPolicy]
-    for case in CasePolicy:
-        words += Treatment(keep_stop_words=True, case=case).released
+    words += [language.name for language in LANGUAGES.values()]
+    for case, language in product(CasePolicy, LANGUAGES.values()):
+        words += Treatment(keep_stop_words=True, case=case).released(language)
     words += [*TITLES.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
     words += [source.title for source in PAPERS.values()]
     for claim in facts().values():

@@ -119,14 +119,15 @@ def ordinary_words_of(corpus: Corpus, lexicon: Lexicon) -> list[frozenset[int]]:
     lexicon knows.
     """
     from dpcore.learn.bags import bags_of
-    from dpcore.rewrite.english import STOP_WORDS
+    from dpcore.rewrite.languages.known import rules_of
 
     texts = []
     for text, spans in zip(corpus.texts, corpus.spans, strict=True):
         ends = [0, *(span.end for span in spans)]
         starts = [*(span.start for span in spans), len(text)]
         texts.append(" ".join(text[a:b] for a, b in zip(ends, starts, strict=True)))
-    function_words = {lexicon.index(word) for word in STOP_WORDS if word in lexicon}
+    stop_words = rules_of(lexicon.language).stop_words
+    function_words = {lexicon.index(word) for word in stop_words if word in lexicon}
     bags: Bags = bags_of(texts, lexicon)
     return [
         frozenset(bags.part([i]).words.tolist()) - function_words - {-1} for i in range(len(bags))

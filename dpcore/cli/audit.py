@@ -106,7 +106,8 @@ def _any_inputs(options: Options) -> Answer:
     # d is no parameter of a mechanism, but what stands for a lexicon.
     settings = {name: value for name, value in options.set.items() if name != "d"}
     mechanism = on_any_inputs(options.mechanism, options.set["d"], settings)
-    if options.lexicon is not None or options.words is not None or options.pairs != "all":
+    named = options.lexicon is not None or options.language is not None
+    if named or options.words is not None or options.pairs != "all":
         raise ParameterError(
             "--set d=N audits the noise without a lexicon: leave out --lexicon, --words and "
             "--pairs, or leave out d"

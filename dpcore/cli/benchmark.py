@@ -134,6 +134,7 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
 def _said(options: Options) -> str:
     """What of the options says how to make the same again, but for mechanisms and files."""
     chosen = f" --lexicon {options.lexicon}" if options.lexicon else ""
+    chosen += f" --language {options.language}" if options.language else ""
     return chosen + (" --quick" if options.quick else "")
 
 

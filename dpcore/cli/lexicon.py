@@ -16,6 +16,7 @@ from dpcore.lexicon.building import build, write_extent
 from dpcore.lexicon.catalogue import load, load_reporting
 from dpcore.lexicon.fetch import Added, add, fetch
 from dpcore.lexicon.kinds import kinds_of, write_kinds
+from dpcore.lexicon.lexicon import ENGLISH
 from dpcore.lexicon.listing import describe, list_lexicons, similarity
 from dpcore.lexicon.readers import ReadReport
 from dpcore.lexicon.train.hyperbolic import train_hyperbolic
@@ -23,6 +24,7 @@ from dpcore.lexicon.train.plan import TrainingPlan
 from dpcore.lexicon.train.poincare import HyperbolicPlan
 from dpcore.lexicon.train.run import train
 from dpcore.lexicon.train.wordnet import kinds
+from dpcore.rewrite.languages.known import described
 
 _INDENT = 2  # of the JSON of these actions, which people read as well
 _PLAN = TrainingPlan()
@@ -34,6 +36,7 @@ _limit_option = shared.number("--limit", None, "keep only the first words")
 _chosen_options = shared.several(
     argument("lexicon", required=False),
     _limit_option,
+    shared.language_option,
     option("--metric", default="euclidean", help="or manhattan, chebyshev, angular"),
 )
 _adding_options = shared.several(
@@ -71,7 +74,9 @@ def _cache_line(cache: dict[str, Any]) -> str:
 def _info(options: Options) -> Answer:
     """What is known about a lexicon: a name or a path; the bundled one if left out."""
     progress = options.progress
-    lexicon, report = load_reporting(options.lexicon, limit=options.limit, progress=progress)
+    lexicon, report = load_reporting(
+        options.lexicon, limit=options.limit, language=options.language, progress=progress
+    )
     facts = describe(lexicon.with_metric(options.metric), progress)
     read = ""
     if report:
@@ -91,6 +96,7 @@ def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
     extent = facts["extent"]
     yield f"{facts['name']}: {facts['words']:,} words x {facts['dimension']}, {facts['metric']}"
     yield f"fingerprint   {facts['fingerprint']}"
+    yield f"language      {described(facts['language'])}"
     if read:
         yield f"read as       {read}"
     megabytes = f"{facts['vector_bytes'] / 1e6:,.1f} MB"
@@ -126,8 +132,12 @@ def _build(options: Options) -> Answer:
     parts = tuple(part.strip() for part in options.parts.split(",") if part.strip())
     if options.extent_file and "extent" not in parts:
         parts = (*parts, "extent")
-    lexicon = load(options.lexicon, limit=options.limit, progress=options.progress)
-    lexicon = lexicon.with_metric(options.metric)
+    lexicon = load(
+        options.lexicon,
+        limit=options.limit,
+        language=options.language,
+        progress=options.progress,
+    ).with_metric(options.metric)
     report = build(lexicon, parts, options.progress)
     extent = report.extent
     if options.extent_file and extent:
@@ -144,10 +154,11 @@ def _build(options: Options) -> Answer:
 
 @command("add", lexicon_command)
 @argument("path")
+@option("--language", default=ENGLISH, help="of the words, such as de")
 @_adding_options
 def _add(options: Options) -> Answer:
     """Read a vector file once and keep it under a name; ARCHIVE.zip::MEMBER for a member."""
-    return _added(add(options.path, **_kept_as(options)))
+    return _added(add(options.path, language=options.language, **_kept_as(options)))
 
 
 @command("fetch", lexicon_command)

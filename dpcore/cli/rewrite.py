@@ -98,7 +98,7 @@ def rewrite_command(options: Options) -> Answer:
             "composed": composed.to_dict(),
             "composed_groups": {name: part.to_dict() for name, part in groups.items()},
             "unknown_words": str(treatment.unknown_words),
-            "released": list(treatment.released),
+            "released": list(treatment.released(sentence.encoding.language)),
             "experiment": experiment,
         },
         [rewritten.text],

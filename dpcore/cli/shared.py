@@ -90,8 +90,12 @@ def names(text: str) -> list[str]:
     return text.split(",")
 
 
-lexicon_option: Declared[Any] = option(
-    "--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"
+language_option: Declared[Any] = option(
+    "--language", help="of the words, such as de  [default: what the lexicon says]"
+)
+lexicon_option = several(
+    option("--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"),
+    language_option,
 )
 settings_option = pairs("--set", "a parameter of a mechanism")
 mechanism_option: Declared[Any] = option("--mechanism", required=True, help=_A_MECHANISM)
@@ -169,7 +173,7 @@ rewriting_options = several(
 
 def lexicon(options: Options) -> Lexicon:
     """The lexicon that the options name."""
-    return catalogue.load(options.lexicon, progress=options.progress)
+    return catalogue.load(options.lexicon, language=options.language, progress=options.progress)
 
 
 def build(options: Options) -> Mechanism:

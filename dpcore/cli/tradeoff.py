@@ -24,8 +24,6 @@ from dpcore.lexicon.cache import write_text
 from dpcore.mechanisms.mechanism import Mechanism
 
 _OUTPUTS = 1_000
-_NAMES = (*LEAKAGES, *UTILITIES)
-_TABLE = "{epsilon:>10.4g|ε} " + " ".join(f"{{{name}:>9.4f|{name}}}" for name in _NAMES)
 
 
 @command("tradeoff")
@@ -64,10 +62,15 @@ def tradeoff_command(options: Options) -> Answer:
 
 
 def _lines(answer: Tradeoff) -> Iterator[str]:
-    yield "Given away: " + ", ".join(LEAKAGES) + "; left: " + ", ".join(UTILITIES)
+    leakages = [name for name in LEAKAGES if name in answer.before]
+    columns = " ".join(f"{{{name}:>9.4f|{name}}}" for name in (*leakages, *UTILITIES))
+    template = "{epsilon:>10.4g|ε} " + columns
+    yield "Given away: " + ", ".join(leakages) + "; left: " + ", ".join(UTILITIES)
+    if "kind" not in leakages:
+        yield "Kinds of words are known of English alone: of this lexicon no kind is guessed."
     before = [answer.before | {"epsilon": 0.0}]
     yield "Where the output has nothing to do with the word:"
-    yield from table(_TABLE, before)
+    yield from table(template, before)
     rows: dict[str, dict[float, dict[str, float]]] = {}
     for row in answer.rows:
         of_one = rows.setdefault(row.mechanism, {}).setdefault(row.epsilon, {})
@@ -77,7 +80,7 @@ def _lines(answer: Tradeoff) -> Iterator[str]:
         repeats = " (he says what came out: at least this leaks)" if "repeats" in attackers else ""
         yield ""
         yield mechanism + repeats
-        yield from table(_TABLE, list(table_rows.values()))
+        yield from table(template, list(table_rows.values()))
 
 
 def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -> None:
@@ -85,6 +88,10 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
     from dpcore.plots.attack import tradeoff as plots
     from dpcore.plots.style import SCALES
 
+    if options.across not in answer.before:
+        raise ParameterError(
+            f"--across {options.across} is of English words: no kinds are known of this lexicon"
+        )
     frame, axes = answer.to_pandas(), (options.across, options.upwards)
     parts = [(plots.tradeoff_figure(frame, *axes), plots.tradeoff_caption(frame, *axes))]
     lexicon = mechanisms[0].lexicon

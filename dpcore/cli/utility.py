@@ -11,7 +11,7 @@ from click import option
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.errors import CorpusError
+from dpcore.errors import CorpusError, ParameterError
 from dpcore.jobs import executors
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.table import read_table
@@ -52,6 +52,11 @@ _TABLE = (
 @shared.lexicon_option
 def utility_command(options: Options) -> Answer:
     """Accuracy and membership inference of a classifier of private text."""
+    if options.language is not None:
+        raise ParameterError(
+            "here every process reads the lexicon by its name, with the language that it says: "
+            "leave out --language, and name it to `lexicon add FILE --language CODE`"
+        )
     texts = _texts(options)
     labelling = "uploaded" if options.file else options.labels
     mechanisms = shared.build_each(options, options.mechanism)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_extent, bundled_folder, hyperbolic_folder
 from dpcore.lexicon.cache import cache_folder, keep_nothing_of
-from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.lexicon import ENGLISH, Lexicon, check_language
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.stored import Manifest, read_manifest, read_stored
 
@@ -93,7 +93,10 @@ def lexicon_option(lexicon: Lexicon) -> list[str]:
     A lexicon that was read from a path and has no name here stands as a reminder to put the path.
     """
     name = name_of(lexicon)
-    return [] if name == "default" else ["--lexicon", name or "PATH-OF-THE-LEXICON"]
+    if name is not None:
+        return [] if name == DEFAULT_NAME else ["--lexicon", name]
+    language = [] if lexicon.language == ENGLISH else ["--language", lexicon.language]
+    return ["--lexicon", "PATH-OF-THE-LEXICON", *language]
 
 
 def only_here(lexicon: Lexicon) -> Lexicon:
@@ -112,6 +115,7 @@ def load(
     name_or_path: str | Path | None = None,
     *,
     limit: int | None = None,
+    language: str | None = None,
     progress: Progress | None = None,
 ) -> Lexicon:
     """Load a lexicon.
@@ -122,27 +126,40 @@ def load(
             `dpcore.lexicon.readers`; a member of a zip archive is ARCHIVE.zip::MEMBER) or of a
             folder that `add` wrote.
         limit: keep only the first `limit` rows of the file.
+        language: of the words, such as "de"; what the lexicon says of itself if None, and that is
+            English for a vector file.
         progress: called with (stage, done, total).
 
     Returns:
         The lexicon. Rows that a lexicon cannot hold are dropped (`load_reporting` counts them).
 
     Raises:
-        LexiconError: it is unknown, unreadable or damaged.
+        LexiconError: it is unknown, unreadable or damaged, or the language is no code.
     """
-    return load_reporting(name_or_path, limit=limit, progress=progress)[0]
+    return load_reporting(name_or_path, limit=limit, language=language, progress=progress)[0]
 
 
 def load_reporting(
     name_or_path: str | Path | None = None,
     *,
     limit: int | None = None,
+    language: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Lexicon, ReadReport | None]:
     """As `load`, with how the file was read; None for a lexicon in our own format."""
     if limit is not None and not limit >= 2:
         raise LexiconError(f"a lexicon has at least 2 words, got the limit {limit}")
     text = DEFAULT_NAME if name_or_path is None else str(name_or_path)
+    if language is not None:
+        check_language(language)
+    lexicon, report = _read(text, limit, progress)
+    return (lexicon if language is None else lexicon.with_language(language)), report
+
+
+def _read(
+    text: str, limit: int | None, progress: Progress | None
+) -> tuple[Lexicon, ReadReport | None]:
+    """The lexicon of a name or a path, in the language that it says."""
     if text in _bundled():
         return read_stored(_bundled()[text], limit=limit), None
     if "/" not in text and "\\" not in text and (added_folder() / text).is_dir():

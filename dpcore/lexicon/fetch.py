@@ -11,6 +11,7 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_folder, cache_status
 from dpcore.lexicon.catalogue import DEFAULT_NAME, HYPERBOLIC_NAME, added_folder
 from dpcore.lexicon.download import download
+from dpcore.lexicon.lexicon import ENGLISH, check_language
 from dpcore.lexicon.readers import read_lexicon
 from dpcore.lexicon.sources import SOURCES, Source, source_named
 from dpcore.lexicon.stored import write_stored
@@ -51,6 +52,7 @@ def add(
     *,
     name: str | None = None,
     limit: int | None = None,
+    language: str = ENGLISH,
     replace: bool = False,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -61,18 +63,21 @@ def add(
         location: the path, with ::MEMBER for a member of a zip archive.
         name: its name; made from the file's name if None.
         limit: keep only the first rows.
+        language: of the words, such as "de".
         replace: replace a lexicon of this name.
         facts: what the manifest should say about its origin, JSON values.
         progress: called with (stage, done, total).
 
     Raises:
-        LexiconError: the name is taken or not allowed, the file cannot be read, or the cache
-            folder cannot be written.
+        LexiconError: the name is taken or not allowed, the language is no code, the file cannot be
+            read, or the cache folder cannot be written.
     """
+    check_language(language)
     chosen = name or _name_from(location)
     folder = _free(chosen, replace)
     lexicon, report = read_lexicon(location, limit=limit, progress=progress, name=chosen)
     origin = {"source": str(location), "limit": limit, "dropped": asdict(report.dropped)}
+    lexicon = lexicon.with_language(language)
     write_stored(lexicon, folder, {**origin, "format": report.format, **(facts or {})})
     return Added(chosen, folder, len(lexicon), lexicon.dimension, lexicon.fingerprint, report)
 

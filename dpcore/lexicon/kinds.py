@@ -19,6 +19,7 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import replacing
 from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.lexicon import ENGLISH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +46,11 @@ class Kinds:
         self.codes.setflags(write=False)
 
     @property
+    def none(self) -> bool:
+        """Whether the words are of a language of which no kinds are known."""
+        return self.names == (UNKNOWN,)
+
+    @property
     def known(self) -> float:
         """Share of the words whose kind is known."""
         return float((self.codes > 0).mean())
@@ -57,9 +63,13 @@ class Kinds:
 def kinds_of(lexicon: Lexicon) -> Kinds:
     """The kind of every word of a lexicon, as the bundled table knows it.
 
+    The table is of English: of another language no kind is known, even of words that look alike.
+
     Raises:
         LexiconError: the bundled table cannot be read.
     """
+    if lexicon.language != ENGLISH:
+        return Kinds((UNKNOWN,), np.zeros(len(lexicon), dtype=np.uint8))
     names, known = _bundled()
     codes = np.array([known.get(word, 0) for word in lexicon.words], dtype=np.uint8)
     return Kinds(names, codes)

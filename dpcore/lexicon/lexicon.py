@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,8 +34,25 @@ if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourTable
     from dpcore.lexicon.progress import Progress
 
+ENGLISH = "en"
+"""The language of a lexicon of which nobody says another one."""
+
+_CODE = re.compile(r"[a-z]{2,3}")
 _CLOSE_WORD_POOL = 5_000
 _SHOWN = 8  # words in a notebook
+
+
+def check_language(code: str) -> None:
+    """Refuse what is no code of a language.
+
+    Raises:
+        LexiconError: it has not two or three small letters.
+    """
+    if not _CODE.fullmatch(code):
+        raise LexiconError(
+            "a language is given by its code of two or three small letters, such as 'en' or 'de', "
+            f"got {code[:40]!r}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +67,8 @@ class Lexicon:
         words: the words, n distinct non-empty strings without a line feed, most frequent first.
         vectors: shape (n, d), float32, C-contiguous, read-only, finite, rows distinct. An array
             that is writeable when it is handed over is copied.
+        language: of the words, by its code of ISO 639 such as "de": two or three small letters. It
+            says how texts are read and written (`dpcore.rewrite.languages`).
         metric: the metric of `extent`; a mechanism says in its own parameters which one it uses.
 
     Raises:
@@ -59,11 +79,13 @@ class Lexicon:
     words: tuple[str, ...]
     vectors: Float32Array
     metric: Metric = Metric.EUCLIDEAN
+    language: str = ENGLISH
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "vectors", freeze(self.vectors))
         object.__setattr__(self, "metric", Metric.parse(self.metric))
+        check_language(self.language)
         self._check_shape()
         self._check_words()
         bad = first_not_finite(self.vectors)
@@ -124,6 +146,7 @@ class Lexicon:
         words: Sequence[str],
         vectors: Float32Array,
         metric: Metric = Metric.EUCLIDEAN,
+        language: str = ENGLISH,
     ) -> tuple[Lexicon, DroppedRows]:
         """Build from rows as they were found, dropping what a lexicon cannot hold.
 
@@ -143,8 +166,9 @@ class Lexicon:
             )
         kept, dropped = choose_rows(words, array)
         if len(kept) == len(words):
-            return cls(name, tuple(words), array, metric), dropped
-        return cls(name, tuple(words[i] for i in kept), freeze(array[kept]), metric), dropped
+            return cls(name, tuple(words), array, metric, language), dropped
+        words = tuple(words[i] for i in kept)
+        return cls(name, words, freeze(array[kept]), metric, language), dropped
 
     def __len__(self) -> int:
         return len(self.words)
@@ -152,7 +176,8 @@ class Lexicon:
     def __repr__(self) -> str:
         """One line: the name and the sizes, not the words."""
         size = f"{len(self):,} words, {self.dimension} dimensions"
-        return f"Lexicon({self.name!r}, {size}, {self.metric})"
+        language = "" if self.language == ENGLISH else f", {self.language}"
+        return f"Lexicon({self.name!r}, {size}, {self.metric}{language})"
 
     def __deepcopy__(self, _memo: object) -> Lexicon:
         """Itself: what cannot change needs no second copy (30 MB for the bundled words)."""
@@ -224,14 +249,25 @@ class Lexicon:
         parsed = Metric.parse(metric)
         return self if parsed is self.metric else dataclasses.replace(self, metric=parsed)
 
+    def with_language(self, language: str) -> Lexicon:
+        """Return the same words and vectors as of another language (its fingerprint differs).
+
+        Raises:
+            LexiconError: it is no code of a language.
+        """
+        same = language == self.language
+        return self if same else dataclasses.replace(self, language=language)
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hexadecimal) over the metric, the shape, the words and the vectors."""
+        """SHA-256 (hexadecimal) over metric, shape, words, vectors, and a language not English."""
         # The shape stands before the words, and no word holds a line feed: no two lexicons have one
         # input.
         digest = hashlib.sha256()
         n, d = self.vectors.shape
-        digest.update(f"dpcore lexicon 1\n{self.metric.value}\n{n} {d}\n".encode())
+        # A text is read by the language, so that two languages of the same words are two lexicons.
+        language = "" if self.language == ENGLISH else f" {self.language}"
+        digest.update(f"dpcore lexicon 1\n{self.metric.value}{language}\n{n} {d}\n".encode())
         digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
         digest.update(b"\n\n")
         little_endian = np.ascontiguousarray(self.vectors, dtype="<f4")

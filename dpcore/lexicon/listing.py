@@ -28,6 +28,7 @@ def list_lexicons() -> dict[str, Any]:
             "title": entry.manifest.facts.get("title") or entry.manifest.name,
             "words": entry.manifest.words,
             "dimension": entry.manifest.dimension,
+            "language": entry.manifest.language,
             "bundled": entry.bundled,
             "folder": str(entry.folder),
         }
@@ -68,6 +69,7 @@ def describe(lexicon: Lexicon, progress: Progress | None = None) -> dict[str, An
         "name": lexicon.name,
         "words": len(lexicon),
         "dimension": lexicon.dimension,
+        "language": lexicon.language,
         "metric": lexicon.metric.value,
         "fingerprint": lexicon.fingerprint,
         "vector_bytes": lexicon.vectors.nbytes,

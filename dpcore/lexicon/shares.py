@@ -133,6 +133,11 @@ def _words(what: str, lexicon: Lexicon, kinds: Kinds) -> NDArray[np.bool_]:
     codes = [
         code for code, name in enumerate(kinds.names) if what in (name, name.partition(".")[0])
     ]
+    if kinds.none and not codes:
+        raise ParameterError(
+            f"{what[:40]!r} is no kind of these words: kinds are known of English words alone, so "
+            "a rule of this lexicon goes by rank>N"
+        )
     if not codes:
         raise ParameterError(
             f"{what[:40]!r} is no public fact about a word: a rule goes by kinds "

@@ -22,7 +22,7 @@ import numpy as np
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.damage import ARRAYS, FIELDS, brief
-from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.lexicon import ENGLISH, Lexicon
 from dpcore.lexicon.rows import freeze
 from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY
 
@@ -43,6 +43,7 @@ class Manifest:
         words: number of words.
         dimension: number of coordinates.
         sha256: SHA-256 by file name, of vectors.npy and words.txt.
+        language: the code of its language; English where it says none.
         facts: everything else it says (source, licence, fingerprint, ...).
     """
 
@@ -50,6 +51,7 @@ class Manifest:
     words: int
     dimension: int
     sha256: Mapping[str, str]
+    language: str = ENGLISH
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -79,6 +81,7 @@ def _manifest(fields: Mapping[str, Any]) -> Manifest:
         words=words,
         dimension=dimension,
         sha256={name: str(fields["sha256"][name]) for name in (VECTORS, WORDS)},
+        language=str(fields.get("language", ENGLISH)),
         facts=fields,
     )
 
@@ -118,7 +121,9 @@ def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
     if vectors.dtype.kind != "f":
         raise LexiconError(f"{folder / VECTORS} holds {vectors.dtype}, not floating-point numbers")
     kept = vectors if limit is None else vectors[:limit]
-    return Lexicon(manifest.name, tuple(words[: len(kept)]), freeze(kept))
+    return Lexicon(
+        manifest.name, tuple(words[: len(kept)]), freeze(kept), language=manifest.language
+    )
 
 
 def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Manifest:
@@ -143,6 +148,7 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
                 "name": lexicon.name,
                 "words": len(lexicon),
                 "dimensions": lexicon.dimension,
+                "language": lexicon.language,
                 "fingerprint": lexicon.fingerprint,
                 "sha256": {name: sha256_of_file(temporary / name) for name in (VECTORS, WORDS)},
             }

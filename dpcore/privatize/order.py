@@ -13,6 +13,7 @@ from dpcore.errors import StudyError
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
 from dpcore.privatize.formats import format_of
+from dpcore.rewrite.languages.known import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +123,7 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         return found.to_dict()
 
     groups = group_compositions(order.mechanism, order.epsilon, longest, guarantee=guarantee)
-    released = list(order.treatment.released)
+    released = list(order.treatment.released(rules_of(order.mechanism.lexicon.language)))
     if order.columns.keep:
         released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
     if order.columns.original:

@@ -14,6 +14,7 @@ from dpcore.rewrite.tokens import Kind, bare, plain_space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.rewrite.languages.language import Language
     from dpcore.rewrite.tokens import Token
 
 
@@ -45,8 +46,6 @@ CASE_RELEASES = {
 }
 """For each policy, what it releases, to be shown to users."""
 
-PRONOUNS = frozenset(["i", "i'm", "i've", "i'll", "i'd"])
-"""Words that always have a capital."""
 _SENTENCE_END = frozenset(".!?")
 # Between the end of a sentence and the next word these may stand.
 _TRANSPARENT = frozenset("\"'“”„‘’‚«»‹›()[]{}-‐‑–—¿¡")
@@ -89,23 +88,24 @@ def released_case(word: str) -> Case:
     return Case.TITLE if first != first.lower() else Case.LOWER
 
 
-def apply(case: Case, word: str) -> str:
+def apply(case: Case, word: str, language: Language) -> str:
     """Write a word with a given capitalisation.
 
     Args:
         case: LOWER leaves the word as the lexicon has it. MIXED is refused by `released_case`
             and treated as LOWER.
         word: Any string.
+        language: Of the word.
 
     Returns:
-        The word; the pronoun "I" and its contractions always have their capital.
+        The word; in English the pronoun "I" and its contractions always have their capital.
     """
     if case is Case.UPPER:
-        return word.upper()
-    if case is Case.TITLE or word in PRONOUNS:
+        return language.upper(word)
+    if case is Case.TITLE or word in language.always_capital:
         for place, letter in enumerate(word):
             if letter.isalnum():
-                return word[:place] + letter.title() + word[place + 1 :]
+                return word[:place] + language.title(letter) + word[place + 1 :]
     return word
 
 
@@ -143,11 +143,12 @@ def _without_symbols(text: str) -> str:
     return words[0] if len(words) == 1 else text
 
 
-def own_case(token: Token) -> tuple[Case | None, bool]:
+def own_case(token: Token, language: Language) -> tuple[Case | None, bool]:
     """Return how a token is capitalised by itself.
 
     Args:
         token: Any token.
+        language: Of the text.
 
     Returns:
         LOWER, TITLE or UPPER; None if that is for its place in the sentence to say. And whether it
@@ -159,18 +160,21 @@ def own_case(token: Token) -> tuple[Case | None, bool]:
     shape = released_case(token.text)
     text = _without_symbols(token.text).replace("’", "'")
     single = len(text) == 1 and shape is Case.TITLE
-    if text[0] == "I" and text.lower() in PRONOUNS:
+    if text[0].isupper() and language.lower(text) in language.always_capital:
         # Its capital says nothing about a name and must not move to another word.
         return None, single
     return shape if (text.isascii() and text.isalpha()) or _cased(text) else None, single
 
 
-def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, ...]:
+def released_cases(
+    tokens: Sequence[Token], policy: CasePolicy, language: Language
+) -> tuple[Case, ...]:
     """Return the capitalisation with which each token will be written.
 
     Args:
         tokens: Tokens of one text.
         policy: What may be released.
+        language: Of the text.
 
     Returns:
         One of LOWER, TITLE and UPPER for each token. Under SENTENCE it depends on no letter of
@@ -181,7 +185,7 @@ def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, .
         return tuple(cases)
     words = [place for place, token in enumerate(tokens) if token.kind is Kind.WORD]
     for number, place in enumerate(words):
-        own, single = own_case(tokens[place])
+        own, single = own_case(tokens[place], language)
         around = words[max(number - 1, 0) : number] + words[number + 1 : number + 2]
         if single and around and all(released_case(tokens[i].text) is Case.UPPER for i in around):
             cases[place] = Case.UPPER

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError
 from dpcore.rewrite.casing import Case, apply
-from dpcore.rewrite.english import CLITICS
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.rewrite.languages.language import Language
 
 GAPS = ("", " ", "\n", "\n\n")
 """White space as `plain_space` gives it, from narrow to wide."""
@@ -39,6 +39,7 @@ class Skeleton:
         ends: document i has the slots ends[i] to ends[i + 1] − 1.
         names: words of the lexicon and, behind them, fixed texts, in lower case.
         vocabulary: words of the lexicon.
+        language: of the lexicon.
     """
 
     fixed: IntArray
@@ -48,6 +49,7 @@ class Skeleton:
     ends: IntArray
     names: NDArray[np.object_]
     vocabulary: int
+    language: Language
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -57,10 +59,10 @@ class Skeleton:
         which = self.fixed + self.vocabulary
         which[self.fixed < 0] = outputs
         pieces = self.names[which].tolist()
-        gap = self.gap.copy()
-        gap[[place for place in self.endings.tolist() if pieces[place] in CLITICS]] = 0
+        gap, clitics = self.gap.copy(), self.language.clitics
+        gap[[place for place in self.endings.tolist() if pieces[place] in clitics]] = 0
         for place in np.flatnonzero(self.case).tolist():
-            pieces[place] = apply(CASES[self.case[place]], pieces[place])
+            pieces[place] = apply(CASES[self.case[place]], pieces[place], self.language)
         both = np.empty(2 * gap.size, dtype=object)
         both[::2], both[1::2] = _GAP_TEXTS[gap], pieces
         written = both.tolist()

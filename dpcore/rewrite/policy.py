@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
+
+if TYPE_CHECKING:
+    from dpcore.rewrite.languages.language import Language
 
 
 class UnknownWordPolicy(StrEnum):
@@ -29,15 +33,10 @@ RELEASED = (
     "(an abbreviation, a face, inches), and the hyphens of a compound that is not in the "
     "vocabulary while all its parts are; not a symbol, hyphen, dash or slash at the edge of a "
     "word (HIV+, HCV-, $5), which is read with the word and never written by itself",
-    "the possessive ending 's of a word whose possessive is not in the vocabulary",
     "line breaks, paragraph breaks, and where there is a space (not which or how many)",
 )
-"""What is released unchanged, whatever the options."""
+"""What is released unchanged, whatever the options and the language."""
 
-_STOP_WORDS_RELEASED = (
-    "function words such as 'the' are released unchanged: "
-    "their presence and position are not protected"
-)
 _POLICIES = {
     UnknownWordPolicy.REPLACE: (
         "a word outside the vocabulary is exchanged for a word drawn uniformly at random and then "
@@ -86,11 +85,23 @@ class Treatment:
         object.__setattr__(self, "unknown_words", UnknownWordPolicy(self.unknown_words))
         object.__setattr__(self, "case", CasePolicy(self.case))
 
-    @property
-    def released(self) -> tuple[str, ...]:
-        """What a rewritten text tells about the original without protection, in sentences."""
-        stop_words = (_STOP_WORDS_RELEASED,) if self.keep_stop_words else ()
-        return (*RELEASED, CASE_RELEASES[self.case], *stop_words, describe(self.unknown_words))
+    def released(self, language: Language) -> tuple[str, ...]:
+        """What a rewritten text tells about the original without protection, in sentences.
+
+        Args:
+            language: Of the lexicon.
+        """
+        *fixed, spaces = RELEASED
+        kept = language.capitals_released if self.case is CasePolicy.KEEP else ""
+        sentences = (
+            *fixed,
+            language.possessive_released,
+            spaces,
+            kept or CASE_RELEASES[self.case],
+            language.stop_words_released if self.keep_stop_words else "",
+            describe(self.unknown_words),
+        )
+        return tuple(filter(None, sentences))
 
 
 DEFAULT_TREATMENT = Treatment()

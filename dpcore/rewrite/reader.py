@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from dpcore.arrays import IntArray
 from dpcore.errors import TextError
 from dpcore.rewrite.casing import (
-    PRONOUNS,
     Case,
     CasePolicy,
     apply,
@@ -28,7 +27,7 @@ from dpcore.rewrite.casing import (
     released_case,
 )
 from dpcore.rewrite.encoded import CASES, GAPS, Documents, Skeleton
-from dpcore.rewrite.english import CLITICS
+from dpcore.rewrite.languages.known import rules_of
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.ragged import Columns, offsets_of, spread
 from dpcore.rewrite.rewritten import parts_from_word
@@ -75,6 +74,7 @@ class Reader:
 
     def __init__(self, lexicon: Lexicon, treatment: Treatment = DEFAULT_TREATMENT) -> None:
         self._lexicon, self._treatment = lexicon, treatment
+        self._language = rules_of(lexicon.language)
         # What is dropped or refused is seen when documents are put together.
         later = treatment.unknown_words in (UnknownWordPolicy.DROP, UnknownWordPolicy.REJECT)
         self._each = (
@@ -159,6 +159,7 @@ class Reader:
             ends_of_slots,
             self._written(),
             len(self._lexicon),
+            self._language,
         )
         return words, offsets, skeleton
 
@@ -330,7 +331,7 @@ class Reader:
         rows = []
         for number, token in enumerate(tokens):
             self._token_of[keys[number]] = len(self._token_of)
-            begins, (own, single) = begins_sentence(token), own_case(token)
+            begins, (own, single) = begins_sentence(token), own_case(token, self._language)
             rows.append(
                 (
                     begin[number],
@@ -348,7 +349,7 @@ class Reader:
         self._tokens.add(rows)
         previous, slots = -1, []
         for slot in encoding.slots:
-            clitic = slot.joined and slot.text in CLITICS
+            clitic = slot.joined and slot.text in self._language.clitics
             slots.append(
                 (
                     slot.index,
@@ -372,9 +373,10 @@ class Reader:
         n = len(self._lexicon)
         if self._names is None:
             self._names = np.array(self._lexicon.words, dtype=object)
-            for word in filter(self._lexicon.__contains__, PRONOUNS):
-                self._names[self._lexicon.index(word)] = apply(Case.LOWER, word)
-        new = [apply(Case.LOWER, text) for text in list(self._fixed_of)[self._names.size - n :]]
+            for word in filter(self._lexicon.__contains__, self._language.always_capital):
+                self._names[self._lexicon.index(word)] = apply(Case.LOWER, word, self._language)
+        fixed = list(self._fixed_of)[self._names.size - n :]
+        new = [apply(Case.LOWER, text, self._language) for text in fixed]
         if new:
             self._names = np.concatenate((self._names, np.array(new, dtype=object)))
         return self._names

@@ -10,13 +10,13 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.rewrite.casing import apply
-from dpcore.rewrite.english import CLITICS
 from dpcore.rewrite.vocabulary import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.rewrite.languages.language import Language
     from dpcore.rewrite.tokens import Token
     from dpcore.rewrite.vocabulary import Encoding, Slot
 
@@ -128,25 +128,29 @@ def write_slots(encoding: Encoding, outputs: Sequence[str]) -> tuple[tuple[str, 
     needed = len(encoding.open_slots)
     if len(outputs) != needed:
         raise ParameterError(f"{needed:,} output words are needed, got {len(outputs):,}")
-    words = iter(outputs)
+    words, language = iter(outputs), encoding.language
     written: list[tuple[str, str]] = []
     previous: Slot | None = None
     for slot in encoding.slots:
         word = next(words) if slot.is_open else slot.text
         # The white space before a text is not kept.
-        gap = "" if previous is None else slot.before or _missing_space(previous, slot, word)
-        written.append((gap, apply(slot.case, word)))
+        gap = (
+            ""
+            if previous is None
+            else slot.before or _missing_space(previous, slot, word, language)
+        )
+        written.append((gap, apply(slot.case, word, language)))
         previous = slot
     return tuple(written)
 
 
-def _missing_space(previous: Slot, slot: Slot, word: str) -> str:
+def _missing_space(previous: Slot, slot: Slot, word: str, language: Language) -> str:
     """Return the space to put where the original had none.
 
     Two words that touch (a word beside a symbol, the parts of a contraction) are kept apart,
     except for an ending such as "n't".
     """
-    if not slot.is_word or (slot.joined and word in CLITICS):
+    if not slot.is_word or (slot.joined and word in language.clitics):
         return ""
     return " " if parts_from_word(previous) else ""
 

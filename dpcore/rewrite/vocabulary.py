@@ -14,19 +14,32 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcore.arrays import IntArray
-from dpcore.errors import TextError
+from dpcore.errors import ParameterError, TextError
 from dpcore.rewrite.casing import Case, CasePolicy, released_case, released_cases
-from dpcore.rewrite.english import CLITICS, STOP_WORDS
-from dpcore.rewrite.lookup import parts_of
+from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.lookup import parts_of, spellings
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, MASK, Treatment, UnknownWordPolicy
 from dpcore.rewrite.tokens import Kind, Token, plain_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dpcore.rewrite.languages.language import Language
+
 
 class Vocabulary(Protocol):
     """What is needed of a lexicon."""
+
+    @property
+    def language(self) -> str:
+        """The code of its language."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words in their order."""
+
+    def __hash__(self) -> int:
+        """Return the same number for the same lexicon: what is computed of it is remembered."""
 
     def __len__(self) -> int:
         """Return the number of words n."""
@@ -94,12 +107,14 @@ class Encoding:
         vocabulary: Number of words n of the lexicon.
         treatment: What became of the words.
         unknown: Numbers of the tokens outside the vocabulary, counted from 0.
+        language: Of the lexicon.
     """
 
     slots: tuple[Slot, ...]
     vocabulary: int
     treatment: Treatment
     unknown: tuple[int, ...]
+    language: Language
 
     @cached_property
     def open_slots(self) -> tuple[Slot, ...]:
@@ -168,7 +183,8 @@ def encode(
 ) -> Encoding:
     """Find out for every token whether it is protected, unknown or released.
 
-    A token is looked up in canonical form, as it stands and then in lower case. What is neither
+    A token is looked up in canonical form, as it stands and then in lower case; in another language
+    than English also in the capitals that the lexicon has (`lookup.spellings`). What is neither
     in the lexicon nor a mark of the fixed list is unknown: names, numbers, addresses and symbols
     alike. Symbols that touch a word are looked up with it, else left out (`lookup.parts_of`).
 
@@ -181,30 +197,38 @@ def encode(
         The encoding; it holds no character of an unknown word.
 
     Raises:
+        ParameterError: Function words are to be kept, and none are known of this language.
         TextError: The policy is REJECT and there are unknown words; the message names their
             positions, not the words.
     """
-    policy = treatment.unknown_words
+    policy, language = treatment.unknown_words, rules_of(lexicon.language)
+    if treatment.keep_stop_words and not language.stop_words:
+        raise ParameterError(
+            f"no function words are known of the language {language.code!r} of this lexicon: "
+            "protect all words, without the option that keeps function words"
+        )
     tokens = tuple(tokens)
+    spelt = spellings(lexicon, language)
 
     def stop_word(part: str) -> bool:
-        return treatment.keep_stop_words and part.lower() in STOP_WORDS
+        return treatment.keep_stop_words and language.lower(part) in language.stop_words
 
     def known(part: str) -> bool:
-        return part in lexicon or part.lower() in lexicon or stop_word(part)
+        return spelt(part) is not None or stop_word(part)
 
     def slot(source: int, place: int, part: str, before: str, case: Case) -> Slot:
-        joined = place > 0 and part.lower() in CLITICS
+        lower = language.lower(part)
+        joined = place > 0 and lower in language.clitics
         if stop_word(part):
-            return Slot(source, Role.RELEASED, before, case, -1, part.lower(), joined)
-        if known(part) and not (place and part == "-"):
-            index = lexicon.index(part if part in lexicon else part.lower())
-            return Slot(source, Role.PROTECTED, before, case, index, "", joined)
+            return Slot(source, Role.RELEASED, before, case, -1, lower, joined)
+        word = spelt(part)
+        if word is not None and not (place and part == "-"):
+            return Slot(source, Role.PROTECTED, before, case, lexicon.index(word), "", joined)
         # Only the hyphens and the possessive ending that the splitting put there remain.
-        return Slot(source, Role.RELEASED, before, case, -1, part.lower(), joined)
+        return Slot(source, Role.RELEASED, before, case, -1, lower, joined)
 
     parts = [
-        (token.text,) if token.kind is Kind.PUNCTUATION else parts_of(token.text, known)
+        (token.text,) if token.kind is Kind.PUNCTUATION else parts_of(token.text, known, language)
         for token in tokens
     ]
     unknown = tuple(source for source, pieces in enumerate(parts) if not pieces)
@@ -214,7 +238,7 @@ def encode(
     dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())
     kept = _without(tokens, dropped)
     # Of the tokens that stay: after a dropped word the next one begins the sentence.
-    cases = released_cases([token for _, token in kept], treatment.case)
+    cases = released_cases([token for _, token in kept], treatment.case, language)
     slots: list[Slot] = []
     for (source, token), case in zip(kept, cases, strict=True):
         if token.kind is Kind.PUNCTUATION:
@@ -231,7 +255,7 @@ def encode(
                     )
                 )
             )
-    return Encoding(tuple(slots), len(lexicon), treatment, unknown)
+    return Encoding(tuple(slots), len(lexicon), treatment, unknown, language)
 
 
 def _part_cases(parts: Sequence[str], case: Case, policy: CasePolicy) -> list[Case]:

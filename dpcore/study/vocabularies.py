@@ -237,7 +237,9 @@ def _part(
     if places.size < 2:
         raise StudyError(f"{corpus.file} holds fewer than two words of {whole.name}")
     words = tuple(whole.words[i] for i in places.tolist())
-    lexicon = Lexicon(f"{key} × {whole.name}", words, freeze(whole.vectors[places]))
+    lexicon = Lexicon(
+        f"{key} × {whole.name}", words, freeze(whole.vectors[places]), language=whole.language
+    )
     kept = counts[places]
     return CountedLexicon(lexicon, kept, total, total - int(kept.sum()), data)
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 def protection_view(scene: Scene) -> None:
     """List what is released unchanged under the chosen options."""
-    lines = scene.choices.treatment.released
+    encoding = scene.bench.sentence.encoding
+    lines = encoding.treatment.released(encoding.language)
     protected = scene.bench.sentence.protected
-    unknown = len(scene.bench.sentence.encoding.unknown)
+    unknown = len(encoding.unknown)
     st.markdown(
         say(
             "The promise covers **{protected} words** of this text; {unknown} of them are not "

@@ -78,10 +78,11 @@ class Bench:
 
     def first_content_word(self) -> int:
         """The first place whose word is no function word; 0 if there is none."""
-        from dpcore.rewrite.english import STOP_WORDS
-
+        language = self.sentence.encoding.language
         places = range(self.sentence.protected)
-        return next((i for i in places if self.label(i).lower() not in STOP_WORDS), 0)
+        return next(
+            (i for i in places if language.lower(self.label(i)) not in language.stop_words), 0
+        )
 
     def has_redaction(self, redactor: str) -> bool:
         """Whether what this redactor finds is only a look-up."""

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from dpcore.lexicon.lexicon import ENGLISH
 from dpcore.limits import MAX_OWN_VECTOR_BYTES
-from pages.shared.language import say
+from dpcore.rewrite.languages.known import LANGUAGES
+from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ NAME = "yours"
 """In the list of lexicons, and in links, which lead to the bundled one in any other session."""
 
 _OWN = "own_vectors"
+_ANOTHER = "und"  # undetermined, in ISO 639
+_OF_NONE = later("Another language")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +32,21 @@ class _Brought:
 
     Attributes:
         file: its id.
+        language: of its words, as was chosen.
         lexicon: None if it was refused.
         report: how it was read.
         refused: why not.
     """
 
     file: str
+    language: str = ENGLISH
     lexicon: Lexicon | None = None
     report: ReadReport | None = None
     refused: DpcoreError | None = None
+
+    def is_not(self, file: str, language: str) -> bool:
+        """Whether another file is there, or another language was chosen for what is kept."""
+        return self.file != file or (self.lexicon is not None and self.language != language)
 
 
 def own_lexicon() -> Lexicon | None:
@@ -59,6 +69,17 @@ def choose_own() -> None:
                 most=MAX_OWN_VECTOR_BYTES,
             ),
         )
+        spoken = st.selectbox(
+            say("Language of the words"),
+            [*LANGUAGES, _ANOTHER],
+            format_func=lambda code: say(LANGUAGES[code].name if code in LANGUAGES else _OF_NONE),
+            key="own_vectors_language",
+            help=say(
+                "It says how words are found whatever their capitals, how contractions are split, "
+                "and which function words there are: none in Turkish, and none in a language that "
+                "is not in the list. Frequencies, context and kinds of words are of English alone."
+            ),
+        )
         note(
             say(
                 "Words and vectors must be public: what they tell is not protected. They stay "
@@ -66,9 +87,9 @@ def choose_own() -> None:
             )
         )
         brought: _Brought | None = st.session_state.get(_OWN)
-        if file is not None and (brought is None or brought.file != file.file_id):
+        if file is not None and (brought is None or brought.is_not(file.file_id, spoken)):
             with st.spinner(say("Reading and checking the vectors…")):
-                st.session_state[_OWN] = _read(file.file_id, file.name, file.getvalue())
+                st.session_state[_OWN] = _read(file.file_id, spoken, file.name, file.getvalue())
             st.rerun()  # the list of lexicons knows it now
         if brought is not None:
             _checked(brought)
@@ -112,12 +133,12 @@ def _forget(file: str) -> None:
     st.session_state[_OWN] = _Brought(file)
 
 
-def _read(file: str, label: str, data: bytes) -> _Brought:
+def _read(file: str, language: str, label: str, data: bytes) -> _Brought:
     from dpcore.lexicon.catalogue import only_here
     from dpcore.lexicon.readers import read_uploaded
 
     try:
         lexicon, report = read_uploaded(data, label, NAME)
     except DpcoreError as error:
-        return _Brought(file, refused=error)
-    return _Brought(file, only_here(lexicon), report)
+        return _Brought(file, language, refused=error)
+    return _Brought(file, language, only_here(lexicon.with_language(language)), report)

@@ -16,6 +16,8 @@ from dpcore.lexicon import fetch
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.train import plan as plan_module
 from tests.fixtures import MakeRng
+from tests.shell import result
+from tests.shell import run as shell_run
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +181,35 @@ def test_progress_is_drawn_on_a_terminal_only(
     assert "reading" in drawn
     assert "4.00k/4.00k" in drawn
     assert "neighbours" in drawn
+
+
+def test_words_of_another_language(
+    run: Callable[..., Any], tmp_path: Path, rng: MakeRng, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From a file of vectors as fastText writes them to a private sentence with its capitals."""
+    words = "</s> , die Straße über Haus Mädchen ist groß süß Übung der das in und Ärztin".split()
+    vectors = tmp_path / "cc.de.4.vec"
+    rows = rng().standard_normal((len(words), 4)).round(4)
+    lines = [" ".join([w, *map(str, row)]) for w, row in zip(words, rows, strict=True)]
+    vectors.write_text(f"{len(words)} 4\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    run("add", vectors, "--name", "deutsch", "--language", "de")
+    assert load("deutsch").language == "de"
+    assert load("deutsch").fingerprint == load(vectors, language="de").fingerprint
+    assert load(vectors).language == "en"
+    assert "language      German\n" in run("info", "deutsch")
+    assert "language      xx: no rules of its own" in run("info", vectors, "--language", "xx")
+    assert {e["name"]: e["language"] for e in run("list", "--json")["lexicons"]} == {
+        "default": "en", "hyperbolic": "en", "deutsch": "de"
+    }  # fmt: skip
+    with pytest.raises(LexiconError, match="two or three small letters"):
+        run("add", vectors, "--name", "other", "--language", "German")
+
+    asked = "rewrite --mechanism tem --epsilon 500 --seed 1 --keep-stop-words --text".split()
+    text = "Die Straße ist GROSS, das Mädchen süß."
+    for chosen in (["--lexicon", "deutsch"], ["--lexicon", str(vectors), "--language", "de"]):
+        answer = result(capsys, *asked, text, *chosen)
+        assert answer["text"] == text
+        assert any("'der'" in line for line in answer["released"])
+    code, _, err = shell_run(capsys, *asked, text, "--lexicon", str(vectors), "--language", "xx")
+    assert code == 2
+    assert "no function words are known of the language 'xx'" in err

@@ -16,6 +16,7 @@ from dpcore.rewrite.casing import (
     sentence_starts,
     shape_of,
 )
+from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.tokens import Kind, tokenize
 
 
@@ -44,7 +45,7 @@ def test_shapes(word: str, shape: str, released: str) -> None:
     ],
 )  # fmt: skip
 def test_apply(case: Case, word: str, written: str) -> None:
-    assert apply(case, word) == written
+    assert apply(case, word, ENGLISH) == written
 
 
 def words_of(text: str, flags: tuple[object, ...]) -> dict[str, Any]:
@@ -87,12 +88,13 @@ def test_sentence_starts(text: str, first: set[str]) -> None:
     ],
 )
 def test_keep(text: str, expected: str) -> None:
-    assert " ".join(released_cases(tokenize(text).tokens, CasePolicy.KEEP)) == expected
+    assert " ".join(released_cases(tokenize(text).tokens, CasePolicy.KEEP, ENGLISH)) == expected
 
 
 def test_sentence_policy_sees_no_letter() -> None:
     texts = "the CAT met Anna. iPhone Is", "THE cat MET anna. IPHONE is", "1 2 3 ☎. 5 6"
-    cases = {released_cases(tokenize(text).tokens, CasePolicy.SENTENCE) for text in texts}
+    sentence = CasePolicy.SENTENCE
+    cases = {released_cases(tokenize(text).tokens, sentence, ENGLISH) for text in texts}
     assert cases == {tuple(map(Case, "title lower lower lower lower title lower".split()))}
 
 

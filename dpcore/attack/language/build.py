@@ -25,7 +25,7 @@ from dpcore.attack.language.counts import (
     read_counts,
     write_counts,
 )
-from dpcore.attack.language.language import Bigram, perplexity
+from dpcore.attack.language.language import Bigram, check_english, perplexity
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.train.corpus import Corpus, tokenise
@@ -161,7 +161,11 @@ def build(
 
     Returns:
         The manifest.
+
+    Raises:
+        LexiconError: the lexicon is not English, as the texts are.
     """
+    check_english(lexicon)
     counts = count_folder(lexicon, folder, plan, progress)
     write_counts(out / FILE, counts)
     model = Bigram.of(read_counts(out / FILE), plan.discount)

@@ -23,6 +23,7 @@ from dpcore.attack.language.counts import FILE, CountPlan, Counts, read_counts
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_data, bundled_folder
 from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.lexicon import ENGLISH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,6 +152,20 @@ def _bundled() -> tuple[Counts, tuple[str, ...]]:
     return counts, tuple(words)
 
 
+def check_english(lexicon: Lexicon) -> None:
+    """Refuse a lexicon of another language: a few of its words would be counted as English ones.
+
+    Raises:
+        LexiconError: it is of another language.
+    """
+    if lexicon.language != ENGLISH:
+        raise LexiconError(
+            f"the words of lexicon {lexicon.name!r} are of the language {lexicon.language!r}, and "
+            "only English was counted: there are no frequencies and no bigrams for them, take a "
+            "uniform prior"
+        )
+
+
 @lru_cache(maxsize=2)
 def language(lexicon: Lexicon) -> Bigram:
     """The shipped model over the words of a lexicon.
@@ -158,8 +173,10 @@ def language(lexicon: Lexicon) -> Bigram:
     A word that was not counted is as likely as one that never occurred.
 
     Raises:
-        LexiconError: the counts are missing, or know no word of the lexicon.
+        LexiconError: the lexicon is not English, or the counts are missing, or know none of its
+            words.
     """
+    check_english(lexicon)
     counts, words = _bundled()
     if lexicon.words != words:
         counts = _translated(counts, words, lexicon)

@@ -30,7 +30,7 @@ from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.rewrite.english import STOP_WORDS
+from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.sentence import Sentence, prepare
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def try_attackers(
         where there is no such word.
     """
     lexicon = channel.mechanism.lexicon
-    function = np.array([word in STOP_WORDS for word in lexicon.words])
+    function = np.array([word in ENGLISH.stop_words for word in lexicon.words])
     right = np.zeros((len(ATTACKERS), len(KINDS), len(sentences)))
     total = np.zeros((len(KINDS), len(sentences)))
     for i, sentence in enumerate(sentences):

@@ -87,6 +87,8 @@ def tradeoff(
 ) -> Tradeoff:
     """What mechanisms give away and what they leave, at each ε.
 
+    Of words of another language than English no kinds are known, and there are no rows of "kind".
+
     Args:
         mechanisms: one mechanism, or several over one lexicon, each with its ε.
         epsilons: of one mechanism.
@@ -110,10 +112,12 @@ def tradeoff(
     if outputs is not None and not 100 <= outputs <= MAX_ATTACK_OUTPUTS:
         raise ParameterError(f"outputs must be 100 to {MAX_ATTACK_OUTPUTS:,}, got {outputs:,}")
     ground = Ground.of(lexicon, near, pairs, seed, progress)
+    absent = {"kind"} if ground.kinds.none else set()
     rows = [
         row
         for mechanism, values in asked
         for row in amounts(mechanism, values, ground, outputs, seed, progress)
+        if row.quantity not in absent
     ]
     return Tradeoff(
         lexicon.name,
@@ -121,7 +125,7 @@ def tradeoff(
         near,
         ground.kinds.known,
         ground.spread,
-        ground.before(),
+        {name: value for name, value in ground.before().items() if name not in absent},
         tuple(rows),
     )
 

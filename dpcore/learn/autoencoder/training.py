@@ -65,7 +65,8 @@ def part_of(lexicon: Lexicon, words: Sequence[str]) -> Lexicon:
     """
     places = [lexicon.index(word) for word in words]
     name = f"{len(places):,} words of {lexicon.name}"
-    return Lexicon(name, tuple(words), freeze(lexicon.vectors[places]), lexicon.metric)
+    vectors = freeze(lexicon.vectors[places])
+    return Lexicon(name, tuple(words), vectors, lexicon.metric, lexicon.language)
 
 
 def train(

@@ -100,8 +100,10 @@ def build_vocabulary_map(
     check_plan(euclidean, plan)
     mapped = euclidean
     if len(euclidean) > MAX_MAP_WORDS:
-        mapped = Lexicon(
-            euclidean.name, euclidean.words[:MAX_MAP_WORDS], euclidean.vectors[:MAX_MAP_WORDS]
+        mapped = dataclasses.replace(
+            euclidean,
+            words=euclidean.words[:MAX_MAP_WORDS],
+            vectors=euclidean.vectors[:MAX_MAP_WORDS],
         )
     table = mapped.neighbours(progress=progress)
     near = (

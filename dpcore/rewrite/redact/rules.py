@@ -6,6 +6,9 @@ capital letter inside a sentence: a name that begins one stays, and so does one 
 all in capitals; a word with a capital that is no name (Catholic, Internet) goes. A list of names
 would find more, and is what a redactor is sold for; `entities` has a model in its place.
 
+The rules are of English, whatever lexicon is used beside them: months, days and titles, and names
+by their capital. In German, where every noun has one, they would take all nouns for names.
+
 The rules stand in the order in which they count: what one has taken, no later one takes. Every
 repetition in a pattern is bounded, or runs to the end of what it takes, so that time grows with the
 text (`tests/rewrite/redact/test_rules.py` measures it).
@@ -19,7 +22,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from dpcore.rewrite.casing import PRONOUNS, Case, released_case, sentence_starts
+from dpcore.rewrite.casing import Case, released_case, sentence_starts
+from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.redact.spans import Redactor, Span, disjoint
 from dpcore.rewrite.tokens import Kind, bare, tokenize
 
@@ -238,7 +242,7 @@ def _beginnings(tokens: Sequence[Token]) -> list[bool]:
     text in which every word has one, such as a headline.
     """
     words = [token.text for token in tokens if token.kind is Kind.WORD]
-    inside = [word for word in words[1:] if word.lower() not in PRONOUNS]
+    inside = [word for word in words[1:] if word.lower() not in ENGLISH.always_capital]
     if len(inside) > 1 and all(released_case(word) is not Case.LOWER for word in inside):
         return [True] * len(tokens)
     starts = list(sentence_starts(tokens))
@@ -258,7 +262,7 @@ def _capitalised(token: Token, begins: bool) -> str:
         return "date"
     if plain in _MONTHS and not (begins and plain in {"March", "May"}):
         return "date"
-    if begins or plain.lower() in PRONOUNS:
+    if begins or plain.lower() in ENGLISH.always_capital:
         return ""
     # An abbreviation in capitals is no name, nor is a letter alone.
     return "name" if released_case(plain) is Case.TITLE and len(plain) > 1 else ""

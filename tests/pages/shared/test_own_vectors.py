@@ -17,11 +17,12 @@ NAMES = [
 ]
 
 
-def sent(seed: int = 3) -> own_vectors._Brought:
+def sent(seed: int = 3, language: str = "en") -> own_vectors._Brought:
     vectors = np.random.default_rng(seed).normal(size=(len(NAMES), 8))
     lines = (f"{n} {' '.join(f'{x:.4f}' for x in v)}" for n, v in zip(NAMES, vectors, strict=True))
     lexicon, report = read_uploaded("\n".join(lines).encode(), "mine.txt", own_vectors.NAME)
-    return own_vectors._Brought("an id", only_here(lexicon), report)
+    lexicon = only_here(lexicon.with_language(language))
+    return own_vectors._Brought("an id", language, lexicon, report)
 
 
 @pytest.mark.parametrize("address", [c.address for c in CONTENTS if c.address != "lesson"])
@@ -40,6 +41,16 @@ def test_every_page_works_with_them(address: str) -> None:
     if test.get("selectbox"):
         chosen = [box.value for box in test.selectbox if box.key == "lexicon"]
         assert chosen in ([], [own_vectors.NAME])
+
+
+@pytest.mark.parametrize("address", ["rewrite", "attacker"])
+def test_words_of_another_language(address: str) -> None:
+    """Nothing of English is put on them, and no page ends in a traceback for the lack of it."""
+    test = unopened(address)
+    test.session_state["own_vectors"] = sent(language="de")
+    test.session_state["lexicon"] = own_vectors.NAME
+    test.run()
+    assert not test.exception, test.exception
 
 
 def test_a_link_to_them_shows_the_bundled_words_to_everybody_else() -> None:

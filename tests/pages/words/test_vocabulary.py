@@ -139,7 +139,7 @@ def test_vectors_of_ones_own_have_pca_and_nothing_is_written(
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     rows = np.random.default_rng(8).standard_normal((60, 4)).astype(np.float32)
     mine = only_here(Lexicon("mine", tuple(f"w{i}" for i in range(60)), rows))
-    own = own_vectors._Brought("an id", mine)
+    own = own_vectors._Brought("an id", "en", mine)
     test = opened(own_vectors=own, lexicon=own_vectors.NAME, projection="PCA", **WHOLE_MAP)
     data = component(test, "vocabulary")
     assert data["map"] == "pca"
