@@ -93,11 +93,10 @@ PRIVATIZE = (
 )
 
 VIEWS = {
-    "start": (), "rewrite": ("view=word", "view=100+draws", "view=protection"),
-    "trade-off": (), "deniability": (), "words": ("more=Map",), "attacker": (),
-    "utility": (),
-    "audit": (), "robustness": (), "lesson": (),
-}  # fmt: skip
+    "rewrite": ("view=word", "view=100+draws", "view=protection"),
+    "words": ("more=Map",),
+}
+"""Of pages by their titles: views beside the first."""
 
 
 def numbers() -> dict[str, Any]:
@@ -242,7 +241,7 @@ def figures() -> Iterator[tuple[str, Any]]:
     from pages.shared.contents import CONTENTS
 
     for content in CONTENTS:
-        for query in ("", *VIEWS[content.title.lower()]):
+        for query in ("", *VIEWS.get(content.title.lower(), ())):
             test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
             for key, values in parse_qs(query).items():
                 test.query_params[key] = values
