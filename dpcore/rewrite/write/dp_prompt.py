@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from dpcore.rewrite.write.writer import Next
 
 _INSTRUCTION = "Rephrase the following text in other words."
-_RANGE = (-10.0, 30.0)
+# Both ranges are public: they were chosen at 480 places of answers about 40 training texts of the
+# teaching corpus. There the mean logit of a place is 4.7 in the median and the largest one 36.6 at
+# most in 99 of 100 places; ten nats below 0 leave a hundred or so candidates apart from the rest.
+_RANGE = (5.0, 37.0)
 _DEPTH = 10.0
 FORMS = ("published", "calibrated")
 USUAL_TOKENS = 30
