@@ -33,7 +33,8 @@ _LOOK = "the laws and losses are for looking: they tell of the private text with
     "--form",
     default=FORMS[0],
     type=Choice(FORMS),
-    help="a temperature of 2Δ/ε, or the least at which the largest loss of a token is ε",
+    help="a temperature of 2Δ/ε, the one at which the largest loss of a token is ε, or randomised "
+    "response on what the model draws",
 )
 @option("--epsilon", required=True, type=float, help="of a token")
 @shared.number(
@@ -91,9 +92,7 @@ def write_command(options: Options) -> Answer:
             "version": __version__,
             "epsilon": writing.epsilon,
             "tokens": len(writing.tokens),
-            "temperature": writing.draw.temperature,
-            "range": [writing.draw.low, writing.draw.high],
-            "vocabulary": writing.draw.vocabulary,
+            "draw": writing.draw.settings,
             "text": writing.text,
             "guarantee": composed.guarantee.to_dict(),
             "whole_text": composed.guarantee.for_tokens(composed.words),

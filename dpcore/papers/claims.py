@@ -83,6 +83,7 @@ CLAIMS: dict[str, Claim] = {
     "adept-b": _at_once(adept.adept_scaled),
     "adept-c": _at_once(adept.adept_round),
     "dp-prompt-calibrated": _at_once(writers.dp_prompt_calibrated),
+    "dp-prompt-response": _at_once(writers.dp_prompt_response),
     "santext-angle": santext.santext_angle,
     "custext-drawn": candidates.custext_drawn,
     "rantext-fixed": candidates.rantext_fixed,

@@ -22,6 +22,7 @@ _COSTS = {
     "b": later("noise of scale {amount}"),
     "noise scale b": later("noise of scale {amount}"),
     "exponent over that of TEM": later("{amount} times the exponent of TEM"),
+    "temperature/range": later("a temperature of {amount} times the range"),
 }
 """Names of costs, as a sentence has them."""
 

@@ -19,13 +19,12 @@ def test_the_json_holds_the_text_and_its_promise(capsys: pytest.CaptureFixture[s
     assert answer["version"] == __version__
     assert answer["tokens"] == answer["composed"]["words"] == 5
     assert answer["guarantee"]["epsilon"] <= answer["epsilon"] == 4.0
-    assert answer["temperature"] == pytest.approx(
-        2 * (answer["range"][1] - answer["range"][0]) / 4.0
-    )
+    draw = answer["draw"]
+    assert draw["temperature"] == pytest.approx(2 * (draw["high"] - draw["low"]) / 4.0)
     assert answer["composed"]["sum"] == pytest.approx(5 * answer["guarantee"]["epsilon"])
     assert answer["experiment"]
     assert answer["law"] is answer["losses"] is None
-    assert answer["vocabulary"] == len(tiny.NAMES)
+    assert draw["vocabulary"] == len(tiny.NAMES)
 
 
 def test_laws_and_losses_are_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

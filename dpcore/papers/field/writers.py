@@ -21,7 +21,7 @@ from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
 from dpcore.rewrite.english import STOP_WORDS
 from dpcore.rewrite.tokens import Kind, tokenize
-from dpcore.rewrite.write.scores import TokenDraw, calibrated_strength
+from dpcore.rewrite.write.scores import ClippedDraw, ResponseDraw, calibrated_strength
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
@@ -38,7 +38,7 @@ _SHORT, _LONG = 20, 40  # tokens of two questions
 
 def _crafted_loss(strength: float, vocabulary: int, span: float = 1.0) -> float:
     """The exact loss of a token that alone scores high after one text and low after the other."""
-    draw = TokenDraw(0.0, 1.0, vocabulary, strength * span)
+    draw = ClippedDraw(vocabulary=vocabulary, low=0.0, high=1.0, strength=strength * span)
     first = np.zeros(vocabulary)
     first[0] = 1.0
     return float(draw.log_law(first)[0] - draw.log_law(1.0 - first)[0])
@@ -46,7 +46,7 @@ def _crafted_loss(strength: float, vocabulary: int, span: float = 1.0) -> float:
 
 def dp_prompt(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Clipped logits, all tokens possible, a public number of tokens."""
-    draw = TokenDraw(0.0, 1.0, _SMOLLM, 0.5 * settings.epsilon)
+    draw = ClippedDraw(vocabulary=_SMOLLM, low=0.0, high=1.0, strength=0.5 * settings.epsilon)
     loss = _crafted_loss(draw.strength, _SMOLLM)
     return judged(
         "dp-prompt",
@@ -85,6 +85,33 @@ def dp_prompt_calibrated(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
             "times as cold as published, at 50": 2.0
             * calibrated_strength(_USEFUL, _SMOLLM)
             / _USEFUL,
+        },
+        vocabulary=_SMOLLM,
+    )
+
+
+def dp_prompt_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """Randomised response on what the model draws."""
+    draw = ResponseDraw(vocabulary=_SMOLLM, epsilon=settings.epsilon)
+    certain = np.full(_SMOLLM, -1e6)
+    certain[0] = 0.0
+    first, second = draw.log_law(certain), draw.log_law(np.roll(certain, 1))
+    loss = float(np.abs(first - second).max())
+    others = math.log(_SMOLLM - 1)
+    return judged(
+        "dp-prompt-response",
+        lexicon,
+        settings,
+        Outcome.PROVED if loss <= settings.epsilon * (1 + 1e-9) else Outcome.REFUTED,
+        parameters={"epsilon": settings.epsilon},
+        numbers={
+            "claimed epsilon": settings.epsilon,
+            "true epsilon of a token": loss,
+            "epsilon for one half": others,
+            "epsilon for one half, calibrated": float(np.logaddexp(0.0, 2.0 * others))
+            - math.log(2.0),
+            "epsilon for one half, published": 2.0 * others,
+            "epsilon for one half, least of all": math.log(0.5 * _SMOLLM),
         },
         vocabulary=_SMOLLM,
     )

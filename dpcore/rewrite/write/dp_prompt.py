@@ -8,7 +8,9 @@ a text is over at its first end mark, which is a rule for what was drawn already
 
 `published` clips the logits as they are, at h = ε/2. `calibrated` clips the logarithms of the
 model's own probabilities, which lie below 0 after any text while logits lie elsewhere after each,
-and takes the h at which the largest loss of a token is ε exactly (`scores.py`).
+and takes the h at which the largest loss of a token is ε exactly. `response`, which is ours, lets
+the model draw as it likes and gives each token to randomised response, which takes about half the ε
+for the same text (`scores.py`).
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ import numpy as np
 from dpcore.errors import EpsilonError, ParameterError, TextError
 from dpcore.limits import MAX_WRITER_TOKENS, MAX_WRITTEN_TOKENS
 from dpcore.rewrite.checks import check_text
-from dpcore.rewrite.write.scores import TokenDraw, calibrated_strength
+from dpcore.rewrite.write.scores import ClippedDraw, ResponseDraw, calibrated_strength
 from dpcore.rewrite.write.smollm import load_model
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
+    from dpcore.rewrite.write.scores import TokenDraw
     from dpcore.rewrite.write.smollm import LanguageModel
     from dpcore.rewrite.write.writer import Next
 
@@ -37,7 +40,8 @@ _INSTRUCTION = "Rephrase the following text in other words."
 # most in 99 of 100 places; ten nats below 0 leave a hundred or so candidates apart from the rest.
 _RANGE = (5.0, 37.0)
 _DEPTH = 10.0
-FORMS = ("published", "calibrated")
+_TEMPERATURE = 0.7  # of the model's own draw; any is public and costs nothing
+FORMS = ("published", "calibrated", "response")
 USUAL_TOKENS = 30
 
 
@@ -46,7 +50,7 @@ class DpPrompt:
     """DP-Prompt with SmolLM2.
 
     Attributes:
-        form: "published" or "calibrated".
+        form: "published", "calibrated" or "response".
         model: the language model; None: the one of the optional package, loaded when it is needed.
     """
 
@@ -67,7 +71,7 @@ class DpPrompt:
         return self.model or load_model()
 
     def draw(self, epsilon: float) -> TokenDraw:
-        """How a token is drawn: scores between a public low and high, all tokens possible.
+        """How a token is drawn, all of them possible.
 
         Raises:
             EpsilonError: ε is not a finite number above 0.
@@ -76,10 +80,14 @@ class DpPrompt:
         if not 0 < epsilon < math.inf:
             raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
         vocabulary = self._language.vocabulary
-        if self.form == "calibrated":
-            strength = calibrated_strength(epsilon, vocabulary)
-            return TokenDraw(-_DEPTH, 0.0, vocabulary, strength, normalised=True)
-        return TokenDraw(*_RANGE, vocabulary, 0.5 * epsilon)
+        if self.form == "response":
+            return ResponseDraw(vocabulary=vocabulary, epsilon=epsilon, temperature=_TEMPERATURE)
+        low, high, strength = *_RANGE, 0.5 * epsilon
+        if calibrated := self.form == "calibrated":
+            low, high, strength = -_DEPTH, 0.0, calibrated_strength(epsilon, vocabulary)
+        return ClippedDraw(
+            vocabulary=vocabulary, low=low, high=high, strength=strength, normalised=calibrated
+        )
 
     def count(self, text: str, tokens: int | None) -> int:
         """How many tokens are drawn: a public number, whatever the text is.

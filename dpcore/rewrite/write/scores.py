@@ -1,6 +1,7 @@
-"""One token by the exponential mechanism, from scores that are clipped to a public range.
+"""One token from scores of all of them, in two ways that keep ε whatever the scores are.
 
-With s = (clip(score) − low)/(high − low) in [0, 1] a token y comes out with probability
+`ClippedDraw` is the exponential mechanism with scores clipped to a public range. With
+s = (clip(score) − low)/(high − low) in [0, 1] a token y comes out with probability
 
     P(y) = e^(h·s_y) / Σ_z e^(h·s_z)
 
@@ -14,11 +15,19 @@ Two texts with such scores attain it, so it is exact. It is below 2h, which is w
 h = ε/2 comes from (McSherry and Talwar 2007, Theorem 6; a temperature of 2(high − low)/ε); beyond
 h = ln V it grows like h + ln V, half as fast. In `calibrated_strength` loss(h) = ε, a quadratic
 equation in e^h. Losses of two texts have a span of 2h in either case.
+
+`ResponseDraw` lets the model draw a token by its own probabilities p, and gives that token to
+randomised response over all V: P(y) = a·p_y + b with b = 1/(e^ε + m) and a = (e^ε − 1)·b. Nothing
+is clipped. The loss is largest where p is 1 in one text and 0 in the other, and then it is ε; every
+divergence that is convex is largest there too, so losses are those of randomised response (Kairouz,
+Oh, Viswanath 2014). Half of the tokens are the model's own at ε = ln m, where the exponential
+mechanism needs ln((1 + m²)/2): it pays for the sum Z as well.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
 
 _UP = 1.0 + 1e-12  # for what floating point takes from a bound of a few terms
-PUBLISHED, CALIBRATED = "published", "calibrated"
+_FAR = 1e30  # a score that no finite one exceeds
 
 
 def largest_loss(strength: float, vocabulary: int) -> float:
@@ -89,25 +98,71 @@ class TokenPrivacy(PureLocalPrivacy):
         )
 
 
-@dataclass(frozen=True)
-class TokenDraw:
+@dataclass(frozen=True, kw_only=True)
+class TokenDraw(ABC):
     """How a token is drawn from its scores: all of it is public.
+
+    Attributes:
+        vocabulary: V, tokens that may come out: all of them, always.
+        texts: between which texts the scores may be anything.
+    """
+
+    vocabulary: int
+    texts: str = "any two texts"
+
+    @abstractmethod
+    def log_law(self, scores: FloatArray) -> FloatArray:
+        """ln P of every token, shape (V,), from its scores.
+
+        A score that is no number counts as the lowest: a refusal would tell something of the text.
+        """
+
+    @property
+    @abstractmethod
+    def bounds(self) -> LossBounds:
+        """On the losses of a token between any two of these texts."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> TokenPrivacy:
+        """What is promised of a token: its largest loss."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, float]:
+        """The numbers that a token is drawn with, by name."""
+
+    def token(self, log_law: FloatArray, digits: Digits) -> int:
+        """One token with exactly these probabilities."""
+        weights = Weights(np.exp(log_law), log_law.item, np.arange(log_law.size))
+        entry = np.zeros(1, dtype=np.int64)
+        return int(draws(digits, entry, lambda entries: [(np.arange(entries.size), weights)])[0])
+
+    def composed(self, tokens: int, delta: float = TEXT_DELTA) -> Composition:
+        """What is promised of all tokens together.
+
+        Args:
+            tokens: n, drawn one after another, each with those before it in sight.
+            delta: δ of the whole text, in [0, 1).
+        """
+        return composed(self.guarantee, self.bounds, tokens, delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClippedDraw(TokenDraw):
+    """The exponential mechanism.
 
     Attributes:
         low: scores below it count as it.
         high: scores above it count as it.
-        vocabulary: V, tokens that may come out: all of them, always.
         strength: h.
         normalised: whether scores become ln of probabilities before they are clipped.
-        texts: between which texts the scores may be anything.
     """
 
     low: float
     high: float
-    vocabulary: int
     strength: float
     normalised: bool = False
-    texts: str = "any two texts"
 
     @property
     def temperature(self) -> float:
@@ -115,10 +170,7 @@ class TokenDraw:
         return (self.high - self.low) / self.strength
 
     def log_law(self, scores: FloatArray) -> FloatArray:
-        """ln P of every token, shape (V,), from its scores before they are clipped.
-
-        A score that is no number counts as the lowest: a refusal would tell something of the text.
-        """
+        """ln P of every token, shape (V,), from its scores before they are clipped."""
         numbers = np.asarray(scores, dtype=np.float64)
         if self.normalised:
             numbers = numbers - np.logaddexp.reduce(numbers)
@@ -127,15 +179,14 @@ class TokenDraw:
         logs = self.strength * (shares - shares.max())
         return np.asarray(logs - math.log(np.exp(logs).sum()))
 
-    def token(self, log_law: FloatArray, digits: Digits) -> int:
-        """One token with exactly these probabilities."""
-        weights = Weights(np.exp(log_law), log_law.item, np.arange(log_law.size))
-        entry = np.zeros(1, dtype=np.int64)
-        return int(draws(digits, entry, lambda entries: [(np.arange(entries.size), weights)])[0])
+    @property
+    def bounds(self) -> LossBounds:
+        """The largest loss, and a span of 2h."""
+        return LossBounds(self.guarantee.epsilon, 2.0 * self.strength * _UP)
 
     @property
     def guarantee(self) -> TokenPrivacy:
-        """What is promised of a token: its largest loss."""
+        """The largest loss over all scores in the range."""
         return TokenPrivacy(
             epsilon=largest_loss(self.strength, self.vocabulary),
             status=Status.PROVED,
@@ -147,13 +198,75 @@ class TokenDraw:
             texts=self.texts,
         )
 
-    def composed(self, tokens: int, delta: float = TEXT_DELTA) -> Composition:
-        """What is promised of all tokens together.
+    @property
+    def settings(self) -> dict[str, float]:
+        """Range, strength and temperature."""
+        return {
+            "low": self.low,
+            "high": self.high,
+            "strength": self.strength,
+            "temperature": self.temperature,
+            "vocabulary": self.vocabulary,
+        }
 
-        Args:
-            tokens: n, drawn one after another, each with those before it in sight.
-            delta: δ of the whole text, in [0, 1).
-        """
-        guarantee = self.guarantee
-        bounds = LossBounds(guarantee.epsilon, 2.0 * self.strength * _UP)
-        return composed(guarantee, bounds, tokens, delta)
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseDraw(TokenDraw):
+    """The model's own draw, by randomised response.
+
+    Attributes:
+        epsilon: of a token.
+        temperature: by which scores are divided before they become probabilities; any costs the
+            same.
+    """
+
+    epsilon: float
+    temperature: float = 1.0
+
+    @property
+    def _log_floor(self) -> float:
+        """ln b."""
+        return -self.epsilon - math.log1p((self.vocabulary - 1) * math.exp(-self.epsilon))
+
+    @property
+    def kept(self) -> float:
+        """Probability that the model's own draw comes out, V·b of it by chance aside."""
+        return -math.expm1(-self.epsilon) * math.exp(self.epsilon + self._log_floor)
+
+    def log_law(self, scores: FloatArray) -> FloatArray:
+        """ln P of every token, shape (V,), from its logits."""
+        numbers = np.asarray(scores, dtype=np.float64) / self.temperature
+        numbers = np.nan_to_num(numbers, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
+        numbers = numbers - numbers.max()
+        numbers -= np.logaddexp.reduce(numbers)
+        return np.asarray(np.logaddexp(math.log(self.kept) + numbers, self._log_floor))
+
+    @property
+    def bounds(self) -> LossBounds:
+        """Those of randomised response: a loss that is not 0 comes with a known probability."""
+        return LossBounds(
+            self.guarantee.epsilon, chance=min(1.0, math.exp(self.epsilon + self._log_floor) * _UP)
+        )
+
+    @property
+    def guarantee(self) -> TokenPrivacy:
+        """ε exactly."""
+        return TokenPrivacy(
+            epsilon=self.epsilon,
+            status=Status.PROVED,
+            reason=(
+                "the model's token goes through randomised response over all tokens of the "
+                "vocabulary, and how many are drawn is public"
+            ),
+            source="Kairouz, Oh, Viswanath 2014",
+            texts=self.texts,
+        )
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Temperature, and how often the model's own draw comes out."""
+        return {
+            "temperature": self.temperature,
+            "kept": self.kept,
+            "vocabulary": self.vocabulary,
+        }

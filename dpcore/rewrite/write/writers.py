@@ -22,7 +22,7 @@ def writer_of(name: str, form: str = "published") -> Writer:
 
     Args:
         name: short name, such as "dp-prompt".
-        form: "published" or "calibrated".
+        form: "published", "calibrated" or "response".
 
     Raises:
         ParameterError: there is no such mechanism or form; the message names those that there are.
@@ -56,7 +56,8 @@ def write(
         mechanism: "dp-prompt".
         epsilon: of a token.
         tokens: n, how many are drawn; choose it in public, never by the private text.
-        form: "published" (a temperature of 2Δ/ε) or "calibrated" (the largest loss is ε exactly).
+        form: "published" (a temperature of 2Δ/ε), "calibrated" (one at which the largest loss is ε
+            exactly) or "response" (randomised response on what the model draws).
         seed: None draws fresh noise for a text to publish; a number repeats an experiment, whose
             text must not be published.
         progress: called with ("tokens", done, total).

@@ -134,7 +134,7 @@ def test_names_are_checked_and_distinct() -> None:
     assert len({writer.name for writer in WRITERS}) == len(WRITERS)
     with pytest.raises(ParameterError, match="must be one of dp-prompt"):
         writer_of("tem")
-    with pytest.raises(ParameterError, match="form must be one of published, calibrated"):
+    with pytest.raises(ParameterError, match="form must be one of published, calibrated, response"):
         writer_of("dp-prompt", "greedy")
     with pytest.raises(TextError, match="a text is needed, got int"):
         dpcore.write(3, epsilon=1.0)  # type: ignore[arg-type]
