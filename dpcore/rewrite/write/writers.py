@@ -49,7 +49,8 @@ def write(
     """A new text in the place of a private one, drawn token by token.
 
     Each token keeps ε between any two private texts, and n tokens keep n·ε: `composed()` says how
-    much less that is for a δ. Text that reads well takes an ε of the whole text in the hundreds.
+    much less that is for a δ. Text that reads well takes an ε of the whole text in the hundreds
+    (`docs/writers.md`).
 
     Args:
         text: the private text.
