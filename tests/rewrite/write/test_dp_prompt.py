@@ -177,5 +177,5 @@ def test_the_real_model_writes_and_keeps_its_promise() -> None:
         losses = writing.losses(other)
         assert np.abs(losses).max() <= writing.draw.guarantee.epsilon <= epsilon
         np.testing.assert_allclose(writing.losses(text), 0.0, atol=1e-3)
-    again = dpcore.write(text, epsilon=60.0, tokens=6, form="calibrated", seed=1)
+    again = dpcore.write(text, epsilon=60.0, tokens=6, form=form, seed=1)
     assert again.text == writing.text
