@@ -19,7 +19,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
-from dpcore.rewrite.english import STOP_WORDS
+from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.tokens import Kind, tokenize
 from dpcore.rewrite.write.scores import ClippedDraw, ResponseDraw, calibrated_strength
 
@@ -206,7 +206,10 @@ def dp_prompt_length(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def dp_mlm_stop_words(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Stop words, marks and capitals are released as they are; all other words keep ε."""
     tokens = [token for text in teaching_corpus().texts for token in tokenize(text)]
-    kept = [token.kind is Kind.PUNCTUATION or token.text.lower() in STOP_WORDS for token in tokens]
+    kept = [
+        token.kind is Kind.PUNCTUATION or token.text.lower() in ENGLISH.stop_words
+        for token in tokens
+    ]
     return judged(
         "dp-mlm-stop-words",
         lexicon,
