@@ -126,8 +126,9 @@ def _show(scene: Scene, total: float, writing: Writing) -> None:
     )
     note(
         say(
-            "ε = {total} for the whole text is {each} for each of {count} tokens. It holds between "
-            "any two texts; the words' holds between texts of as many words.",
+            "ε = {total} for the whole text is {each} for each of {count} tokens, between any two "
+            "texts. For the words it is the plain sum, between texts of as many words and, where "
+            "ε is per distance, for the farthest words.",
             total=numeral(f"{total:.4g}"),
             each=numeral(f"{each:.4g}"),
             count=len(writing.tokens),
