@@ -14,6 +14,7 @@
     dp.audit(tem, epsilon=5)                            # is the promise true?
     dp.audit("my_package:replace", epsilon=5)           # the same of any function of yours
     dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no promise
+    dp.write("My back hurts.", epsilon=40)              # a new sentence by a language model
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
     dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves
@@ -44,6 +45,7 @@ _FRONT_DOOR = {
     "redact": "dpcore.rewrite.redact.redaction:redact",
     "release": "dpcore.front:release",
     "tradeoff": "dpcore.attack.trade.tradeoff:tradeoff",
+    "write": "dpcore.rewrite.write.writers:write",
 }
 
 __all__ = [*_FRONT_DOOR]

@@ -8,6 +8,7 @@ from dpcore.rewrite.columns import map_batch, privatize_column
 from dpcore.rewrite.redact.redaction import redact
 from dpcore.rewrite.sentence import draw
 from dpcore.rewrite.sentence import prepare as read
+from dpcore.rewrite.write.writers import write
 
 __version__: str
 
@@ -25,4 +26,5 @@ __all__ = [
     "redact",
     "release",
     "tradeoff",
+    "write",
 ]

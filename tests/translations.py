@@ -40,10 +40,10 @@ NUMBERS = (
 
 HEADINGS = (
     "a stranger guesses", "accuracy, sentiment", "attacker", "becomes", "believed then", "change",
-    "changed", "condition", "cost", "count", "draw", "figure", "guessed", "lonelier than", "mark",
-    "meaning by an encoder", "method", "near", "nearness", "now", "of", "place", "promise there",
-    "released", "runs", "setting", "state", "stays", "text", "value", "weight", "which word",
-    "words that stay", "written", "× least",
+    "changed", "condition", "cost", "count", "draw", "figure", "guessed", "likeliest",
+    "lonelier than", "mark", "meaning by an encoder", "method", "near", "nearness", "now", "of",
+    "place", "promise there", "released", "runs", "setting", "state", "stays", "text", "token",
+    "value", "weight", "which word", "words that stay", "written", "ε of the text", "× least",
 )  # fmt: skip
 """Columns of tables that the engine names, or a page for a file."""
 
@@ -109,6 +109,8 @@ def engine_words() -> set[str]:
     from dpcore.rewrite.languages.known import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
     from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS
+    from dpcore.rewrite.write.dp_prompt import FORMS
+    from dpcore.rewrite.write.writers import WRITERS
 
     words: list[str] = [
         *NUMBERS,
@@ -122,6 +124,7 @@ def engine_words() -> set[str]:
         *BANDS,
     ]
     words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
+    words += [*FORMS, *(writer.title for writer in WRITERS)]
     words += [*STRATA, *Stratum, *UnknownWordPolicy, *CasePolicy]
     words += [describe(policy) for policy in UnknownWordPolicy]
     words += [language.name for language in LANGUAGES.values()]

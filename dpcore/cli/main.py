@@ -22,10 +22,10 @@ _PLUGIN_WARNING = "PluginWarning"  # by its name: the mechanisms are loaded when
 PROGRAM = "python -m dpcore"
 COMMANDS = Commands(
     (
-        "mechanisms", "distribution", "path", "calibrate", "rewrite", "redact", "privatize",
-        "deniability", "solve", "meter", "tradeoff", "compose", "neighbours", "density", "map",
-        "appendix-c", "audit", "attack", "language", "utility", "robust", "autoencoder", "study",
-        "benchmark", "lexicon", "doctor",
+        "mechanisms", "distribution", "path", "calibrate", "rewrite", "write", "redact",
+        "privatize", "deniability", "solve", "meter", "tradeoff", "compose", "neighbours",
+        "density", "map", "appendix-c", "audit", "attack", "language", "utility", "robust",
+        "autoencoder", "study", "benchmark", "lexicon", "doctor",
     ),
     "Word-level differential privacy from the shell.",
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.papers.carvalho2021 import claims as tem
 from dpcore.papers.feyisetan2019 import claims as curved
 from dpcore.papers.feyisetan2020 import claims as noise
-from dpcore.papers.field import candidates, santext, texts
+from dpcore.papers.field import candidates, santext, texts, writers
 from dpcore.papers.habernal2021 import claims as adept
 from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.lecuyer2019 import claims as pixeldp
@@ -48,8 +48,12 @@ CLAIMS: dict[str, Claim] = {
     "dp-bart-one-noise": _at_once(texts.dp_bart_one_noise),
     "greedy-paraphrase": texts.greedy_paraphrase,
     "budget-from-text": texts.budget_from_text,
+    "dp-prompt-top-k": writers.dp_prompt_top_k,
+    "dp-prompt-length": _at_once(writers.dp_prompt_length),
     "budget-own-epsilon": budget.own_epsilon,
     "hyperbolic-flat": _at_once(curved.hyperbolic_flat),
+    "dp-prompt-unclipped": _at_once(writers.dp_prompt_unclipped),
+    "dp-mlm-stop-words": _at_once(writers.dp_mlm_stop_words),
     "santext-plus": santext.santext_plus,
     "custext": candidates.custext,
     "carvalho-theorem-2": tem.carvalho_theorem_2,
@@ -66,6 +70,7 @@ CLAIMS: dict[str, Claim] = {
     "santext": santext.santext,
     "diffractor": candidates.diffractor,
     "syntf": candidates.syntf,
+    "dp-prompt": _at_once(writers.dp_prompt),
     "optimal": frontier.optimal,
     "neighbour-response": _at_once(frontier.neighbour_response),
     "epsilon-two": frontier.epsilon_two,
@@ -77,6 +82,8 @@ CLAIMS: dict[str, Claim] = {
     "adept-a": _at_once(adept.adept_l1_clip),
     "adept-b": _at_once(adept.adept_scaled),
     "adept-c": _at_once(adept.adept_round),
+    "dp-prompt-calibrated": _at_once(writers.dp_prompt_calibrated),
+    "dp-prompt-response": _at_once(writers.dp_prompt_response),
     "santext-angle": santext.santext_angle,
     "custext-drawn": candidates.custext_drawn,
     "rantext-fixed": candidates.rantext_fixed,

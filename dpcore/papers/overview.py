@@ -47,6 +47,8 @@ PAPERS: dict[str, Source] = {
         "Meisenbacher et al. 2024, 1-Diffractor", ("meisenbacher2024diffractor",)
     ),
     "weggenmann2018": Source("Weggenmann, Kerschbaum 2018, SynTF", ("weggenmann2018syntf",)),
+    "utpala2023": Source("Utpala et al. 2023, DP-Prompt", ("utpala2023dpprompt",)),
+    "meisenbacher2024mlm": Source("Meisenbacher et al. 2024, DP-MLM", ("meisenbacher2024dpmlm",)),
     "texts": Source("Steps of methods for whole texts"),
     "ours": Source("Ours"),
 }

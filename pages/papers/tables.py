@@ -22,6 +22,8 @@ _COSTS = {
     "b": later("noise of scale {amount}"),
     "noise scale b": later("noise of scale {amount}"),
     "exponent over that of TEM": later("{amount} times the exponent of TEM"),
+    "temperature/range": later("a temperature of {amount} times the range"),
+    "epsilon for one half": later("ε = {amount} for half of the tokens"),
 }
 """Names of costs, as a sentence has them."""
 

@@ -15,6 +15,7 @@ from pages.rewrite.taking import takeaway
 from pages.rewrite.view_draws import draws_view
 from pages.rewrite.view_protection import protection_view
 from pages.rewrite.view_reading import reading_view
+from pages.rewrite.view_sentence import sentence_view
 from pages.rewrite.view_word import word_view
 from pages.shared import link
 from pages.shared.language import later, say
@@ -34,6 +35,7 @@ _VIEWS = {
     later("What is not protected"): protection_view,
     later("One word: strip and odds"): word_view,
     later("100 draws"): draws_view,
+    later("A new sentence"): sentence_view,
 }
 
 

@@ -29,12 +29,12 @@ def plain(requirement: str) -> str:
 def test_the_packages_are_those_of_the_project() -> None:
     declared = {"engine": PROJECT["project"]["dependencies"]}
     declared |= {part: EXTRAS[part] for part in ("app", "learn", "encoder", "dask")}
-    declared["redact"] = requirements("requirements-redact.txt")
+    for part in ("redact", "write"):
+        declared[part] = requirements(f"requirements-{part}.txt")
     for part, names in declared.items():
         wanted = {plain(name) for name in names} | ({"distributed"} if part == "dask" else set())
-        have = {name for name, of in PACKAGES.items() if of == part}
         # torch is of two parts and stands under the first.
-        assert have == wanted - ({"torch"} if part == "encoder" else set())
+        assert set(PACKAGES[part]) == wanted - ({"torch"} if part == "encoder" else set())
 
 
 def test_every_command_that_is_advised_is_one_of_the_readme_or_the_package() -> None:

@@ -56,7 +56,7 @@ def test_it_opens_with_the_recorded_verdicts_and_computes_nothing(
         assert (row["more"] != "") == (verdict.key in REPAIRS)
     titles = [group["title"] for group in component(test, "listing")["groups"]]
     assert titles == [source.title for source in PAPERS.values()]
-    assert "16 refuted" in shown_text(test)
+    assert "18 refuted" in shown_text(test)
     assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
 
 
@@ -78,7 +78,7 @@ def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_list_can_be_narrowed_to_a_verdict() -> None:
     test = opened(verdict="refuted")
     assert {row["word"] for row in listed(test)} == {"refuted"}
-    assert len(listed(test)) == 16
+    assert len(listed(test)) == 18
     assert len(listed(opened(verdict="<b>"))) == len(CLAIMS)
 
 

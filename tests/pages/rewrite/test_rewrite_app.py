@@ -27,7 +27,7 @@ from tests.pages.app import (
     written,
 )  # fmt: skip
 
-VIEWS = ["What is not protected", "One word: strip and odds", "100 draws"]
+VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "A new sentence"]
 FRAGMENTS = "rewrite_dials", "rewrite_grid", "rewrite_views"
 
 

@@ -1,0 +1,78 @@
+"""The mechanisms that write, and one call that writes a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.errors import ParameterError, TextError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.noise.streams import generator
+from dpcore.rewrite.write.dp_prompt import DpPrompt
+from dpcore.rewrite.write.writer import written
+
+if TYPE_CHECKING:
+    from dpcore.rewrite.write.writer import Writer, Writing
+
+WRITERS = (DpPrompt,)
+"""The mechanisms; one whose packages are not installed says so when it is used."""
+
+
+def writer_of(name: str, form: str = "published") -> Writer:
+    """The mechanism of a name.
+
+    Args:
+        name: short name, such as "dp-prompt".
+        form: "published", "calibrated" or "response".
+
+    Raises:
+        ParameterError: there is no such mechanism or form; the message names those that there are.
+    """
+    writers = {writer.name: writer for writer in WRITERS}
+    if name not in writers:
+        raise ParameterError(
+            f"the mechanism must be one of {', '.join(writers)}, got {name[:40]!r}; a mechanism "
+            "for words rewrites with `rewrite`"
+        )
+    return writers[name](form=form)
+
+
+def write(
+    text: str,
+    mechanism: str = "dp-prompt",
+    *,
+    epsilon: float,
+    tokens: int | None = None,
+    form: str = "published",
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Writing:
+    """A new text in the place of a private one, drawn token by token.
+
+    Each token keeps ε between any two private texts, and n tokens keep n·ε: `composed()` says how
+    much less that is for a δ. Text that reads well takes an ε of the whole text in the hundreds
+    (`docs/writers.md`).
+
+    Args:
+        text: the private text.
+        mechanism: "dp-prompt".
+        epsilon: of a token.
+        tokens: n, how many are drawn; choose it in public, never by the private text.
+        form: "published" (a temperature of 2Δ/ε), "calibrated" (one at which the largest loss is ε
+            exactly) or "response" (randomised response on what the model draws).
+        seed: None draws fresh noise for a text to publish; a number repeats an experiment, whose
+            text must not be published.
+        progress: called with ("tokens", done, total).
+
+    Returns:
+        The text, which may be published; its tokens with their probabilities, which may not.
+
+    Raises:
+        EpsilonError: ε is not a finite number above 0.
+        ParameterError: there is no such mechanism or form, or so many tokens are not allowed.
+        TextError: the text is empty, too long, or not text.
+        MissingPackageError: the mechanism's model is not installed.
+    """
+    if not isinstance(text, str):
+        raise TextError(f"a text is needed, got {type(text).__name__}")
+    rng = generator(seed, "write", mechanism)
+    return written(writer_of(mechanism, form), text, epsilon, tokens, rng, progress)

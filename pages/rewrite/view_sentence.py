@@ -1,0 +1,156 @@
+"""A new sentence by a language model, at the ε of the whole text that the chosen words have."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.audit.composition import composition
+from dpcore.errors import DpcoreError
+from dpcore.guarantee import Status
+from dpcore.limits import MAX_WRITTEN_TOKENS
+from dpcore.rewrite.write.dp_prompt import FORMS, USUAL_TOKENS
+from dpcore.rewrite.write.smollm import load_model
+from dpcore.rewrite.write.writers import write
+from pages.shared.fields import segments, whole_number
+from pages.shared.language import numeral, say
+from pages.shared.messages import inform, note, refuse
+from pages.shared.once import is_there, once
+from pages.shared.progress import Reporter
+from pages.shared.table import show_table
+
+if TYPE_CHECKING:
+    from dpcore.rewrite.write.writer import Writing
+    from pages.rewrite.scene import Scene
+
+_ASKED, _WRITTEN = "sentence_asked", "sentence_written"
+
+
+def sentence_view(scene: Scene) -> None:
+    """Have a sentence written, and put it beside that of the chosen mechanism."""
+    total = _whole_text(scene)
+    if total is None:
+        inform(
+            say(
+                "There is no ε of the whole text to share: choose a word of a mechanism whose "
+                "promise holds at its ε."
+            )
+        )
+        return
+    note(
+        say(
+            "A small language model reads the whole text and rephrases it; every token of its "
+            "answer is drawn with noise. An ε of the whole text is the only scale that this shares "
+            "with a mechanism for words."
+        )
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        form = segments(
+            say("Form"),
+            FORMS,
+            "sentence_form",
+            say(
+                "Published: clipped scores at the temperature of the paper. Calibrated: the same, "
+                "as cold as ε allows. Response: the model's own tokens by randomised response."
+            ),
+            start=FORMS[-1],
+        )
+        tokens = whole_number(
+            say("Tokens"),
+            1,
+            MAX_WRITTEN_TOKENS,
+            USUAL_TOKENS,
+            "sentence_tokens",
+            say("How many are drawn: a public number. A word takes one or two."),
+            width=140,
+        )
+        st.button(
+            say("Write the sentence"),
+            key="sentence_start",
+            icon=":material/play_arrow:",
+            on_click=lambda: st.session_state.update({_ASKED: True}),
+            help=say("Takes a few seconds; at first the model is loaded, in about ten."),
+        )
+    identity = (scene.text, total, form, tokens, scene.seed)
+    if st.session_state.pop(_ASKED, False):
+        writing = _write(*identity)
+        if writing is not None:
+            st.session_state[_WRITTEN] = (identity, writing)
+    kept = st.session_state.get(_WRITTEN)
+    if kept is None or kept[0] != identity:
+        note(say("Nothing has been written yet with these settings."))
+        return
+    _show(scene, total, kept[1])
+
+
+def _whole_text(scene: Scene) -> float | None:
+    """The plain sum of what is promised of the words of the text; None where nothing is."""
+    protected = scene.bench.sentence.protected
+    promise = scene.bench.promise(scene.chosen, scene.epsilon)
+    if promise is None or promise.status is Status.REFUTED or not protected:
+        return None
+    total = composition(scene.chosen, scene.epsilon, protected, guarantee=promise).total
+    return total if 0 < total < math.inf else None
+
+
+def _write(text: str, total: float, form: str, tokens: int, seed: int) -> Writing | None:
+    try:
+        if not is_there("language model", ""):
+            with st.spinner(say("Loading the language model")):
+                once("language model", "", load_model, 1)
+        with Reporter(say("Writing"), stop="sentence_stop") as progress:
+            return write(
+                text, epsilon=total / tokens, tokens=tokens, form=form, seed=seed, progress=progress
+            )
+    except DpcoreError as error:
+        refuse(say("The sentence cannot be written."), error)
+        return None
+
+
+def _show(scene: Scene, total: float, writing: Writing) -> None:
+    drawn = scene.bench.draw(scene.chosen, scene.seed, scene.number).at(scene.epsilon)
+    each = writing.epsilon
+    show_table(
+        pd.DataFrame(
+            {
+                "mechanism": [scene.chosen.title, writing.writer.title],
+                "ε of the text": [total, total],
+                "text": [drawn.text, writing.text],
+            }
+        ),
+        say("The text of the chosen mechanism and the sentence of the model, at one ε"),
+        spoken=["mechanism"],
+    )
+    note(
+        say(
+            "ε = {total} for the whole text is {each} for each of {count} tokens, between any two "
+            "texts. For the words it is the plain sum, between texts of as many words and, where "
+            "ε is per distance, for the farthest words.",
+            total=numeral(f"{total:.4g}"),
+            each=numeral(f"{each:.4g}"),
+            count=len(writing.tokens),
+        )
+    )
+    show_table(
+        pd.DataFrame(
+            {
+                "token": [token.text for token in writing.tokens],
+                "probability": [token.probability for token in writing.tokens],
+                "likeliest": [
+                    ", ".join(f"{name} {numeral(f'{p:.2g}')}" for name, p in token.likeliest)
+                    for token in writing.tokens
+                ],
+            }
+        ),
+        say("Every token with its exact probability, and those that were likeliest in its place"),
+        height=320,
+    )
+    note(
+        say(
+            "Probabilities are for looking: they tell of the private text without noise. Only the "
+            "text may be released, and only with fresh noise: `python -m dpcore write`."
+        )
+    )

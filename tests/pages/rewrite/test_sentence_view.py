@@ -1,0 +1,76 @@
+"""A new sentence beside the words of a mechanism: at one ε of the whole text, and when asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.errors import MissingPackageError
+from pages.rewrite import view_sentence
+from pages.shared.once import _shelf
+from tests.pages.app import open_page
+from tests.rewrite.write import tiny
+
+FEW: dict[str, Any] = {"metric": [], "log": [], "local": ["k-ary"], "sentence_tokens": 6}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    model = tiny.model()
+    monkeypatch.setattr("dpcore.rewrite.write.dp_prompt.load_model", lambda: model)
+    monkeypatch.setattr(view_sentence, "load_model", lambda: model)
+    _shelf("language model").results.clear()
+    return lambda **state: open_page("rewrite", **FEW | {"view": "A new sentence"} | state)
+
+
+def shown(test: AppTest) -> str:
+    return " ".join(str(element.value) for element in [*test.markdown, *test.info, *test.text])
+
+
+def test_nothing_is_written_until_it_is_asked_for(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    assert "Nothing has been written yet" in shown(test)
+    assert not [frame for frame in test.dataframe if "likeliest" in frame.value.columns]
+
+
+def test_both_texts_have_one_epsilon(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    test.button(key="sentence_start").click().run()
+    texts, tokens = (
+        next(frame.value for frame in test.dataframe if name in frame.value.columns)
+        for name in ("ε of the text", "likeliest")
+    )
+    assert len(texts) == 2
+    assert texts["ε of the text"].nunique() == 1
+    assert len(tokens) == 6
+    writing = test.session_state[view_sentence._WRITTEN][1]
+    total = float(texts["ε of the text"].iloc[0])
+    assert writing.composed().total == pytest.approx(total)
+    assert writing.epsilon == pytest.approx(total / 6)
+
+
+def test_other_settings_take_the_sentence_away(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    test.button(key="sentence_start").click().run()
+    test.number_input(key="sentence_tokens").set_value(7).run()
+    assert "Nothing has been written yet" in shown(test)
+
+
+def test_a_missing_package_is_said_in_one_sentence(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent() -> None:
+        raise MissingPackageError("install it with: pip")
+
+    test = opened()
+    monkeypatch.setattr(view_sentence, "load_model", absent)
+    test.button(key="sentence_start").click().run()
+    assert [error.value for error in test.error] == ["The sentence cannot be written."]
+    assert "install it with: pip" in shown(test)
+
+
+def test_a_refuted_promise_has_no_epsilon_to_share(opened: Callable[..., AppTest]) -> None:
+    test = opened(local=["adept"])
+    assert "There is no ε of the whole text to share" in shown(test)
+    assert not [button for button in test.button if button.key == "sentence_start"]
