@@ -1,4 +1,4 @@
-"""The command `attack`: two words and who tells them apart, or one output and what it tells."""
+"""The command `attack`: two words told apart, what one output tells, or a whole text read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from click import option
+import numpy as np
+from click import Choice, option
 
-from dpcore.attack.language.context import context_prior
+from dpcore.attack.language.context import BIGRAM, READERS, context_prior
+from dpcore.attack.language.recovered import TEN, recover
 from dpcore.attack.output.bayes_success import overall_success
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.compare import Comparison, compare
@@ -31,6 +33,7 @@ from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed
 from dpcore.plots.layout import probability_text
+from dpcore.rewrite.sentence import draw, prepare
 
 _BLANK = "_"
 _DIRECTIONS = 400
@@ -42,6 +45,11 @@ _CANDIDATE = (
     "  {word:<20.19}{prior:>11.3g|before}{posterior:>11.3g|after}{bound:>18.3g|promised at most}"
 )
 
+_RECOVERED = (
+    "  {written:<16.15}{released:<16.15}{frequency:<16.15}{context:<16.15}"
+    "{rank_context:>7|rank}{chance_context:>9.3f|chance}"
+)
+
 
 @command("attack")
 @one_of(
@@ -50,6 +58,7 @@ _CANDIDATE = (
             "type": shared.names, "metavar": "A,B", "help": "two different words to be told apart",
         },
         "--output": {"metavar": "WORD", "help": "one released word"},
+        "--text": {"help": "a text that is released once and read by attackers"},
     }
 )  # fmt: skip
 @shared.compared_options
@@ -77,15 +86,23 @@ _CANDIDATE = (
     is_flag=True,
     help="of --output: the nearest-neighbour attacker, for mechanisms without an exact law",
 )
-@shared.seed_option("of whatever is measured by drawing")
+@option(
+    "--reader",
+    type=Choice(READERS),
+    default=BIGRAM,
+    help="of --text: who reads the context, bigrams exactly or a network with them approximately",
+)
+@shared.seed_option("of whatever is drawn")
 @shared.lexicon_option
 def attack_command(options: Options) -> Answer:
-    """What an attacker learns from one output, or about two words."""
+    """What an attacker learns from one output, about two words, or of a whole text."""
     check_runs(options.runs)
     check_seed(options.seed)
     mechanisms = shared.build_each(options, options.mechanism)
     grids = shared.epsilons_of_each(options.epsilon, mechanisms)
     asked = list(zip(mechanisms, grids, strict=True))
+    if options.text is not None:
+        return _on_text(options, asked)
     return (_on_words if options.output is None else _on_output)(options, asked)
 
 
@@ -155,6 +172,49 @@ def _on_output(options: Options, asked: Sequence[tuple[Mechanism, list[float]]])
             *(line for row in attacks for line in _output_lines(row)),
         ],
     )
+
+
+def _on_text(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
+    lexicon = asked[0][0].lexicon
+    sentence = prepare(options.text, lexicon)
+    attacks = []
+    for mechanism, grid in asked:
+        channel = open_channel(mechanism, progress=options.progress)
+        epsilons = mechanism.check_epsilons(grid)
+        drawn = draw(sentence, mechanism, options.seed, epsilons=epsilons)
+        for epsilon in epsilons.tolist():
+            outputs = drawn.paths.at(np.array([epsilon]))[:, 0]
+            recovered = recover(
+                channel, sentence, outputs, epsilon,
+                reader=options.reader, progress=options.progress,
+            )  # fmt: skip
+            attacks.append(
+                shared.settings_fields(mechanism)
+                | {
+                    "epsilon": epsilon,
+                    "text": sentence.write(outputs).text,
+                    "counted": int(recovered.counted.sum()),
+                    "right": {
+                        name: {"first": recovered.right(name), "ten": recovered.right(name, TEN)}
+                        for name in recovered.ranks
+                    },
+                    "unknown": recovered.unknown,
+                    "words": recovered.rows(),
+                }
+            )
+    return Answer(
+        shared.lexicon_fields(lexicon)
+        | {"seed": options.seed, "reader": options.reader, "attacks": attacks},
+        [line for row in attacks for line in _text_lines(row)],
+    )
+
+
+def _text_lines(row: dict[str, Any]) -> Iterator[str]:
+    yield f"\n{row['mechanism']}, ε = {row['epsilon']:g}: {row['text']}"
+    yield from table(_RECOVERED, row["words"])
+    yield f"  of {row['counted']} changed content words:"
+    for name, right in row["right"].items():
+        yield f"  {name:<10} first guess {right['first']}, first {TEN} {right['ten']}"
 
 
 def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:

@@ -100,6 +100,7 @@ def examine() -> tuple[Finding, ...]:
         _guarded("lexicon", _lexicon),
         *_plugins(),
         _guarded("nearest neighbours", _neighbours),
+        _guarded("reader of sentences", _reader),
         _guarded("cache", _cache),
         _guarded("recorded results", _results),
         _memory(),
@@ -190,6 +191,26 @@ def _neighbours() -> Finding:
         return Finding(name, State.GOOD, f"FAISS agrees with numpy; {threads} threads")
     advice = "install faiss-cpu again: pip install --force-reinstall faiss-cpu"
     return Finding(name, State.BAD, "FAISS disagrees with numpy", advice)
+
+
+def _reader() -> Finding:
+    """The network that reads sentences: whether its file is the one that was tried."""
+    from dpcore.attack.language.language import language_folder
+    from dpcore.attack.language.reader import FILE
+    from dpcore.attack.language.reader_build import reader_manifest
+    from dpcore.lexicon.cache import sha256_of_file
+
+    name, manifest = "reader of sentences", reader_manifest()
+    if sha256_of_file(language_folder() / FILE) != manifest["files"][FILE]["sha256"]:
+        advice = "install the laboratory again, or train with `python -m dpcore language train`"
+        return Finding(name, State.BAD, f"{FILE} is not as its manifest says", advice)
+    tried = manifest["held_out"]
+    return Finding(
+        name,
+        State.GOOD,
+        f"pseudo-perplexity {tried['pseudo_perplexity']:.0f} on held-out text "
+        f"(bigrams on both sides {tried['pseudo_perplexity_bigram']:.0f})",
+    )
 
 
 def _cache() -> Finding:

@@ -1,4 +1,4 @@
-"""The command `language`: the counts behind the frequency prior and the context attacker."""
+"""The command `language`: what the attackers know about English, counted and trained."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 from dpcore.attack.language.build import build
 from dpcore.attack.language.counts import CountPlan
 from dpcore.attack.language.language import language, language_folder
+from dpcore.attack.language.reader_build import build_reader, reader_manifest
+from dpcore.attack.language.reader_training import ReaderPlan
 from dpcore.attack.language.trial import TrialPlan, run
 from dpcore.attack.output.spectrum import BUNDLE, write_bundle
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
 
-language_command = group("language", "Counts of words that an attacker knows.")
+language_command = group("language", "What an attacker knows about English.")
 
 _texts_option = shared.file("--data", "folder of the texts", metavar="DIR", required=True)
 _out_option = shared.file("--out", "folder to write", metavar="DIR", required=True)
@@ -30,7 +32,11 @@ def _info(options: Options) -> Answer:
     text = (language_folder() / "manifest.json").read_text(encoding="utf-8")
     manifest: dict[str, Any] = json.loads(text)
     top = [lexicon.words[i] for i in (-model.frequency).argsort(kind="stable")[:20]]
-    return Answer(manifest | {"frequent": top}, _info_lines(manifest, top))
+    trained = reader_manifest()
+    return Answer(
+        manifest | {"frequent": top, "reader": trained},
+        [*_info_lines(manifest, top), *_reader_lines(trained)],
+    )
 
 
 def _info_lines(manifest: dict[str, Any], top: Sequence[str]) -> Iterator[str]:
@@ -55,6 +61,33 @@ def _count(options: Options) -> Answer:
     size = sum(written["bytes"] for written in manifest["files"].values())
     pairs = f"{manifest['pairs']:,} pairs of words in {size:,} bytes"
     return Answer(manifest, [f"{pairs}, written to {options.out}"])
+
+
+@command("train", language_command)
+@shared.several(_texts_option, _out_option)
+@shared.number("--steps", ReaderPlan.steps, "of the optimiser")
+@shared.seed_option("of the start, of the order and of what is hidden")
+@shared.lexicon_option
+def _train(options: Options) -> Answer:
+    """Train the network that reads whole sentences again; needs torch."""
+    plan = ReaderPlan(steps=options.steps, seed=options.seed)
+    lexicon = shared.lexicon(options)
+    manifest = build_reader(lexicon, options.data, options.out, plan, options.progress)
+    size = sum(written["bytes"] for written in manifest["files"].values())
+    return Answer(
+        manifest,
+        [*_reader_lines(manifest), f"{size:,} bytes written to {options.out}"],
+    )
+
+
+def _reader_lines(manifest: dict[str, Any]) -> Iterator[str]:
+    tested = manifest["held_out"]
+    yield (
+        f"the network names a hidden word among all others of a sentence with perplexity "
+        f"{tested['pseudo_perplexity']:.0f} on {tested['tokens']:,} held-out words (bigrams on "
+        f"both sides: {tested['pseudo_perplexity_bigram']:.0f}); its answer is raised to the power "
+        f"{manifest['exponent']:g}"
+    )
 
 
 @command("spectrum", language_command)

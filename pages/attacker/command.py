@@ -112,9 +112,10 @@ def _prior_cell(belief: Belief) -> tuple[str, str]:
     return "from dpcore.attack.output.prior import parse_prior", call
 
 
-def sentence_command(scene: Scene, text: str, seed: int) -> str:
-    """The command that prints the sentence that the attacker reads."""
-    return command_line("rewrite", *_attacked(scene), "--seed", str(seed), "--text", text)
+def sentence_command(scene: Scene, text: str, seed: int, reader: str) -> str:
+    """The command that prints the released sentence and what the attackers guess."""
+    words = [*_attacked(scene), "--seed", str(seed), "--reader", reader, "--text", text]
+    return command_line("attack", *words)
 
 
 def _attacked(scene: Scene) -> list[str]:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.language.context import context_attack, places_of
+from dpcore.attack.language.context import BIGRAM, WORDS
+from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, Recovered, recover
 from dpcore.errors import DpcoreError
 from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import sentence_cell, sentence_command
 from pages.attacker.recorded_view import TITLES, recorded_view
+from pages.attacker.recovered_view import recovered_view
 from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
-from pages.shared.fields import choose_seed
-from pages.shared.language import say
+from pages.shared.fields import choose_seed, segments
+from pages.shared.language import later, say
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
@@ -31,24 +33,34 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
 
 
+_READERS = (later("bigram"), later("words"))
+"""As the engine names them: `dpcore.attack.language.context.READERS`."""
+_READ_BY = {
+    BIGRAM: later(
+        "✔ marks a right guess. All three see the same outputs and know the mechanism; the "
+        "first holds all words for equally likely, the second goes by how common they are, "
+        "the third by a smoothed bigram of English, exactly and over the whole vocabulary."
+    ),
+    WORDS: later(
+        "✔ marks a right guess. All three see the same outputs and know the mechanism; the "
+        "first holds all words for equally likely, the second goes by how common they are, "
+        "the third by bigrams and a small network that reads all words of a sentence. What it says "
+        "is an approximation: the other words are guesses too, and they are read three times over."
+    ),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What three attackers make of one rewritten sentence.
+    """What attackers make of one rewritten sentence.
 
     Attributes:
         text: the rewritten sentence.
-        table: one row a protected word of the vocabulary: written, released, the three guesses
-            (columns of `TITLES`), and the chance that the last two give to the written word.
-        unknown: protected words outside the vocabulary, of which the output tells nothing.
+        recovered: what each gets back.
     """
 
     text: str
-    table: pd.DataFrame
-    unknown: int
-
-    def right(self, attacker: str) -> int:
-        """How many words this attacker guesses."""
-        return int((self.table[attacker] == self.table["written"]).sum())
+    recovered: Recovered
 
 
 def sentence_view(scene: Scene) -> None:
@@ -71,65 +83,62 @@ def sentence_view(scene: Scene) -> None:
             )
         )
         recorded_view(scene)
+        recovered_view()
         return
+    reader = segments(
+        say("Who reads the sentence"),
+        _READERS,
+        "reader",
+        say(
+            "bigram knows which word follows which, and its answer is exact; words adds a small "
+            "network that reads the whole sentence, and its answer is an approximation."
+        ),
+    )
     try:
         bench = bench_of(scene, text)
         channel = channel_or_progress(scene.mechanism)
         if channel is not None:
-            _show(scene, _read(scene, channel, bench, seed))
+            _show(scene, _read(scene, channel, bench, seed, reader))
     except DpcoreError as error:
         refuse(say("This sentence cannot be attacked."), error)
     recorded_view(scene)
+    recovered_view()
     take_it_with_you(
         lambda: Takeaway(
             sentence_cell(scene, text, seed),
             scene.mechanism.cited,
-            sentence_command(scene, text, seed),
-            say("It prints the released sentence."),
+            sentence_command(scene, text, seed, reader),
+            say("It prints the released sentence and what the attackers guess."),
             typed=is_typed(),
         )
     )
 
 
-def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
+def _read(scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str) -> Read:
     def compute() -> Read:
         outputs = outputs_of(scene, bench, seed)
-        places = places_of(bench.sentence, outputs)
         with Reporter(say("Reading the sentence")) as progress:
-            attack = context_attack(channel, places, scene.epsilon, progress=progress)
-        known = [i for i, word in enumerate(bench.sentence.words.tolist()) if word >= 0]
-        names = scene.words.words
-        rows = []
-        for row, place in enumerate(known):
-            word = bench.word(place)
-            rows.append(
-                {
-                    "written": names[word],
-                    "released": names[int(outputs[place])],
-                    "likeliest": names[int(attack.likeliest[row])],
-                    "frequency": names[int(attack.guesses_alone[row])],
-                    "context": names[int(attack.guesses[row])],
-                    "chance_frequency": float(attack.alone[row, word]),
-                    "chance_context": float(attack.context[row, word]),
-                }
+            recovered = recover(
+                channel, bench.sentence, outputs, scene.epsilon, reader=reader, progress=progress
             )
-        rewritten = bench.sentence.write(outputs).text
-        return Read(rewritten, pd.DataFrame(rows), bench.sentence.protected - len(known))
+        return Read(bench.sentence.write(outputs).text, recovered)
 
-    key = (bench.sentence, scene.mechanism, scene.epsilon, seed)
+    key = (bench.sentence, scene.mechanism, scene.epsilon, seed, reader)
     return session_memo("attack_sentences", key, compute, 100)
 
 
 def _show(scene: Scene, read: Read) -> None:
     st.markdown(say("Released by {reading}:", reading=scene.reading))
     show_line(read.text)
-    table = read.table
+    recovered = read.recovered
+    table = pd.DataFrame(recovered.rows())
     stayed = int((table["released"] == table["written"]).sum())
     with st.container(horizontal=True):
         st.metric(say("words"), len(table), width="content")
         st.metric(say("came out unchanged"), stayed, width="content")
         for attacker, title in TITLES.items():
-            st.metric(say("guessed: {title}", title=title), read.right(attacker), width="content")
+            right = int((table[attacker] == table["written"]).sum())
+            st.metric(say("guessed: {title}", title=title), right, width="content")
     shown = pd.DataFrame({"written": table["written"], "released": table["released"]})
     for attacker, title in TITLES.items():
         shown[title] = [
@@ -139,19 +148,38 @@ def _show(scene: Scene, read: Read) -> None:
     show_table(
         shown, say("Each word as it was written and released, and what three attackers guess")
     )
-    if read.unknown:
+    show_table(
+        _counts(recovered),
+        say(
+            "Of {count} changed words that are no function words, how many each attacker gets back",
+            count=int(recovered.counted.sum()),
+        ),
+    )
+    if recovered.unknown:
         note(
             say(
                 "{count} protected words are not in the vocabulary: a random word was released "
                 "for each, which tells nothing.",
-                count=read.unknown,
+                count=recovered.unknown,
             )
         )
-    note(
-        say(
-            "✔ marks a right guess. All three see the same outputs and know the mechanism; the "
-            "first holds all words for equally likely, the second goes by how common they are, "
-            "the third by a smoothed bigram of English, exactly and over the whole vocabulary."
-        )
-    )
+    note(say(_READ_BY[recovered.reader]))
     csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")
+
+
+def _counts(recovered: Recovered) -> pd.DataFrame:
+    names = {
+        BLIND: say("knows English, sees nothing"),
+        FREQUENCY: say("sees the output alone"),
+        CONTEXT: say("reads the sentence"),
+    }
+    return pd.DataFrame(
+        [
+            {
+                say("attacker"): name,
+                say("first guess"): recovered.right(attacker),
+                say("first ten"): recovered.right(attacker, TEN),
+            }
+            for attacker, name in names.items()
+        ]
+    )

@@ -58,6 +58,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("pixeldp-", "robustness", "noise_record", {"robust_view": "Noise in networks"}),
     ("trade-off", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
+    ("reader", "attacker", "", {"view": "A sentence"}),
     ("", "deniability", "study", {"part": "The papers' figures"}),
 )
 """Beginning of the name, the page that draws its figures, the name of the choice there, the rest

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from dpcore.attack.language.context import context_prior
+from dpcore.attack.language.recovered import recover
+from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.compare import compare
 from dpcore.cli import main as cli
 from dpcore.cli.attack import prior_of
@@ -14,6 +16,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import create
+from dpcore.rewrite.sentence import draw, prepare
 
 
 def test_json_rows_are_those_of_compare(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,3 +148,26 @@ def test_refusals_about_an_output(
     printed = capsys.readouterr().err
     assert message in printed
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("reader", ["bigram", "words"])
+def test_a_text_is_released_and_read(capsys: pytest.CaptureFixture[str], reader: str) -> None:
+    text = "She was born in New York."
+    arguments = ["attack", "--text", text, "--mechanism", "tem", "--reader", reader, "--json"]
+    assert cli.main([*arguments, "--epsilon", "2.4", "--seed", "3"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (attack,) = answer["attacks"]
+    assert answer["reader"] == reader
+    lexicon = load()
+    sentence = prepare(text, lexicon)
+    mechanism = create("tem", lexicon)
+    assert attack["text"] == draw(sentence, mechanism, 3).at(2.4).text
+    outputs = [lexicon.index(row["released"]) for row in attack["words"]]
+    recovered = recover(open_channel(mechanism), sentence, outputs, 2.4, reader=reader)
+    assert attack["words"] == recovered.rows()
+    assert attack["counted"] == recovered.counted.sum()
+    assert attack["right"]["context"]["ten"] == recovered.right("context", 10)
+    assert cli.main([*arguments[:-1], "--epsilon", "2.4", "--seed", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert attack["text"] in printed
+    assert f"of {attack['counted']} changed content words" in printed

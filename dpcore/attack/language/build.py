@@ -75,6 +75,12 @@ def _documents(source: Source, folder: Path) -> Iterator[Document]:
         yield sentences(document)
 
 
+def known_tokens(corpus: Corpus, lexicon: Lexicon) -> IntArray:
+    """Lexicon index of each token of a corpus, −1 for an unknown word, shape (T,)."""
+    known = np.array([lexicon.index(f) if f in lexicon else -1 for f in corpus.forms] + [0])[:-1]
+    return np.asarray(known[corpus.ids].astype(np.int64))
+
+
 def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
     """Neighbouring pairs of a corpus, the boundaries of its sentences included.
 
@@ -83,8 +89,7 @@ def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
         known members as first·(n + 1) + second, in no order.
     """
     n = len(lexicon)
-    known = np.array([lexicon.index(f) if f in lexicon else -1 for f in corpus.forms] + [0])[:-1]
-    tokens = known[corpus.ids].astype(np.int64)
+    tokens = known_tokens(corpus, lexicon)
     starts = np.ones(tokens.size, dtype=bool)
     starts[1:] = corpus.segments[1:] != corpus.segments[:-1]
     ends = np.append(starts[1:], True)[: tokens.size]
@@ -96,7 +101,8 @@ def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
     return tokens, first[both] * (n + 1) + second[both]
 
 
-def _compounds(lexicon: Lexicon) -> frozenset[str]:
+def compounds(lexicon: Lexicon) -> frozenset[str]:
+    """The hyphenated words of a lexicon, which are kept whole."""
     return frozenset(word for word in lexicon.words if "-" in word)
 
 
@@ -114,7 +120,7 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
     words = np.zeros(n, dtype=np.int64)
     keys, totals = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for done, (documents, weight) in enumerate(sources, start=1):
-        tokens, pairs = sequences(tokenise([documents], _compounds(lexicon)), lexicon)
+        tokens, pairs = sequences(tokenise([documents], compounds(lexicon)), lexicon)
         words += weight * np.bincount(tokens[tokens >= 0], minlength=n)
         distinct, often = np.unique(pairs, return_counts=True)
         keys, place = np.unique(np.concatenate((keys, distinct)), return_inverse=True)
@@ -132,6 +138,43 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
     )
 
 
+def sources_of(folder: Path, everyday: int) -> list[tuple[Iterable[Document], int]]:
+    """The shared texts in a folder: documents of sentences, and how many times each counts.
+
+    Args:
+        folder: of the texts.
+        everyday: how many times a text outside the encyclopedia counts.
+
+    Raises:
+        LexiconError: a text is not there.
+    """
+    used = [source for source in SOURCES if source.name in _USED]
+    for source in used:
+        source.path(folder)
+    return [(_documents(source, folder), _times(source, everyday)) for source in used]
+
+
+def _times(source: Source, everyday: int) -> int:
+    return 1 if source.name == _BROAD else everyday
+
+
+def used_sources(folder: Path, everyday: int) -> list[dict[str, Any]]:
+    """What a manifest says of the shared texts: file, fingerprint, licence, and what was used."""
+    return [
+        {
+            "name": source.name,
+            "file": source.file,
+            "sha256": sha256_of_file(source.path(folder)),
+            "licence": source.licence,
+            "credit": source.credit,
+            "used": source.used if source.name != _TREEBANK else "four documents in five",
+            "times": _times(source, everyday),
+        }
+        for source in SOURCES
+        if source.name in _USED
+    ]
+
+
 def count_folder(
     lexicon: Lexicon, folder: Path, plan: CountPlan, progress: Progress = silent
 ) -> Counts:
@@ -140,18 +183,7 @@ def count_folder(
     Raises:
         LexiconError: a text is not there.
     """
-    used = [source for source in SOURCES if source.name in _USED]
-    for source in used:
-        source.path(folder)
-    return count(
-        lexicon,
-        (
-            (_documents(source, folder), 1 if source.name == _BROAD else plan.everyday)
-            for source in used
-        ),
-        plan,
-        progress,
-    )
+    return count(lexicon, sources_of(folder, plan.everyday), plan, progress)
 
 
 def build(
@@ -169,8 +201,7 @@ def build(
     counts = count_folder(lexicon, folder, plan, progress)
     write_counts(out / FILE, counts)
     model = Bigram.of(read_counts(out / FILE), plan.discount)
-    corpus = tokenise([[[text] for text in held_out_sentences(folder)]], _compounds(lexicon))
-    used = [source for source in SOURCES if source.name in _USED]
+    corpus = tokenise([[[text] for text in held_out_sentences(folder)]], compounds(lexicon))
     manifest = {
         "command": "python -m dpcore language count --data ../shared/data --out data/language",
         "version": __version__,
@@ -183,18 +214,7 @@ def build(
             FILE: {"sha256": sha256_of_file(out / FILE), "bytes": (out / FILE).stat().st_size}
         },
         "held_out": perplexity(model, sequences(corpus, lexicon)[1]),
-        "sources": [
-            {
-                "name": source.name,
-                "file": source.file,
-                "sha256": sha256_of_file(source.path(folder)),
-                "licence": source.licence,
-                "credit": source.credit,
-                "used": source.used if source.name != _TREEBANK else "four documents in five",
-                "times": 1 if source.name == _BROAD else plan.everyday,
-            }
-            for source in used
-        ],
+        "sources": used_sources(folder, plan.everyday),
     }
     write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     return manifest

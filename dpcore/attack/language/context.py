@@ -20,6 +20,7 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.language import UNKNOWN, Bigram, language
+from dpcore.attack.language.reading import read_on, reader_of
 from dpcore.attack.output.prior import Prior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from dpcore.rewrite.sentence import Sentence
 
 
+BIGRAM, WORDS = READERS = ("bigram", "words")
+"""Who reads the context: the bigrams, or the network that reads all words of a sentence."""
 SENTENCE_ENDS = frozenset(".!?")
 
 
@@ -54,7 +57,7 @@ class ContextAttack:
 
     Attributes:
         places: positions in the list of places, ascending, shape (L,).
-        context: P(w | all outputs), shape (L, n).
+        context: P(w | all outputs) as the reader has it, shape (L, n).
         alone: P(w | own output) under the frequencies of the model, shape (L, n).
         likeliest: the word that makes the own output likeliest (the uniform prior), shape (L,).
     """
@@ -135,6 +138,7 @@ def context_attack(
     epsilon: float,
     *,
     model: Bigram | None = None,
+    reader: str = BIGRAM,
     progress: Progress = silent,
 ) -> ContextAttack:
     """Attack all protected places of a text at once.
@@ -144,12 +148,18 @@ def context_attack(
         places: of the text, in order; the text begins and ends a sentence.
         epsilon: of every word.
         model: the bigram model; the shipped one if not given.
+        reader: who reads the context, one of `READERS`: the bigrams, exactly, or the network, by
+            the approximation of `dpcore.attack.language.reading`.
         progress: called with ("words", done, all).
 
     Raises:
-        ParameterError: the channel is of a few words only, or the text is empty or too long.
+        ParameterError: the channel is of a few words only, the text is empty or too long, or there
+            is no such reader.
+        LexiconError: the network is missing, or reads other words.
         EpsilonError: ε is not admissible.
     """
+    if reader not in READERS:
+        raise ParameterError(f"a reader is {' or '.join(READERS)}, got {reader[:40]!r}")
     n = len(channel.mechanism.lexicon)
     if channel.words.size != n:
         raise ParameterError("the context attacker needs the channel of the whole lexicon")
@@ -173,6 +183,9 @@ def context_attack(
     for i, place in enumerate(protected):
         evidence[place] = likelihoods[i]
     context = forward_backward(model, evidence)
+    if reader == WORDS:
+        reads = reader_of(channel.mechanism.lexicon)
+        context = read_on(reads, evidence, context, model.frequency)
     return ContextAttack(
         np.array(protected),
         np.stack([context[i] for i in protected]),

@@ -22,6 +22,17 @@ def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None
     assert "reads the sentence:" in shown
 
 
+def test_the_network_refuses_other_words_and_the_record_is_shown(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(view=SENTENCE, eps_metric="20", reader="words")
+    shown = shown_text(test)
+    assert "take the reader bigram" in shown
+    recorded = table(test, "mechanism", "reads on by bigrams", "reads on by the network too")
+    assert "tem" in set(recorded["mechanism"])
+    assert "In the first ten the network gets back more than the bigrams" in shown
+
+
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])
 def test_options_of_another_page_are_said_not_to_hold_here(
     opened: Callable[..., AppTest], view: str

@@ -1,0 +1,275 @@
+"""Training the network that reads a sentence, with torch, on the texts that the bigrams count.
+
+In every sequence a share of the words is hidden, and the network learns to name them from the rest
+(Devlin et al. 2019, Section 3.1; here every such word is replaced by the sign for a hidden word).
+A sequence is a sentence between two boundaries, or a part of a longer one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.language.counts import CountPlan
+from dpcore.attack.language.reader import SPECIAL, Reader
+from dpcore.errors import ParameterError
+from dpcore.learn.packages import torch
+from dpcore.learn.tensors import array
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.noise.streams import generator
+
+_SHORTEST = 3  # known words of a sequence: less says nothing of context
+_EVERY = 250  # steps between two copies on disk
+_WARM, _FALLING = 150, 1 / 3
+
+
+@dataclass(frozen=True)
+class ReaderPlan:
+    """What is trained, and how.
+
+    Attributes:
+        rank: numbers of a word in the table.
+        width: of the layers.
+        layers: how many.
+        heads: of attention.
+        longest: places of a sequence, boundaries included.
+        hidden: share of the words that are hidden.
+        others: words that a hidden one is told from in one step, drawn by frequency to the ¾.
+        steps: of the optimiser (AdamW, Loshchilov and Hutter 2019).
+        tokens: places of one step.
+        rate: highest rate; it rises over the first 150 steps and falls to 0 over the last third.
+        everyday: how many times a sentence outside the encyclopedia counts.
+        seed: of the start, of the order and of what is hidden.
+    """
+
+    rank: int = 128
+    width: int = 192
+    layers: int = 2
+    heads: int = 4
+    longest: int = 32
+    hidden: float = 0.3
+    others: int = 2_048
+    steps: int = 2_000
+    tokens: int = 1_024
+    rate: float = 2e-3
+    everyday: int = CountPlan().everyday
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what a command can change."""
+        if not 1 <= self.steps <= 1_000_000:
+            raise ParameterError(f"steps of training are 1 to 1,000,000, got {self.steps:,}")
+
+
+def cut(tokens: IntArray, segments: IntArray, longest: int, boundary: int) -> list[IntArray]:
+    """Sentences between boundaries, cut into parts of at most `longest` places.
+
+    Args:
+        tokens: numbers of words, −1 for an unknown one, shape (T,).
+        segments: equal for tokens of one sentence, ascending, shape (T,).
+        longest: of a part, boundaries included.
+        boundary: its number; the next one stands for an unknown word.
+    """
+    tokens = np.where(tokens < 0, boundary + 1, tokens)
+    ends = np.flatnonzero(np.diff(segments)) + 1
+    parts = []
+    for sentence in np.split(tokens, ends):
+        whole = np.concatenate(([boundary], sentence, [boundary]))
+        parts += [whole[i : i + longest] for i in range(0, whole.size, longest)]
+    return [part for part in parts if (part < boundary).sum() >= _SHORTEST]
+
+
+def starting_weights(vectors: FloatArray, plan: ReaderPlan) -> dict[str, FloatArray]:
+    """The weights before training; the table begins with the main directions of given vectors.
+
+    Args:
+        vectors: of the n words, shape (n, d).
+        plan: sizes and seed.
+    """
+    rng = generator(plan.seed, "reader start")
+    n, width, rank = len(vectors), plan.width, plan.rank
+
+    def drawn(*shape: int, scale: float) -> FloatArray:
+        return rng.standard_normal(shape) * scale
+
+    centred = vectors - vectors.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    table = centred @ directions[:, -rank:]
+    if table.shape[1] < rank:
+        table = np.hstack((table, np.zeros((n, rank - table.shape[1]))))
+    table *= 0.1 / table.std()
+    k, between = plan.layers, 4 * width
+    narrow, joined = width**-0.5, (width * 2 * k) ** -0.5
+
+    def norms(*shape: int) -> FloatArray:
+        return np.stack((np.ones((*shape, width)), np.zeros((*shape, width))), axis=-2)
+
+    return {
+        "embedding": np.vstack((table, drawn(SPECIAL, rank, scale=0.1))),
+        "bias": np.zeros(n),
+        "lift": drawn(rank, width, scale=rank**-0.5 * 3),
+        "lower": drawn(width, rank, scale=narrow),
+        "positions": drawn(plan.longest, width, scale=0.1),
+        "norm": norms(),
+        "before_attention": norms(k),
+        "attention": drawn(k, width, 3 * width, scale=narrow),
+        "attention_bias": np.zeros((k, 3 * width)),
+        "join": drawn(k, width, width, scale=joined),
+        "join_bias": np.zeros((k, width)),
+        "before_feed": norms(k),
+        "up": drawn(k, width, between, scale=narrow),
+        "up_bias": np.zeros((k, between)),
+        "down": drawn(k, between, width, scale=joined / 2),
+        "down_bias": np.zeros((k, width)),
+    }
+
+
+def forward(weights: dict[str, Any], heads: int, rows: Any) -> Any:
+    """The same network in torch, at every place: rows (B, T, r) to states (B, T, d)."""
+    functional = torch().nn.functional
+    batch, length, _ = rows.shape
+    state = rows @ weights["lift"] + weights["positions"][:length]
+    width = state.shape[-1]
+
+    def normed(x: Any, norm: Any) -> Any:
+        return functional.layer_norm(x, (width,), norm[0], norm[1])
+
+    for k in range(len(weights["up"])):
+        x = normed(state, weights["before_attention"][k])
+        mixed = x @ weights["attention"][k] + weights["attention_bias"][k]
+        query, key, value = (
+            part.reshape(batch, length, heads, width // heads).transpose(1, 2)
+            for part in mixed.split(width, dim=-1)
+        )
+        heard = functional.scaled_dot_product_attention(query, key, value)
+        heard = heard.transpose(1, 2).reshape(batch, length, width)
+        state = state + heard @ weights["join"][k] + weights["join_bias"][k]
+        x = normed(state, weights["before_feed"][k])
+        between = (x @ weights["up"][k] + weights["up_bias"][k]).relu()
+        state = state + between @ weights["down"][k] + weights["down_bias"][k]
+    return normed(state, weights["norm"])
+
+
+def sampled_loss(
+    weights: dict[str, Any], states: Any, words: Any, others: Any, log_drawn: Any
+) -> Any:
+    """The mean of −ln P(word) with the sum over all words estimated from some (sampled softmax).
+
+    A word that is drawn with probability q stands for 1/q words, so ln q is taken off its score
+    (Jean et al. 2015, Section 3).
+
+    Args:
+        weights: of the network.
+        states: at M hidden places, shape (M, d).
+        words: what is hidden there, shape (M,).
+        others: words that were drawn, shape (S,).
+        log_drawn: ln of how many times each of the n words is expected among them, shape (n,).
+    """
+    library = torch()
+    rows, bias = states @ weights["lower"], weights["bias"] - log_drawn
+    embedding = library.nn.functional.embedding
+    own = (rows * embedding(words, weights["embedding"])).sum(dim=1) + bias[words]
+    beside = rows @ embedding(others, weights["embedding"]).T + bias[others]
+    # The hidden word itself may be drawn: it is counted once.
+    beside = beside.masked_fill(words[:, None] == others[None], -math.inf)
+    both = library.cat((own[:, None], beside), dim=1)
+    return (both.logsumexp(dim=1) - own).mean()
+
+
+class _Sequences:
+    """Sequences by their length, drawn by how often they count."""
+
+    def __init__(self, parts: Sequence[IntArray], times: Sequence[int]) -> None:
+        lengths = np.array([part.size for part in parts])
+        weights = np.asarray(times, dtype=np.float64)
+        self.tables: list[IntArray] = []
+        self.cumulated: list[FloatArray] = []
+        shares = []
+        for length in np.unique(lengths):
+            own = np.flatnonzero(lengths == length)
+            self.tables.append(np.stack([parts[i] for i in own.tolist()]).astype(np.int32))
+            self.cumulated.append(np.cumsum(weights[own]) / weights[own].sum())
+            shares.append(weights[own].sum() * length)
+        self.shares = np.array(shares) / np.sum(shares)
+
+    def batch(self, rng: np.random.Generator, tokens: int) -> IntArray:
+        """Sequences of one length, of about so many places."""
+        which = int(rng.choice(self.shares.size, p=self.shares))
+        table = self.tables[which]
+        count = max(1, tokens // table.shape[1])
+        drawn = np.searchsorted(self.cumulated[which], rng.random(count))
+        return np.asarray(table[np.minimum(drawn, len(table) - 1)], dtype=np.int64)
+
+
+def train(
+    vectors: FloatArray, parts: Sequence[IntArray], times: Sequence[int], plan: ReaderPlan,
+    keep: Callable[[Reader], None] = lambda reader: None, progress: Progress = silent,
+) -> Reader:  # fmt: skip
+    """Train a network.
+
+    Args:
+        vectors: of the n words, for the start of the table, shape (n, d).
+        parts: sequences as `cut` makes them.
+        times: how many times each counts.
+        plan: sizes and steps.
+        keep: given the network every 250 steps.
+        progress: called with ("steps", done, all).
+
+    Raises:
+        MissingPackageError: torch is not installed.
+    """
+    library = torch()
+    n, rng = len(vectors), generator(plan.seed, "reader batches")
+    weights = {
+        name: library.nn.Parameter(library.tensor(values, dtype=library.float32))
+        for name, values in starting_weights(vectors, plan).items()
+    }
+    matrices = [w for name, w in weights.items() if w.ndim > 1 and "bias" not in name]
+    others = [w for name, w in weights.items() if w.ndim == 1 or "bias" in name]
+    optimiser = library.optim.AdamW(
+        [{"params": matrices, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}],
+        lr=plan.rate, betas=(0.9, 0.98), fused=True,
+    )  # fmt: skip
+    sequences = _Sequences(parts, times)
+    everything, repeats = np.concatenate(parts), np.repeat(times, [part.size for part in parts])
+    counts = np.bincount(everything, repeats, minlength=n + SPECIAL)[:n] + 0.5
+    drawn = counts**0.75 / (counts**0.75).sum()
+    cumulated = np.cumsum(drawn)
+    log_drawn = library.tensor(np.log(plan.others * drawn), dtype=library.float32)
+
+    def kept() -> Reader:
+        arrays = {name: array(w).astype(np.float32) for name, w in weights.items()}
+        return Reader(arrays, plan.heads)
+
+    for step in range(plan.steps):
+        rate = min(1.0, (step + 1) / _WARM, (plan.steps - step) / (plan.steps * _FALLING))
+        for group in optimiser.param_groups:
+            group["lr"] = plan.rate * rate
+        batch = sequences.batch(rng, plan.tokens)
+        hidden = (rng.random(batch.shape) < plan.hidden) & (batch < n)
+        if not hidden.any():
+            continue
+        shown = library.from_numpy(np.where(hidden, n + SPECIAL - 1, batch))
+        rows = library.nn.functional.embedding(shown, weights["embedding"])
+        states = forward(weights, plan.heads, rows)[library.from_numpy(hidden)]
+        negatives = np.searchsorted(cumulated, rng.random(plan.others))
+        loss = sampled_loss(
+            weights,
+            states,
+            library.from_numpy(batch[hidden]),
+            library.from_numpy(np.minimum(negatives, n - 1)),
+            log_drawn,
+        )
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        library.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
+        optimiser.step()
+        progress("steps", step + 1, plan.steps)
+        if (step + 1) % _EVERY == 0:
+            keep(kept())
+    return kept()

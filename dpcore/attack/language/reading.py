@@ -1,0 +1,139 @@
+"""The attacker who reads whole sentences, by a network that names hidden words.
+
+The bigrams give an exact posterior b_i(w) at every place, from the outputs and the exact channel
+(`dpcore.attack.language.context`). The network adds what it sees beyond the frequency P(w):
+
+    q_i(w) ∝ b_i(w) · (P_network(w | the others) / P(w))^α.
+
+The others are not known either: the network is shown the mean row of its table under the belief at
+each of them. All places start from b and are then updated together, three times. α is one number,
+fitted on training text; with α = 0 this is the attacker who reads by bigrams.
+
+This is no exact posterior, as that of the bigrams is: two models that see the same context are
+multiplied as if each knew something of its own (a product of experts, Hinton 2002), a mean row
+stands for a law, the laws of the network belong to no joint law, and three sweeps need not have
+come to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.attack.language.language import UNKNOWN, language_folder
+from dpcore.attack.language.reader import FILE, Reader, read_reader
+from dpcore.errors import LexiconError
+from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.damage import ARRAYS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+SWEEPS = 3
+"""How often all places are read again."""
+
+
+@lru_cache(maxsize=1)
+def reader_of(lexicon: Lexicon) -> Reader:
+    """The network that comes with the laboratory.
+
+    Raises:
+        LexiconError: its file is missing or damaged, or it knows other words than the lexicon.
+    """
+    path = language_folder() / FILE
+    try:
+        reader = read_reader(path)
+        words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
+    except (OSError, *ARRAYS):
+        raise LexiconError(
+            f"the network in {path} cannot be read; train it with `python -m dpcore language train`"
+        ) from None
+    if lexicon.words != tuple(words):
+        raise LexiconError(
+            f"the network reads the {reader.size:,} bundled words and not lexicon "
+            f"{lexicon.name!r}: take the reader bigram"
+        )
+    return reader
+
+
+def read_on(
+    reader: Reader,
+    evidence: Sequence[FloatArray | int],
+    beliefs: Sequence[FloatArray],
+    frequency: FloatArray,
+    *,
+    sweeps: int = SWEEPS,
+    exponent: float | None = None,
+) -> list[FloatArray]:
+    """What is believed at every place once the network has read the text.
+
+    Args:
+        reader: the network.
+        evidence: of each place the likelihood of what was seen there under each word, shape (n,),
+            or the word itself, or n for the end of a sentence, or `UNKNOWN`.
+        beliefs: b_i, shape (n,) each; only those of places with a likelihood are used.
+        frequency: P(w), positive, shape (n,).
+        sweeps: how often all places are read again.
+        exponent: α; that of the network if not given.
+
+    Returns:
+        q_i of the places with a likelihood, `beliefs` of the others.
+    """
+    believed, logs = list(beliefs), np.log(frequency)
+    power = reader.exponent if exponent is None else exponent
+    for part in _parts(evidence, reader):
+        places = [i for i in part if isinstance(evidence[i], np.ndarray)]
+        if not places:
+            continue
+        for _ in range(sweeps):
+            logits = _asked(reader, part, places, evidence, believed)
+            for i, row in zip(places, logits, strict=True):
+                beyond = power * (row - logs)
+                weights = beliefs[i] * np.exp(beyond - beyond.max())
+                total = float(weights.sum())
+                if total > 0:  # else the network rules out what the bigrams allow: keep the belief
+                    believed[i] = weights / total
+    return believed
+
+
+def _parts(evidence: Sequence[FloatArray | int], reader: Reader) -> list[range]:
+    """Sentences without their ends, cut as the network's training text was."""
+    ends = [
+        i for i, seen in enumerate(evidence)
+        if not isinstance(seen, np.ndarray) and seen == reader.boundary
+    ]  # fmt: skip
+    parts = []
+    room = reader.longest - 2
+    for begin, end in zip([-1, *ends], [*ends, len(evidence)], strict=True):
+        parts += [range(i, min(i + room, end)) for i in range(begin + 1, end, room)]
+    return parts
+
+
+def _asked(
+    reader: Reader,
+    part: range,
+    places: Sequence[int],
+    evidence: Sequence[FloatArray | int],
+    believed: Sequence[FloatArray],
+) -> FloatArray:
+    """The network's scores at some places of a part, each hidden in turn, shape (places, n)."""
+    boundary = reader.embedded(np.array([reader.boundary]))
+    rows = np.concatenate(
+        [boundary, *(_row(reader, evidence[i], believed[i]) for i in part), boundary]
+    )
+    asked = np.array([place - part.start + 1 for place in places])
+    batch = np.repeat(rows[None], len(places), axis=0)
+    batch[np.arange(len(places)), asked] = reader.embedded(np.array(reader.hidden))
+    return np.asarray(reader.logits(batch, asked), dtype=np.float64)
+
+
+def _row(reader: Reader, seen: FloatArray | int, belief: FloatArray) -> NDArray[np.float32]:
+    if isinstance(seen, np.ndarray):
+        return reader.expected(belief[None])
+    return reader.embedded(np.array([reader.unknown if seen == UNKNOWN else seen]))

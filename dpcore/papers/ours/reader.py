@@ -1,0 +1,110 @@
+"""What a reader of English gets back of the teaching corpus, at equal leakage of single words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpcore.study.definition import Study
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.recorded import read_recorded
+from dpcore.study.vocabularies import BUNDLED
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.rewrite.sentence import Sentence
+    from dpcore.study.definition import Given
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+LEVELS = (0.10, 0.25)
+"""Shares of the lexicon's words that one output gives away, at which all are compared."""
+TEXTS = 12
+_BENCHMARK = "benchmark"
+_SEED = 1
+
+
+def complete(plan: Plan, given: Given) -> tuple[Plan, list[Row]]:
+    """Give every mechanism whose law is exact its ε of the recorded benchmark.
+
+    Returns:
+        The plan with an arm a mechanism, in the order of the benchmark, and no rows.
+
+    Raises:
+        StudyError: the benchmark is not recorded.
+    """
+    from dpcore.mechanisms.registry import create
+
+    (lexicon,) = given.lexicons.values()
+    table = read_recorded(_BENCHMARK).table
+    table = table[(table["quantity"] == "level") & table["at"].isin(LEVELS) & (table["value"] > 0)]
+    settings = {
+        arm["label"] or arm["mechanism"]: arm["settings"]
+        for arm in read_recorded(_BENCHMARK).entry.plan["arms"]
+    }
+    arms = []
+    for label, rows in table.groupby("label", sort=False):
+        short = str(rows["mechanism"].iloc[0])
+        pairs = tuple((str(k), v) for k, v in settings[str(label)])
+        mechanism = create(short, lexicon, dict(pairs))
+        if not (mechanism.exact_law and mechanism.column_form):
+            continue
+        levels = tuple((float(e), float(a)) for e, a in zip(rows["value"], rows["at"], strict=True))
+        arms.append(
+            Arm(short, tuple(e for e, _ in levels), pairs, str(label), (("levels", levels),))
+        )
+    return replace(plan, arms=tuple(arms)), []
+
+
+STUDY = Study(
+    "What a reader of English gets back, at equal leakage",
+    "",
+    Plan(
+        "reader",
+        "dpcore.papers.ours.reader:measure",
+        (Arm(""),),
+        (BUNDLED,),
+        seeds=(_SEED,),
+        options=(("texts", TEXTS),),
+        together=True,
+    ),
+    f"{TEXTS} test texts of the teaching corpus, each rewritten once at each of two ε by the "
+    "mechanisms of the benchmark whose probabilities are computed over the whole lexicon; content "
+    "words that were replaced by another word count.",
+    rewrites=False,  # nothing is learned from the texts
+    complete=complete,
+)
+
+
+def texts_of(lexicon: Lexicon, count: int, seed: int) -> list[Sentence]:
+    """Test texts of the teaching corpus, drawn by a seed, each with a word of the vocabulary."""
+    from dpcore.learn.corpus import teaching_corpus
+    from dpcore.noise.streams import generator
+    from dpcore.rewrite.sentence import prepare
+
+    corpus = teaching_corpus()
+    tests = corpus.part("test")
+    order = generator(seed, "reader texts").permutation(len(tests))
+    prepared = (prepare(tests.texts[int(i)], lexicon) for i in order)
+    known = (sentence for sentence in prepared if (sentence.words >= 0).any())
+    return [sentence for sentence, _ in zip(known, range(count), strict=False)]
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One mechanism at all its ε.
+
+    Options: `texts`, how many; `levels`, pairs of ε and of the leakage at which it lies.
+    """
+    from dpcore.attack.output.channel import open_channel
+    from dpcore.study.reader_trial import trial_rows
+
+    mechanism = sources.mechanism(cell)
+    channel = open_channel(mechanism)
+    sentences = texts_of(sources.lexicon(cell.lexicon), int(cell.option("texts")), cell.seed)
+    levels = dict(cell.option("levels"))
+    return [
+        each
+        for epsilon in cell.epsilons
+        for each in trial_rows(channel, sentences, epsilon, levels[epsilon], cell.seed)
+    ]

@@ -1,0 +1,88 @@
+"""How many changed content words attackers get back of texts, each attacker knowing more.
+
+Every text is rewritten once at each ε and read by all (`dpcore.attack.language.recovered`). A share
+has an interval from the spread between texts, because the words of one text are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.attack.language.context import BIGRAM, WORDS
+from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, recover
+from dpcore.attack.language.trial import share_of
+from dpcore.noise.streams import generator
+from dpcore.study.rows import row
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.likelihood import Channel
+    from dpcore.rewrite.sentence import Sentence
+    from dpcore.study.rows import Row
+
+FIRST, TENTH, GAIN_FIRST, GAIN_TEN = (
+    "recovered first", "recovered in ten", "gain first", "gain in ten",
+)  # fmt: skip
+"""Shares of the changed content words; and what the network gets back beyond the bigrams."""
+READ_BY = (BLIND, FREQUENCY, BIGRAM, WORDS)
+"""The attackers: who sees nothing, who sees the output, and two who read the text as well."""
+_QUANTILE = 1.96
+
+
+def trial_rows(
+    channel: Channel, sentences: Sequence[Sentence], epsilon: float, level: float, seed: int
+) -> Iterator[Row]:
+    """One mechanism at one ε.
+
+    Args:
+        channel: of the mechanism, over the whole lexicon.
+        sentences: the texts, each with a protected word of the vocabulary.
+        epsilon: of every word.
+        level: of leakage at which ε lies, for the column `at`.
+        seed: of the noise.
+
+    Yields:
+        Rows of the four quantities; `variant` is of `READ_BY`, `count` the words.
+    """
+    total = np.zeros(len(sentences))
+    right = np.zeros((len(READ_BY), 2, len(sentences)))
+    for i, sentence in enumerate(sentences):
+        words = sentence.inputs(seed)
+        rng = generator(seed, "reader trial", channel.mechanism.key, i)
+        outputs = channel.mechanism.sample(rng, words, epsilon)
+        by_reader = {
+            reader: recover(channel, sentence, outputs, epsilon, reader=reader)
+            for reader in (BIGRAM, WORDS)
+        }
+        total[i] = by_reader[BIGRAM].counted.sum()
+        for a, name in enumerate(READ_BY):
+            recovered = by_reader[WORDS if name == WORDS else BIGRAM]
+            attacker = CONTEXT if name in by_reader else name
+            right[a, :, i] = recovered.right(attacker), recovered.right(attacker, TEN)
+    if not total.any():
+        return
+    count = int(total.sum())
+    for k, (quantity, gain) in enumerate(((FIRST, GAIN_FIRST), (TENTH, GAIN_TEN))):
+        for a, name in enumerate(READ_BY):
+            share = share_of(right[a, k], total)
+            yield row(
+                quantity, share["share"], epsilon=epsilon, at=level, variant=name,
+                low=share["low"], high=share["high"], count=count,
+            )  # fmt: skip
+        more, low, high = _difference(right[-1, k] - right[-2, k], total)
+        yield row(
+            gain, more, epsilon=epsilon, at=level, variant=WORDS, low=low, high=high, count=count
+        )
+
+
+def _difference(more: FloatArray, total: FloatArray) -> tuple[float, float, float]:
+    """A difference of two shares of the same words, with its interval over texts."""
+    # A ratio of sums, linearised (Cochran 1977, Section 2.11).
+    value = float(more.sum() / total.sum())
+    spread = float(np.square(more - value * total).sum()) * more.size / (more.size - 1)
+    half = _QUANTILE * math.sqrt(spread) / float(total.sum())
+    return value, value - half, value + half

@@ -1,0 +1,57 @@
+"""Attackers of equal texts: who knows more gets back no less, and an interval holds its value."""
+
+import numpy as np
+import pytest
+
+from dpcore.attack.output.channel import open_channel
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.reader import LEVELS, STUDY, texts_of
+from dpcore.study.reader_trial import (
+    FIRST,
+    GAIN_FIRST,
+    GAIN_TEN,
+    READ_BY,
+    TENTH,
+    _difference,
+    trial_rows,
+)
+from dpcore.study.recorded import read_recorded
+
+
+def test_rows_of_a_trial_are_shares_of_the_same_words() -> None:
+    texts = texts_of(load(), 2, 1)
+    rows = list(trial_rows(open_channel(create("k-ary", load())), texts, 8.0, 0.1, 0))
+    assert len(rows) == 2 * len(READ_BY) + 2
+    assert len({row["count"] for row in rows}) == 1
+    value = {(row["quantity"], row["variant"]): row["value"] for row in rows}
+    assert all(value[TENTH, name] >= value[FIRST, name] for name in READ_BY)
+    for gain, quantity in ((GAIN_FIRST, FIRST), (GAIN_TEN, TENTH)):
+        difference = value[quantity, "words"] - value[quantity, "bigram"]
+        assert value[gain, "words"] == pytest.approx(difference)
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert all((row["epsilon"], row["at"]) == (8.0, 0.1) for row in rows)
+
+
+def test_no_row_where_every_word_stays() -> None:
+    channel = open_channel(create("k-ary", load()))
+    assert not list(trial_rows(channel, texts_of(load(), 2, 1), 60.0, 0.25, 0))
+
+
+def test_a_difference_that_is_the_same_in_all_texts_has_no_spread() -> None:
+    total = np.array([4.0, 8.0, 12.0])
+    assert _difference(total / 4, total) == pytest.approx((0.25, 0.25, 0.25))
+    value, low, high = _difference(np.array([1.0, 0.0, 1.0]), total)
+    assert value == pytest.approx(2 / 24)
+    assert low < value < high
+
+
+def test_the_record_is_of_the_plan() -> None:
+    record = read_recorded(STUDY.name)
+    table = record.table[record.table["quantity"].isin([FIRST, TENTH, GAIN_FIRST, GAIN_TEN])]
+    assert set(table["at"]) == set(LEVELS)
+    benchmark = read_recorded("benchmark").table
+    levels = benchmark[benchmark["quantity"] == "level"].set_index(["label", "at"])["value"]
+    for (label, level), rows in table.groupby(["label", "at"]):
+        assert set(rows["epsilon"]) == {levels[label, level]}
+        assert len(rows) == 2 * len(READ_BY) + 2
