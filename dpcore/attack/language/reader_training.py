@@ -54,7 +54,7 @@ class ReaderPlan:
     longest: int = 32
     hidden: float = 0.3
     others: int = 2_048
-    steps: int = 2_000
+    steps: int = 7_000
     tokens: int = 1_024
     rate: float = 2e-3
     everyday: int = CountPlan().everyday

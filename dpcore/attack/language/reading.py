@@ -6,11 +6,11 @@ The bigrams give an exact posterior b_i(w) at every place, from the outputs and 
     q_i(w) ∝ b_i(w) · (P_network(w | the others) / P(w))^α.
 
 The others are not known either. At each of them the network is shown a mixture: with c the largest
-belief there, c times the mean row of its table under the belief, and 1 − c times the row of a hidden
-word, which it has learned to read around. (The mean row alone, which it never saw in training, took
-half of the gain away on training text.) All places start from b and are then updated together,
-three times. α is one number, fitted on training text; with α = 0 this is the attacker who reads by
-bigrams.
+belief there, c times the mean row of its table under the belief, and 1 − c times the row of a
+hidden word, which it has learned to read around. (The mean row alone, which it never saw in
+training, loses half of the gain on training text.) All places start from b and are then updated
+together, three times. α is one number, fitted on training text; with α = 0 this is the attacker who
+reads by bigrams.
 
 This is no exact posterior, as that of the bigrams is: two models that see the same context are
 multiplied as if each knew something of its own (a product of experts, Hinton 2002), one row
