@@ -61,10 +61,11 @@ def test_without_exponent_the_bigrams_are_left() -> None:
 def test_all_places_of_a_sweep_are_updated_from_the_beliefs_before_it() -> None:
     reader = random_reader(4)
     start = [law / law.sum() for law in np.random.default_rng(3).random((3, N))]
-    rows = np.concatenate(
-        [reader.embedded(np.array([10])), reader.expected(np.stack(start)),
-         reader.embedded(np.array([10]))]
-    )  # fmt: skip
+    certain = np.stack(start).max(axis=1)[:, None]
+    mean = np.stack(start) @ reader.embedded(np.arange(N))
+    mixed = certain * mean + (1 - certain) * reader.embedded(np.array([reader.hidden]))
+    edge = reader.embedded(np.array([reader.boundary]))
+    rows = np.concatenate([edge, mixed, edge])
     beliefs = read_on(reader, [np.ones(N)] * 3, start, FLAT, sweeps=1)
     for i in range(3):
         hidden = rows.copy()
