@@ -109,7 +109,7 @@ def engine_words() -> set[str]:
     from dpcore.rewrite.languages.known import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
     from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS
-    from dpcore.rewrite.write.dp_prompt import FORMS
+    from dpcore.rewrite.write.scores import FORMS
     from dpcore.rewrite.write.writers import WRITERS
 
     words: list[str] = [
@@ -124,7 +124,9 @@ def engine_words() -> set[str]:
         *BANDS,
     ]
     words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
-    words += [*FORMS, *(writer.title for writer in WRITERS)]
+    words += [*FORMS]
+    for writer in WRITERS:
+        words += [writer.name, writer.title, writer.texts]
     words += [*STRATA, *Stratum, *UnknownWordPolicy, *CasePolicy]
     words += [describe(policy) for policy in UnknownWordPolicy]
     words += [language.name for language in LANGUAGES.values()]

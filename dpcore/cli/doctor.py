@@ -196,9 +196,9 @@ def _neighbours() -> Finding:
 def _reader() -> Finding:
     """The network that reads sentences: whether its file is the one that was tried."""
     from dpcore.attack.language.language import language_folder
-    from dpcore.attack.language.reader import FILE
     from dpcore.attack.language.reader_build import reader_manifest
     from dpcore.lexicon.cache import sha256_of_file
+    from dpcore.lexicon.reader import FILE
 
     name, manifest = "reader of sentences", reader_manifest()
     if sha256_of_file(language_folder() / FILE) != manifest["files"][FILE]["sha256"]:

@@ -13,7 +13,7 @@ from dpcore.cli.printer import Answer, table
 from dpcore.cli.rewrite import promises
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.limits import MAX_WRITTEN_TOKENS
-from dpcore.rewrite.write.dp_prompt import FORMS
+from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writers import WRITERS, write
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A new sentence by a language model, at the ε of the whole text that the chosen words have."""
+"""A new sentence by a model of language, at the ε of the whole text that the chosen words have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from dpcore.audit.composition import composition
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import Status
 from dpcore.limits import MAX_WRITTEN_TOKENS
-from dpcore.rewrite.write.dp_prompt import FORMS, USUAL_TOKENS
+from dpcore.rewrite.write.dp_masked import DpMasked
+from dpcore.rewrite.write.dp_prompt import USUAL_TOKENS, DpPrompt
+from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.smollm import load_model
-from dpcore.rewrite.write.writers import write
+from dpcore.rewrite.write.writers import WRITERS, write, writer_of
 from pages.shared.fields import segments, whole_number
 from pages.shared.language import numeral, say
 from pages.shared.messages import inform, note, refuse
@@ -42,12 +44,23 @@ def sentence_view(scene: Scene) -> None:
         return
     note(
         say(
-            "A small language model reads the whole text and rephrases it; every token of its "
-            "answer is drawn with noise. An ε of the whole text is the only scale that this shares "
-            "with a mechanism for words."
+            "A model of language reads the whole text and says it anew; every word of its answer "
+            "is drawn with noise. An ε of the whole text is the only scale that this shares with a "
+            "mechanism for words."
         )
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = segments(
+            say("Writer"),
+            [writer.name for writer in WRITERS],
+            "sentence_writer",
+            say(
+                "dp-masked: a small network puts a word in the place of each word, by what stands "
+                "around it and by what the word was. dp-prompt: a language model rephrases the "
+                "text; it needs an optional package."
+            ),
+            start=DpMasked.name,
+        )
         form = segments(
             say("Form"),
             FORMS,
@@ -58,23 +71,25 @@ def sentence_view(scene: Scene) -> None:
             ),
             start=FORMS[-1],
         )
-        tokens = whole_number(
-            say("Tokens"),
-            1,
-            MAX_WRITTEN_TOKENS,
-            USUAL_TOKENS,
-            "sentence_tokens",
-            say("How many are drawn: a public number. A word takes one or two."),
-            width=140,
-        )
+        tokens = None
+        if name == DpPrompt.name:
+            tokens = whole_number(
+                say("Tokens"),
+                1,
+                MAX_WRITTEN_TOKENS,
+                USUAL_TOKENS,
+                "sentence_tokens",
+                say("How many are drawn: a public number. A word takes one or two."),
+                width=140,
+            )
         st.button(
             say("Write the sentence"),
             key="sentence_start",
             icon=":material/play_arrow:",
             on_click=lambda: st.session_state.update({_ASKED: True}),
-            help=say("Takes a few seconds; at first the model is loaded, in about ten."),
+            help=say("Takes a second or a few; a language model is loaded first, in about ten."),
         )
-    identity = (scene.text, total, form, tokens, scene.seed)
+    identity = (scene.text, total, name, form, tokens, scene.seed)
     if st.session_state.pop(_ASKED, False):
         writing = _write(*identity)
         if writing is not None:
@@ -96,14 +111,23 @@ def _whole_text(scene: Scene) -> float | None:
     return total if 0 < total < math.inf else None
 
 
-def _write(text: str, total: float, form: str, tokens: int, seed: int) -> Writing | None:
+def _write(
+    text: str, total: float, name: str, form: str, tokens: int | None, seed: int
+) -> Writing | None:
     try:
-        if not is_there("language model", ""):
+        if name == DpPrompt.name and not is_there("language model", ""):
             with st.spinner(say("Loading the language model")):
                 once("language model", "", load_model, 1)
+        count = writer_of(name, form).count(text, tokens)
         with Reporter(say("Writing"), stop="sentence_stop") as progress:
             return write(
-                text, epsilon=total / tokens, tokens=tokens, form=form, seed=seed, progress=progress
+                text,
+                name,
+                epsilon=total / count,
+                tokens=count,
+                form=form,
+                seed=seed,
+                progress=progress,
             )
     except DpcoreError as error:
         refuse(say("The sentence cannot be written."), error)
@@ -126,12 +150,13 @@ def _show(scene: Scene, total: float, writing: Writing) -> None:
     )
     note(
         say(
-            "ε = {total} for the whole text is {each} for each of {count} tokens, between any two "
-            "texts. For the words it is the plain sum, between texts of as many words and, where "
-            "ε is per distance, for the farthest words.",
+            "ε = {total} for the whole text is {each} for each of {count} draws, between {texts}. "
+            "For the words it is the plain sum, between texts of as many words and, where ε is per "
+            "distance, for the farthest words.",
             total=numeral(f"{total:.4g}"),
             each=numeral(f"{each:.4g}"),
             count=len(writing.tokens),
+            texts=say(writing.writer.texts),
         )
     )
     show_table(

@@ -20,10 +20,11 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.language import UNKNOWN, Bigram, language
-from dpcore.attack.language.reading import read_on, reader_of
+from dpcore.attack.language.reading import read_on
 from dpcore.attack.output.prior import Prior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.reader import reader_of
 from dpcore.limits import MAX_TEXT_TOKENS
 
 if TYPE_CHECKING:

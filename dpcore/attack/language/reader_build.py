@@ -26,7 +26,6 @@ from dpcore.attack.language.build import (
 )
 from dpcore.attack.language.context import forward_backward
 from dpcore.attack.language.language import UNKNOWN, Bigram, language, language_folder
-from dpcore.attack.language.reader import FILE, Reader, read_reader, write_reader
 from dpcore.attack.language.reader_training import ReaderPlan, cut, train
 from dpcore.attack.language.reading import read_on
 from dpcore.attack.output.channel import open_channel
@@ -35,6 +34,7 @@ from dpcore.learn.packages import torch
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.reader import FILE, Reader, read_reader, write_reader
 from dpcore.lexicon.train.corpus import tokenise
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

@@ -16,11 +16,11 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.counts import CountPlan
-from dpcore.attack.language.reader import SPECIAL, Reader
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import array
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.reader import SPECIAL, Reader
 from dpcore.noise.streams import generator
 
 _SHORTEST = 3  # known words of a sequence: less says nothing of context

@@ -21,48 +21,20 @@ come to rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.attack.language.language import UNKNOWN, language_folder
-from dpcore.attack.language.reader import FILE, Reader, read_reader
-from dpcore.errors import LexiconError
-from dpcore.lexicon.bundled import bundled_folder
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.attack.language.language import UNKNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.reader import Reader
 
 SWEEPS = 3
 """How often all places are read again."""
-
-
-@lru_cache(maxsize=1)
-def reader_of(lexicon: Lexicon) -> Reader:
-    """The network that comes with the laboratory.
-
-    Raises:
-        LexiconError: its file is missing or damaged, or it knows other words than the lexicon.
-    """
-    path = language_folder() / FILE
-    try:
-        reader = read_reader(path)
-        words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
-    except (OSError, *ARRAYS):
-        raise LexiconError(
-            f"the network in {path} cannot be read; train it with `python -m dpcore language train`"
-        ) from None
-    if lexicon.words != tuple(words):
-        raise LexiconError(
-            f"the network reads the {reader.size:,} bundled words and not lexicon "
-            f"{lexicon.name!r}: take the reader bigram"
-        )
-    return reader
 
 
 def read_on(

@@ -15,17 +15,16 @@ for the same text (`scores.py`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import EpsilonError, ParameterError, TextError
+from dpcore.errors import ParameterError, TextError
 from dpcore.limits import MAX_WRITER_TOKENS, MAX_WRITTEN_TOKENS
 from dpcore.rewrite.checks import check_text
-from dpcore.rewrite.write.scores import ClippedDraw, ResponseDraw, calibrated_strength
+from dpcore.rewrite.write.scores import check_form, drawing
 from dpcore.rewrite.write.smollm import load_model
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ _INSTRUCTION = "Rephrase the following text in other words."
 _RANGE = (5.0, 37.0)
 _DEPTH = 10.0
 _TEMPERATURE = 0.7  # of the model's own draw; any is public and costs nothing
-FORMS = ("published", "calibrated", "response")
 USUAL_TOKENS = 30
 
 
@@ -61,10 +59,10 @@ class DpPrompt:
     summary: ClassVar[str] = (
         "A small language model rephrases the text; every token is drawn from clipped scores"
     )
+    texts: ClassVar[str] = "any two texts"
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise ParameterError(f"form must be one of {', '.join(FORMS)}, got {self.form[:40]!r}")
+        check_form(self.form)
 
     @property
     def _language(self) -> LanguageModel:
@@ -77,16 +75,14 @@ class DpPrompt:
             EpsilonError: ε is not a finite number above 0.
             MissingPackageError: the model is not installed.
         """
-        if not 0 < epsilon < math.inf:
-            raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
-        vocabulary = self._language.vocabulary
-        if self.form == "response":
-            return ResponseDraw(vocabulary=vocabulary, epsilon=epsilon, temperature=_TEMPERATURE)
-        low, high, strength = *_RANGE, 0.5 * epsilon
-        if calibrated := self.form == "calibrated":
-            low, high, strength = -_DEPTH, 0.0, calibrated_strength(epsilon, vocabulary)
-        return ClippedDraw(
-            vocabulary=vocabulary, low=low, high=high, strength=strength, normalised=calibrated
+        return drawing(
+            self.form,
+            epsilon,
+            self._language.vocabulary,
+            limits=_RANGE,
+            depth=_DEPTH,
+            temperature=_TEMPERATURE,
+            texts=self.texts,
         )
 
     def count(self, text: str, tokens: int | None) -> int:

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.audit.composition import TEXT_DELTA, Composition, composed
+from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.mechanisms.hooks import LossBounds
 from dpcore.noise.discrete import Digits, Weights, draws
@@ -41,6 +42,8 @@ from dpcore.noise.discrete import Digits, Weights, draws
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
 
+FORMS = ("published", "calibrated", "response")
+"""How a token may be drawn (`drawing`)."""
 _UP = 1.0 + 1e-12  # for what floating point takes from a bound of a few terms
 _FAR = 1e30  # a score that no finite one exceeds
 
@@ -270,3 +273,60 @@ class ResponseDraw(TokenDraw):
             "kept": self.kept,
             "vocabulary": self.vocabulary,
         }
+
+
+def drawing(
+    form: str,
+    epsilon: float,
+    vocabulary: int,
+    *,
+    limits: tuple[float, float],
+    depth: float,
+    temperature: float,
+    texts: str,
+) -> TokenDraw:
+    """How a token is drawn in a form; all numbers are public.
+
+    Args:
+        form: "published" clips scores to `limits` and has h = ε/2; "calibrated" clips logarithms of
+            probabilities to [−depth, 0] and has the h at which the largest loss is ε; "response"
+            gives what is drawn at `temperature` to randomised response.
+        epsilon: of a token.
+        vocabulary: V, tokens that may come out.
+        limits: lowest and highest score.
+        depth: nats.
+        temperature: by which scores are divided before a token is drawn from them.
+        texts: between which texts ε holds.
+
+    Raises:
+        EpsilonError: ε is not a finite number above 0.
+        ParameterError: there is no such form.
+    """
+    check_form(form)
+    if not 0 < epsilon < math.inf:
+        raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
+    if form == "response":
+        return ResponseDraw(
+            vocabulary=vocabulary, epsilon=epsilon, temperature=temperature, texts=texts
+        )
+    low, high, strength = *limits, 0.5 * epsilon
+    if calibrated := form == "calibrated":
+        low, high, strength = -depth, 0.0, calibrated_strength(epsilon, vocabulary)
+    return ClippedDraw(
+        vocabulary=vocabulary,
+        low=low,
+        high=high,
+        strength=strength,
+        normalised=calibrated,
+        texts=texts,
+    )
+
+
+def check_form(form: str) -> None:
+    """Refuse a form that there is not.
+
+    Raises:
+        ParameterError: the message names those that there are.
+    """
+    if form not in FORMS:
+        raise ParameterError(f"form must be one of {', '.join(FORMS)}, got {form[:40]!r}")

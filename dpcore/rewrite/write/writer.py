@@ -28,11 +28,13 @@ class Writer(Protocol):
         name: on the command line.
         title: for people.
         summary: how it works, without a full stop.
+        texts: between which texts its promise holds: "any two texts".
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    texts: ClassVar[str]
 
     def draw(self, epsilon: float) -> TokenDraw:
         """How a token is drawn.

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
+from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.dp_prompt import DpPrompt
 from dpcore.rewrite.write.writer import written
 
 if TYPE_CHECKING:
     from dpcore.rewrite.write.writer import Writer, Writing
 
-WRITERS = (DpPrompt,)
+WRITERS = (DpPrompt, DpMasked)
 """The mechanisms; one whose packages are not installed says so when it is used."""
 
 
@@ -48,15 +49,18 @@ def write(
 ) -> Writing:
     """A new text in the place of a private one, drawn token by token.
 
-    Each token keeps ε between any two private texts, and n tokens keep n·ε: `composed()` says how
-    much less that is for a δ. Text that reads well takes an ε of the whole text in the hundreds
-    (`docs/writers.md`).
+    Each token keeps ε between any two private texts (of as many words, if `tokens` is left to
+    "dp-masked"), and n tokens keep n·ε: `composed()` says how much less that is for a δ. Text that
+    reads well takes an ε of the whole text in the hundreds (`docs/writers.md`).
 
     Args:
         text: the private text.
-        mechanism: "dp-prompt".
+        mechanism: "dp-prompt", where a language model rephrases the text in tokens of its own, or
+            "dp-masked", where a small network puts a word in the place of each word.
         epsilon: of a token.
-        tokens: n, how many are drawn; choose it in public, never by the private text.
+        tokens: n, how many are drawn; choose it in public, never by the private text. If it is not
+            given, 30 for "dp-prompt" and the number of its words, which is then told, for
+            "dp-masked".
         form: "published" (a temperature of 2Δ/ε), "calibrated" (one at which the largest loss is ε
             exactly) or "response" (randomised response on what the model draws).
         seed: None draws fresh noise for a text to publish; a number repeats an experiment, whose

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpcore.attack.language import reader_build
-from dpcore.attack.language.reader import SPECIAL, Reader
 from dpcore.attack.language.reader_build import build_reader, pseudo_perplexity
 from dpcore.attack.language.reader_training import (
     ReaderPlan,
@@ -18,9 +17,10 @@ from dpcore.attack.language.reader_training import (
 )
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.reader import SPECIAL, Reader
 from tests import needs
-from tests.attack.language.readers import random_reader
 from tests.fixtures import Uninstall
+from tests.lexicon.readers import random_reader
 
 
 def test_sentences_are_cut_between_boundaries() -> None:

@@ -12,7 +12,13 @@ from pages.shared.once import _shelf
 from tests.pages.app import open_page
 from tests.rewrite.write import tiny
 
-FEW: dict[str, Any] = {"metric": [], "log": [], "local": ["k-ary"], "sentence_tokens": 6}
+FEW: dict[str, Any] = {
+    "metric": [],
+    "log": [],
+    "local": ["k-ary"],
+    "sentence_writer": "dp-prompt",
+    "sentence_tokens": 6,
+}
 
 
 @pytest.fixture
@@ -73,4 +79,24 @@ def test_a_missing_package_is_said_in_one_sentence(
 def test_a_refuted_promise_has_no_epsilon_to_share(opened: Callable[..., AppTest]) -> None:
     test = opened(local=["adept"])
     assert "There is no ε of the whole text to share" in shown(test)
+    assert not [button for button in test.button if button.key == "sentence_start"]
+
+
+def test_a_word_for_each_word_is_written_without_any_package(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent() -> None:
+        raise MissingPackageError("install it with: pip")
+
+    monkeypatch.setattr(view_sentence, "load_model", absent)
+    test = opened(sentence_writer="dp-masked")
+    assert not [field for field in test.number_input if field.key == "sentence_tokens"]
+    test.button(key="sentence_start").click().run()
+    writing = test.session_state[view_sentence._WRITTEN][1]
+    assert len(writing.tokens) == len(writing.source.split())
+    assert "between any two texts of as many words" in shown(test)
+
+
+def test_a_text_without_words_is_refused_in_one_sentence(opened: Callable[..., AppTest]) -> None:
+    test = opened(sentence_writer="dp-masked", text="?! …")
     assert not [button for button in test.button if button.key == "sentence_start"]

@@ -1,6 +1,7 @@
 """What a reader of English gets back: the mechanisms of its record are those of the benchmark."""
 
 import json
+from typing import Any
 
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours.reader import LEVELS, STUDY, complete, texts_of
@@ -9,7 +10,7 @@ from dpcore.study.recorded import read_recorded
 
 
 def test_what_was_recorded_is_what_the_recorded_benchmark_says() -> None:
-    def refused(_: object) -> list:
+    def refused(_: object) -> list[Any]:
         raise AssertionError("nothing is run to find the mechanisms")
 
     (name,) = STUDY.plan.lexicons

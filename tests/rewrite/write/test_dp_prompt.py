@@ -11,7 +11,8 @@ from dpcore.errors import EpsilonError, MissingPackageError, ParameterError, Tex
 from dpcore.limits import MAX_WRITER_TOKENS, MAX_WRITTEN_TOKENS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.write import smollm
-from dpcore.rewrite.write.dp_prompt import FORMS, DpPrompt
+from dpcore.rewrite.write.dp_prompt import DpPrompt
+from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.smollm import INSTALL, load_model
 from dpcore.rewrite.write.writer import Writing, written
 from dpcore.rewrite.write.writers import WRITERS, writer_of

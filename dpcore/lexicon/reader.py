@@ -9,19 +9,24 @@ It was trained with torch (`dpcore.attack.language.reader_training`) and runs on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import LexiconError
+from dpcore.lexicon.bundled import bundled_data, bundled_folder
 from dpcore.lexicon.cache import replacing
+from dpcore.lexicon.damage import ARRAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
 
 FILE = "reader.npz"
 SPECIAL = 3
@@ -177,3 +182,26 @@ def read_reader(path: Path) -> Reader:
         raise LexiconError(f"{path.name} holds no network: {error.args[0]} is missing") from None
     weights = {name: array.astype(np.float32) for name, array in arrays.items()}
     return Reader(weights, heads, exponent)
+
+
+@lru_cache(maxsize=1)
+def reader_of(lexicon: Lexicon) -> Reader:
+    """The network that comes with the laboratory.
+
+    Raises:
+        LexiconError: its file is missing or damaged, or it knows other words than the lexicon.
+    """
+    path = bundled_data("language", FILE) / FILE
+    try:
+        reader = read_reader(path)
+        words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
+    except (OSError, *ARRAYS):
+        raise LexiconError(
+            f"the network in {path} cannot be read; train it with `python -m dpcore language train`"
+        ) from None
+    if lexicon.words != tuple(words):
+        raise LexiconError(
+            f"the network reads the {reader.size:,} bundled words and not lexicon "
+            f"{lexicon.name!r}: take the reader bigram"
+        )
+    return reader

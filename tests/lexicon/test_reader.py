@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from dpcore.attack.language.language import language_folder
-from dpcore.attack.language.reader import FILE, Reader, read_reader, write_reader
 from dpcore.attack.language.reader_build import MANIFEST, reader_manifest
-from dpcore.attack.language.reading import reader_of
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
-from tests.attack.language.readers import neighbour_reader, random_reader
+from dpcore.lexicon.reader import FILE, Reader, read_reader, reader_of, write_reader
+from tests.lexicon.readers import neighbour_reader, random_reader
 
 
 def test_a_network_of_two_words_says_what_comes_out_by_hand() -> None:
