@@ -40,7 +40,8 @@ _LOOK = "the laws and losses are for looking: they tell of the private text with
 @shared.number(
     "--tokens",
     None,
-    "how many are drawn: a public number, never taken from the text  [default: 30]",
+    "how many are drawn: a public number, never taken from the text  [default: 30 of dp-prompt; of "
+    "dp-masked the words of the text, whose number is told]",
     least=1,
     most=MAX_WRITTEN_TOKENS,
 )
