@@ -47,6 +47,7 @@ def reading_aids(page: str) -> None:
             LANGUAGES,
             LANGUAGE,
             required=True,
+            format_func=LANGUAGES.__getitem__,  # who reads no German looks for "English"
             help=say("Of the pages. Links open in the language that they were made in."),
         )
         if language() != ENGLISH:

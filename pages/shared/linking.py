@@ -25,15 +25,14 @@ def choose_one(
         label: of the control.
         titles: by short name, what is shown, in English.
         field: of the link, and key of the control.
-        more: for `draw`.
+        more: for `draw`; with a `format_func` the titles are not translated.
     """
     usual = next(iter(titles))
     wanted = st.session_state.get(field, st.query_params.get(field, usual))
     if field not in st.session_state or wanted not in titles:
         st.session_state[field] = wanted if wanted in titles else usual
-    value: str = draw(
-        label, list(titles), format_func=lambda name: say(titles[name]), key=field, **more
-    )
+    more = {"format_func": lambda name: say(titles[name])} | more
+    value: str = draw(label, list(titles), key=field, **more)
     link.write(field, value, usual)
     return value
 
