@@ -198,7 +198,7 @@ def _reader() -> Finding:
     from dpcore.attack.language.language import language_folder
     from dpcore.attack.language.reader_build import reader_manifest
     from dpcore.lexicon.cache import sha256_of_file
-    from dpcore.lexicon.reader import FILE
+    from dpcore.lexicon.masked_model import FILE
 
     name, manifest = "reader of sentences", reader_manifest()
     if sha256_of_file(language_folder() / FILE) != manifest["files"][FILE]["sha256"]:

@@ -23,8 +23,8 @@ from dpcore.attack.language.language import UNKNOWN, Bigram, language
 from dpcore.attack.language.reading import read_on
 from dpcore.attack.output.prior import Prior
 from dpcore.errors import ParameterError
+from dpcore.lexicon.masked_model import reader_of
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.reader import reader_of
 from dpcore.limits import MAX_TEXT_TOKENS
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from dpcore.errors import LexiconError
 from dpcore.learn.packages import torch
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.masked_model import FILE, Reader, read_reader, write_reader
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.reader import FILE, Reader, read_reader, write_reader
 from dpcore.lexicon.train.corpus import tokenise
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

@@ -19,8 +19,8 @@ from dpcore.attack.language.counts import CountPlan
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import array
+from dpcore.lexicon.masked_model import SPECIAL, Reader
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.reader import SPECIAL, Reader
 from dpcore.noise.streams import generator
 
 _SHORTEST = 3  # known words of a sequence: less says nothing of context

@@ -31,7 +31,7 @@ from dpcore.attack.language.language import UNKNOWN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcore.lexicon.reader import Reader
+    from dpcore.lexicon.masked_model import Reader
 
 SWEEPS = 3
 """How often all places are read again."""

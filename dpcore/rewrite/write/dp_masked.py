@@ -27,8 +27,8 @@ import numpy as np
 
 from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.masked_model import reader_of
 from dpcore.lexicon.metric import distances
-from dpcore.lexicon.reader import reader_of
 from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.write.scores import check_form, drawing
@@ -36,7 +36,7 @@ from dpcore.rewrite.write.scores import check_form, drawing
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.reader import Reader
+    from dpcore.lexicon.masked_model import Reader
     from dpcore.rewrite.write.scores import TokenDraw
     from dpcore.rewrite.write.writer import Next
 

@@ -17,10 +17,10 @@ from dpcore.attack.language.reader_training import (
 )
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.reader import SPECIAL, Reader
+from dpcore.lexicon.masked_model import SPECIAL, Reader
 from tests import needs
 from tests.fixtures import Uninstall
-from tests.lexicon.readers import random_reader
+from tests.lexicon.masked_models import random_reader
 
 
 def test_sentences_are_cut_between_boundaries() -> None:

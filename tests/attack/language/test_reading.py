@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.attack.language.language import UNKNOWN
 from dpcore.attack.language.reading import read_on
-from tests.lexicon.readers import random_reader
+from tests.lexicon.masked_models import random_reader
 
 N = 10
 

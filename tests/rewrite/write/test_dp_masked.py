@@ -16,7 +16,7 @@ from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writer import Writing, written
 from dpcore.rewrite.write.writers import writer_of
-from tests.lexicon.readers import random_reader
+from tests.lexicon.masked_models import random_reader
 
 NAMES = tuple("alpha beta gamma delta epsilon zeta eta theta iota kappa".split())
 FIRST, SECOND = "Alpha, beta!", "kappa unheard"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore.lexicon.reader import SPECIAL, Reader
+from dpcore.lexicon.masked_model import SPECIAL, Reader
 
 
 def random_reader(seed: int, *, n: int = 10, rank: int = 3, longest: int = 9) -> Reader:

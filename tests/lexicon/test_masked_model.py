@@ -14,8 +14,8 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.reader import FILE, Reader, read_reader, reader_of, write_reader
-from tests.lexicon.readers import neighbour_reader, random_reader
+from dpcore.lexicon.masked_model import FILE, Reader, read_reader, reader_of, write_reader
+from tests.lexicon.masked_models import neighbour_reader, random_reader
 
 
 def test_a_network_of_two_words_says_what_comes_out_by_hand() -> None:
