@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import ParameterError, TextError
+from dpcore.errors import TextError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.masked_model import reader_of
 from dpcore.lexicon.metric import distances
-from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.write.scores import check_form, drawing
+from dpcore.rewrite.write.writer import checked_count
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray
@@ -102,13 +102,9 @@ class DpMasked:
         found = self._numbers(text).size
         if not found:
             raise TextError("the text has no words")
-        wanted = found if tokens is None else tokens
-        if not 1 <= wanted <= MAX_WRITTEN_TOKENS:
-            raise ParameterError(
-                f"tokens must be a whole number from 1 to {MAX_WRITTEN_TOKENS}, got {wanted}"
-                + (": the text has more words" if tokens is None else "")
-            )
-        return wanted
+        if tokens is None:
+            return checked_count(found, ": the text has more words")
+        return checked_count(tokens)
 
     def begin(self, text: str, tokens: int) -> Next:
         """Read the text as one of `tokens` words; its places are then scored one by one."""

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import ParameterError, TextError
-from dpcore.limits import MAX_WRITER_TOKENS, MAX_WRITTEN_TOKENS
+from dpcore.errors import TextError
+from dpcore.limits import MAX_WRITER_TOKENS
 from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.write.scores import check_form, drawing
 from dpcore.rewrite.write.smollm import load_model
+from dpcore.rewrite.write.writer import checked_count
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
@@ -93,12 +94,7 @@ class DpPrompt:
             TextError: the text is empty, too long, or not text.
         """
         check_text(text)
-        wanted = USUAL_TOKENS if tokens is None else tokens
-        if not 1 <= wanted <= MAX_WRITTEN_TOKENS:
-            raise ParameterError(
-                f"tokens must be a whole number from 1 to {MAX_WRITTEN_TOKENS}, got {wanted}"
-            )
-        return wanted
+        return checked_count(USUAL_TOKENS if tokens is None else tokens)
 
     def begin(self, text: str, tokens: int) -> Next:
         """Ask the model; what it then says is scored token by token.

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from dpcore.audit.composition import TEXT_DELTA, Composition
+from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.noise.discrete import Digits
 
 if TYPE_CHECKING:
@@ -133,6 +135,23 @@ class Writing:
             f"Writing({self.text!r}, {self.writer.name}, {len(self.tokens)} tokens, "
             f"ε = {self.epsilon:g} each)"
         )
+
+
+def checked_count(tokens: int, reason: str = "") -> int:
+    """How many tokens are drawn, if so many are allowed.
+
+    Args:
+        tokens: wanted.
+        reason: why so many were wanted, for the message.
+
+    Raises:
+        ParameterError: they are too few or too many.
+    """
+    if not 1 <= tokens <= MAX_WRITTEN_TOKENS:
+        raise ParameterError(
+            f"tokens must be a whole number from 1 to {MAX_WRITTEN_TOKENS}, got {tokens}{reason}"
+        )
+    return tokens
 
 
 def written(

@@ -17,6 +17,10 @@ from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writer import Writing, written
 from dpcore.rewrite.write.writers import writer_of
 from tests.lexicon.masked_models import random_reader
+from tests.rewrite.write.laws import (
+    assert_losses_are_those_of_the_laws,
+    assert_two_texts_explain_every_output,
+)
 
 NAMES = tuple("alpha beta gamma delta epsilon zeta eta theta iota kappa".split())
 FIRST, SECOND = "Alpha, beta!", "kappa unheard"
@@ -31,39 +35,15 @@ def wrote(form: str, text: str, tokens: int | None, epsilon: float = 3.0, seed: 
     return written(writer(form), text, epsilon, tokens, generator(seed, "test"))
 
 
-def log_law_of_texts(form: str, text: str, epsilon: float, n: int = 2) -> np.ndarray:
-    """ln P of every two words, shape (V, V)."""
-    mechanism = writer(form)
-    draw = mechanism.draw(epsilon)
-    first = draw.log_law(mechanism.begin(text, n)([]))
-    rows = []
-    for word in range(len(NAMES)):
-        scored = mechanism.begin(text, n)
-        scored([])
-        rows.append(first[word] + draw.log_law(scored([word])))
-    return np.array(rows)
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("epsilon", [0.5, 6.0, 40.0])
 def test_two_texts_explain_every_output_within_the_promise(form: str, epsilon: float) -> None:
-    first, second = (log_law_of_texts(form, text, epsilon) for text in (FIRST, SECOND))
-    assert np.exp(first).sum() == pytest.approx(1.0)
-    assert np.isfinite(first).all()
-    apart = np.abs(first - second).max()
-    draw = writer(form).draw(epsilon)
-    assert 0 < apart <= 2 * draw.guarantee.epsilon <= 2 * epsilon * (1 + 1e-9)
-    assert apart <= draw.composed(2, 0.0).epsilon
+    assert_two_texts_explain_every_output(writer(form), FIRST, SECOND, epsilon)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_losses_are_those_of_the_written_out_laws(form: str) -> None:
-    writing = wrote(form, FIRST, None, seed=5)
-    drawn = tuple(token.number for token in writing.tokens)
-    first, second = (log_law_of_texts(form, text, 3.0) for text in (FIRST, SECOND))
-    assert writing.losses(SECOND).sum() == pytest.approx((first - second)[drawn], abs=1e-9)
-    np.testing.assert_allclose(writing.losses(FIRST), 0.0, atol=1e-9)
-    assert np.prod([t.probability for t in writing.tokens]) == pytest.approx(np.exp(first[drawn]))
+    assert_losses_are_those_of_the_laws(writer(form), FIRST, SECOND)
 
 
 def test_scores_are_the_context_less_the_distance_by_hand() -> None:
