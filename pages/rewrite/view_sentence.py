@@ -137,17 +137,11 @@ def _write(
 def _show(scene: Scene, total: float, writing: Writing) -> None:
     drawn = scene.bench.draw(scene.chosen, scene.seed, scene.number).at(scene.epsilon)
     each = writing.epsilon
-    show_table(
-        pd.DataFrame(
-            {
-                "mechanism": [scene.chosen.title, writing.writer.title],
-                "ε of the text": [total, total],
-                "text": [drawn.text, writing.text],
-            }
-        ),
-        say("The text of the chosen mechanism and the sentence of the model, at one ε"),
-        spoken=["mechanism"],
-    )
+    both = (scene.chosen.title, drawn.text), (writing.writer.title, writing.text)
+    for column, (title, text) in zip(st.columns(2), both, strict=True):
+        with column, st.container(border=True):
+            st.markdown(f"**{say(title)}**")
+            st.text(text)
     note(
         say(
             "ε = {total} for the whole text is {each} for each of {count} draws, between {texts}. "

@@ -43,17 +43,17 @@ def test_nothing_is_written_until_it_is_asked_for(opened: Callable[..., AppTest]
 def test_both_texts_have_one_epsilon(opened: Callable[..., AppTest]) -> None:
     test = opened()
     test.button(key="sentence_start").click().run()
-    texts, tokens = (
-        next(frame.value for frame in test.dataframe if name in frame.value.columns)
-        for name in ("ε of the text", "likeliest")
-    )
-    assert len(texts) == 2
-    assert texts["ε of the text"].nunique() == 1
+    (tokens,) = (frame.value for frame in test.dataframe if "likeliest" in frame.value.columns)
     assert len(tokens) == 6
     writing = test.session_state[view_sentence._WRITTEN][1]
-    total = float(texts["ε of the text"].iloc[0])
-    assert writing.composed().total == pytest.approx(total)
+    beside = [element.value for element in test.text]
+    assert writing.text in beside
+    assert {"**k-ary randomised response**", "**DP-Prompt**"} <= {e.value for e in test.markdown}
+    total = writing.composed().total
     assert writing.epsilon == pytest.approx(total / 6)
+    assert f"ε = {total:.4g} for the whole text is {total / 6:.4g} for each of 6 draws" in shown(
+        test
+    )
 
 
 def test_other_settings_take_the_sentence_away(opened: Callable[..., AppTest]) -> None:
