@@ -77,7 +77,7 @@ def _start(
         "PYTHONPATH": str(ROOT),
     }
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    command += ["--server.port", str(port), "--server.fileWatcherType", "none", *options]
+    command += ["--server.port", str(port), *options]
     with log.open("wb") as output:
         return subprocess.Popen(
             command,

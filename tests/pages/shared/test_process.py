@@ -102,6 +102,7 @@ def test_streamlit_walks_nothing_after_a_run() -> None:
     settings = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))
     assert settings["runner"]["postScriptGC"] is False
     assert config.get_config_options()["runner.postScriptGC"].type is bool  # it knows the name
+    assert settings["server"]["fileWatcherType"] == "none"
 
 
 def test_the_router_is_ours_from_the_first_session_on() -> None:
