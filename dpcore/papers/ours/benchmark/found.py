@@ -70,11 +70,13 @@ def complete(
         except DpcoreError as error:
             whose = named | {"label": label, "mechanism": short}
             rows.append(whose | row("absent", 1.0, variant=str(error)))
-    for mechanism, _ in made.values():
+    for label, (mechanism, settings) in made.items():
         calibrated = mechanism.calibrated
         # A small vocabulary is certified when it is asked for its certificate.
         if calibrated is not None and calibrated.certificate is None and calibrate:
             calibrated.calibrate(given.progress)
+            # Anew: this one remembers that there was no certificate.
+            made[label] = create(mechanism.key, lexicon, dict(settings)), settings
     promises = promised_epsilons(lexicon, compute=calibrate, progress=given.progress)
     rows += [
         named

@@ -1,0 +1,32 @@
+"""Which ε, and what is known of the promise there: with what is certified on the way."""
+
+from typing import Any
+
+import pytest
+
+from dpcore.guarantee import Status
+from dpcore.mechanisms import calibrated
+from dpcore.papers.ours.benchmark.found import complete
+from dpcore.papers.ours.benchmark.settings import LADDER, QUICK
+from dpcore.study.definition import Given
+from dpcore.study.plan import Arm, Plan
+from tests.mechanisms import lexicons
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_noise_that_is_certified_on_the_way_is_used_at_once(
+    calibrate: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)  # not by itself
+    lexicon = lexicons.cloud(60, 31 + calibrate)
+
+    def run(first: Plan) -> list[dict[str, Any]]:
+        (arm,) = first.arms
+        named = {"label": arm.name, "variant": "", "value": 1.0}  # where certificates help
+        return [named | {"at": share} for share in LADDER]
+
+    plan = Plan("some", "some.module:function", (Arm(""),), (lexicon.name,), options=QUICK.options)
+    given = Given({lexicon.name: lexicon}, run, lambda *_: None)
+    _, rows = complete(plan, given, [("tem-calibrated", ())], calibrate=calibrate)
+    (status,) = [each["variant"] for each in rows if each["quantity"] == "status"]
+    assert status == str(Status.CERTIFIED if calibrate else Status.PROVED)
