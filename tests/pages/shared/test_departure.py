@@ -94,12 +94,13 @@ def on_a_page(
         RUNNERS[-1].take()
         RUNNERS[-1].take_in()
         session._client_state.page_script_hash = "A"
-        await test(session)
+        try:
+            await test(session)
+        finally:
+            session._script_event_loop.close()  # `shutdown` would, which does nothing here
 
     RUNNERS.clear()
     keep_order()
-    # A session that watches files leaves a thread which watches the repository from here on.
-    monkeypatch.setattr(app_session, "LocalSourcesWatcher", MagicMock())
     monkeypatch.setattr(app_session, "ScriptRunner", Runner)
     monkeypatch.setattr(AppSession, "has_fragment", lambda *_: True)
     monkeypatch.setattr(AppSession, "shutdown", lambda *_: None)
