@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.guarantee import Status
@@ -61,6 +61,7 @@ def test_two_texts_attain_the_largest_loss(vocabulary: int, strength: float) -> 
     assert largest <= 2.0 * strength
 
 
+@settings(deadline=None)  # laws are what is tested, on a busy machine too
 @given(
     st.floats(0.01, 40.0),
     st.lists(st.tuples(st.floats(-5, 9), st.floats(-5, 9)), min_size=2, max_size=12),
@@ -134,6 +135,7 @@ def test_two_certain_models_spend_all_of_epsilon(epsilon: float) -> None:
     assert np.exp(draw.log_law(scores)).sum() == pytest.approx(1.0, rel=1e-9)
 
 
+@settings(deadline=None)  # laws are what is tested, on a busy machine too
 @given(
     st.floats(0.01, 40.0),
     st.lists(st.tuples(st.floats(-50, 90), st.floats(-50, 90)), min_size=2, max_size=12),
