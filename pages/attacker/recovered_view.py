@@ -18,9 +18,12 @@ from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
 
 _QUANTITIES = {later("first guess"): FIRST, later("first ten"): TENTH}
-_TITLES = {
+ALONE = {
     BLIND: later("knows English, sees nothing"),
     FREQUENCY: later("sees the output alone"),
+}
+"""What attackers know who do not read the text."""
+_TITLES = ALONE | {
     BIGRAM: later("reads on by bigrams"),
     WORDS: later("reads on by the network too"),
 }

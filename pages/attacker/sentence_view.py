@@ -14,7 +14,7 @@ from dpcore.errors import DpcoreError
 from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import sentence_cell, sentence_command
 from pages.attacker.recorded_view import TITLES, recorded_view
-from pages.attacker.recovered_view import recovered_view
+from pages.attacker.recovered_view import ALONE, recovered_view
 from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
 from pages.shared.fields import choose_seed, segments
@@ -35,17 +35,18 @@ if TYPE_CHECKING:
 
 _READERS = (later("bigram"), later("words"))
 """As the engine names them: `dpcore.attack.language.context.READERS`."""
+_SEEN = later(
+    "✔ marks a right guess. All three see the same outputs and know the mechanism; the first holds "
+    "all words for equally likely, the second goes by how common they are."
+)
 _READ_BY = {
     BIGRAM: later(
-        "✔ marks a right guess. All three see the same outputs and know the mechanism; the "
-        "first holds all words for equally likely, the second goes by how common they are, "
-        "the third by a smoothed bigram of English, exactly and over the whole vocabulary."
+        "The third goes by a smoothed bigram of English, exactly and over the whole vocabulary."
     ),
     WORDS: later(
-        "✔ marks a right guess. All three see the same outputs and know the mechanism; the "
-        "first holds all words for equally likely, the second goes by how common they are, "
-        "the third by bigrams and a small network that reads all words of a sentence. What it says "
-        "is an approximation: the other words are guesses too, and they are read three times over."
+        "The third goes by bigrams and a small network that reads all words of a sentence. What it "
+        "says is an approximation: the other words are guesses too, and they are read three times "
+        "over."
     ),
 }
 
@@ -163,14 +164,13 @@ def _show(scene: Scene, read: Read) -> None:
                 count=recovered.unknown,
             )
         )
-    note(say(_READ_BY[recovered.reader]))
+    note(f"{say(_SEEN)} {say(_READ_BY[recovered.reader])}")
     csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")
 
 
 def _counts(recovered: Recovered) -> pd.DataFrame:
     names = {
-        BLIND: say("knows English, sees nothing"),
-        FREQUENCY: say("sees the output alone"),
+        **{attacker: say(ALONE[attacker]) for attacker in (BLIND, FREQUENCY)},
         CONTEXT: say("reads the sentence"),
     }
     return pd.DataFrame(

@@ -97,6 +97,6 @@ def test_a_word_for_each_word_is_written_without_any_package(
     assert "between any two texts of as many words" in shown(test)
 
 
-def test_a_text_without_words_is_refused_in_one_sentence(opened: Callable[..., AppTest]) -> None:
+def test_of_a_text_without_words_nothing_can_be_written(opened: Callable[..., AppTest]) -> None:
     test = opened(sentence_writer="dp-masked", text="?! …")
     assert not [button for button in test.button if button.key == "sentence_start"]
