@@ -22,7 +22,7 @@ from dpcore.plots.attack.odds import pair_sentence
 from dpcore.plots.attack.words import chance_text
 from dpcore.plots.style import INK
 from pages.attacker.tables import LETTERS, belief_table
-from pages.attacker.weighing import look
+from pages.attacker.weighing import look, prepare
 from pages.shared.language import for_component, language, later, numeral, say
 from pages.shared.memo import session_memo
 
@@ -51,6 +51,7 @@ _HERE = Path(__file__).parent
 # For the steps beside the one where the dial stands, of this thread's processor: a machine on which
 # others work too sends as many steps, only later.
 _PATIENCE_SECONDS = 0.5
+_TOGETHER = 8  # steps that share the work of an output
 
 
 @cache
@@ -112,20 +113,30 @@ def steps_of(
     """
     key = (language(), scenes[0].mechanism, output, belief, pair)
     known: dict[int, dict[str, Any]] = session_memo("attack_steps", key, dict, 12)
-    start = time.thread_time()
-    for place in sorted(range(len(scenes)), key=lambda i: abs(i - step)):
-        if place in known:
-            continue
-        if place != step and time.thread_time() - start > _PATIENCE_SECONDS:
-            break
+
+    def fill(place: int) -> bool:
+        scene = scenes[place]
         try:
-            view = look(scenes[place], output, belief, pair)
+            view = look(scene, output, belief, pair)
         except RareOutputError:
-            known[place] = _rare(scenes[place], output)
-            continue
-        if view is None:
-            return None
-        known[place] = _shown(scenes[place], view, output)
+            known[place] = _rare(scene, output)
+            return True
+        if view is not None:
+            known[place] = _shown(scene, view, output)
+        return view is not None
+
+    if step not in known and not fill(step):
+        return None
+    missing = [i for i in range(len(scenes)) if i not in known]
+    missing.sort(key=lambda i: abs(i - step))
+    start = time.thread_time()
+    for count, place in enumerate(missing):
+        if time.thread_time() - start > _PATIENCE_SECONDS:
+            break
+        if count % _TOGETHER == 0:
+            together = missing[count : count + _TOGETHER]
+            prepare([scenes[i] for i in together], output, belief, pair)
+        fill(place)
     return [known.get(place) for place in range(len(scenes))]
 
 

@@ -86,6 +86,17 @@ def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Lo
     return memo(known, key, lambda: _look(scene, seen, prior, pair), _KEPT)
 
 
+def prepare(scenes: list[Scene], output: int, belief: Belief, pair: tuple[int, int]) -> None:
+    """Do together what `look` needs at several steps of one dial; nothing while it is prepared.
+
+    Raises:
+        DpcoreError: the prior is refused.
+    """
+    channel = _channel(scenes[0], output, belief, pair)
+    if channel is not None:
+        channel.prepare([scene.epsilon for scene in scenes])
+
+
 def worst_pair(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Odds | None:
     """The word that this output tells from itself by most of the promise; None as for `look`.
 
@@ -104,9 +115,13 @@ def worst_pair(scene: Scene, output: int, belief: Belief, pair: tuple[int, int])
     return session_memo(_WORST, (scene.mechanism, scene.epsilon, output, belief, pair), compute)
 
 
-def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Seen | None:
+def _channel(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Channel | None:
     prior = belief.prior(scene.words)
-    channel = channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
+    return channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
+
+
+def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Seen | None:
+    channel = _channel(scene, output, belief, pair)
     if channel is None:
         return None
     return session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,12 +36,21 @@ _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to
 
 
 def log_normalisers(
-    spectrum: Spectrum, strength: float, cap: float
+    spectrum: Spectrum, strengths: FloatArray, cap: float
 ) -> tuple[FloatArray, FloatArray]:
-    """ln Σ_y exp(−min(s·D(w, y), c)) of every word, y = w included, and bounds on the errors."""
+    """ln Σ_y exp(−min(s·D(w, y), c)) of every word, y = w included, and bounds on the errors.
+
+    Args:
+        spectrum: of the distances D of n words.
+        strengths: s, shape (E,).
+        cap: c.
+
+    Returns:
+        Two arrays of shape (n, E).
+    """
 
     def weight(distance: FloatArray) -> FloatArray:
-        return np.exp(-np.minimum(strength * distance, cap))
+        return np.exp(-np.minimum(np.multiply.outer(distance, strengths), cap))
 
     sums, errors = spectrum.sums(weight)
     # A word itself, at distance 0, is the 1. Sums are positive whatever the rounding of their
@@ -50,6 +59,38 @@ def log_normalisers(
     logs = np.log(total)
     below = logs - np.log(np.maximum(total - errors, 1.0))  # no normaliser is below 1
     return logs, np.maximum(below, np.log1p(errors / total))
+
+
+class _Normalisers:
+    """`log_normalisers` of one cap by η; those of the last few η are kept.
+
+    Args:
+        spectrum: of the distances.
+        cap: of the exponents.
+    """
+
+    def __init__(self, spectrum: Spectrum, cap: float = math.inf) -> None:
+        self.spectrum, self.cap = spectrum, cap
+        self._known: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    def at(self, strength: float) -> tuple[FloatArray, FloatArray]:
+        """Logarithms and bounds on their errors at one η, each of shape (n,)."""
+        return self.all_at([strength])[strength]
+
+    def all_at(self, strengths: Sequence[float]) -> dict[float, tuple[FloatArray, FloatArray]]:
+        """The same at several η: the moments are read once for all of them."""
+        known = self._known
+        new = [strength for strength in dict.fromkeys(strengths) if strength not in known]
+        if new:
+            logs, errors = log_normalisers(self.spectrum, np.array(new), self.cap)
+            # A copy of each, so that one may be forgotten without the others.
+            fresh = {
+                strength: (logs[:, i].copy(), errors[:, i].copy()) for i, strength in enumerate(new)
+            }
+            known = known | fresh
+            # Put in place at once: people share a channel.
+            self._known = dict(list(known.items())[-_KEPT:])
+        return known
 
 
 class PlainColumns(Channel):
@@ -91,11 +132,15 @@ class ExponentialColumns(Channel):
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
         self.spectrum = spectrum_of(mechanism.lexicon, form.metric, progress)
-        self._kept = lru_cache(_KEPT)(partial(log_normalisers, self.spectrum, cap=form.cap))
+        self._normalisers = _Normalisers(self.spectrum, form.cap)
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """The normalisers of some ε, together."""
+        self._normalisers.all_at([self.form.strength(epsilon) for epsilon in epsilons])
 
     def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
-        """`log_normalisers` at η; those of the last few η are kept."""
-        return self._kept(strength)
+        """ln Z of every word at η and bounds on the errors; those of the last few η are kept."""
+        return self._normalisers.at(strength)
 
     def staying(self, epsilon: float) -> FloatArray:
         """P(w | w) = 1/Z_w of every word, shape (n,)."""
@@ -186,12 +231,16 @@ class RepairedColumns(NearColumns):
         self.form = form
         self.weights = candidate_weights(n)[: heads(n)]
         self.whole = whole_vocabulary_weight(n)
-        self._kept = lru_cache(_KEPT)(partial(log_normalisers, self.spectrum, cap=math.inf))
+        self._normalisers = _Normalisers(self.spectrum)
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """The normalisers of some ε, together."""
+        self._normalisers.all_at([self.form.strength(epsilon) for epsilon in epsilons])
 
     def staying(self, epsilon: float) -> FloatArray:
         """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
         strength = self.form.strength(epsilon)
-        whole = self.whole * np.exp(-self._kept(strength)[0])
+        whole = self.whole * np.exp(-self._normalisers.at(strength)[0])
         # The table's float32 distances, right to 1e-7, are exact enough for a probability here.
         near = self.table.distances.astype(np.float64)
         partial_sums = np.cumsum(np.exp(-strength * near), axis=1)
@@ -200,7 +249,7 @@ class RepairedColumns(NearColumns):
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
         """The closed form."""
         strength = self.form.strength(epsilon)
-        normalisers, errors = self._kept(strength)
+        normalisers, errors = self._normalisers.at(strength)
         tails = math.log(self.whole) - normalisers
         words, places, gaps = near
         partial_sums = np.cumsum(np.exp(-strength * gaps), axis=1)

@@ -101,6 +101,9 @@ class Channel(ABC):
         """Prepare for several outputs, faster than one by one where they can share work."""
         return [self.seen(output) for output in outputs]
 
+    def prepare(self, epsilons: Sequence[float]) -> None:  # noqa: B027 - most share nothing
+        """Do together what the next few ε share; what is seen at them is the same without."""
+
     def staying(self, epsilon: float) -> FloatArray:
         """P(w | w) of every word of the channel, shape (m,).
 

@@ -55,6 +55,21 @@ def test_a_column_is_that_of_all_laws(
             assert likelihood.words.tolist() == list(range(400))
 
 
+@pytest.mark.parametrize("name", ["tem", "truncated-gumbel-repaired", "k-ary"])
+def test_what_is_prepared_together_is_what_each_epsilon_gives_alone(name: str) -> None:
+    mechanism = create(name, LEXICON)
+    # More than are kept, one of them twice.
+    epsilons = [*np.geomspace(10.0, 60.0, 20).tolist(), 10.0]
+    together, alone = open_channel(mechanism), open_channel(mechanism)
+    for first in range(0, len(epsilons), 8):
+        some = epsilons[first : first + 8]
+        together.prepare(some)
+        for epsilon in some:
+            a, b = together.seen(5).at(epsilon), alone.seen(5).at(epsilon)
+            assert np.allclose(a.logs, b.logs, rtol=1e-14, atol=1e-14)
+            assert np.allclose(a.errors, b.errors, rtol=1e-6, atol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["near duplicates", "lattice", "huge and tiny", "collinear"])
 def test_crafted_vocabularies_with_equal_distances(
     name: str, monkeypatch: pytest.MonkeyPatch
