@@ -90,7 +90,8 @@ _RECOVERED = (
     "--reader",
     type=Choice(READERS),
     default=BIGRAM,
-    help="of --text: who reads the context, bigrams exactly or a network with them approximately",
+    help="of --text: who reads the context, bigrams exactly, or approximately a small network "
+    "with them (words) or a language model of an optional package (smollm2)",
 )
 @shared.seed_option("of whatever is drawn")
 @shared.lexicon_option

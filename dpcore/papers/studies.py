@@ -32,7 +32,7 @@ EXPERIMENTS = _by_name(
     redactors.STUDY,
     *equal_leakage.STUDIES,
     *benchmark.STUDIES,
-    reader.STUDY,
+    *reader.STUDIES,
 )
 """Experiments by name, in the order in which they are shown."""
 

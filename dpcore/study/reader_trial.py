@@ -28,13 +28,19 @@ FIRST, TENTH, GAIN_FIRST, GAIN_TEN = (
     "recovered first", "recovered in ten", "gain first", "gain in ten",
 )  # fmt: skip
 """Shares of the changed content words; and what the network gets back beyond the bigrams."""
-READ_BY = (BLIND, FREQUENCY, BIGRAM, WORDS)
-"""The attackers: who sees nothing, who sees the output, and two who read the text as well."""
+READ_BY = (BLIND, FREQUENCY, BIGRAM)
+"""The attackers beside the reader that is tried: who sees nothing, who sees the output, and the
+bigrams, who read the text as well."""
 _QUANTILE = 1.96
 
 
 def trial_rows(
-    channel: Channel, sentences: Sequence[Sentence], epsilon: float, level: float, seed: int
+    channel: Channel,
+    sentences: Sequence[Sentence],
+    epsilon: float,
+    level: float,
+    seed: int,
+    tried: str = WORDS,
 ) -> Iterator[Row]:
     """One mechanism at one ε.
 
@@ -44,30 +50,32 @@ def trial_rows(
         epsilon: of every word.
         level: of leakage at which ε lies, for the column `at`.
         seed: of the noise.
+        tried: the reader whose gain over the bigrams is measured.
 
     Yields:
-        Rows of the four quantities; `variant` is of `READ_BY`, `count` the words.
+        Rows of the four quantities; `variant` is the attacker, `count` the words.
     """
+    attackers = (*READ_BY, tried)
     total = np.zeros(len(sentences))
-    right = np.zeros((len(READ_BY), 2, len(sentences)))
+    right = np.zeros((len(attackers), 2, len(sentences)))
     for i, sentence in enumerate(sentences):
         words = sentence.inputs(seed)
         rng = generator(seed, "reader trial", channel.mechanism.key, i)
         outputs = channel.mechanism.sample(rng, words, epsilon)
         by_reader = {
             reader: recover(channel, sentence, outputs, epsilon, reader=reader)
-            for reader in (BIGRAM, WORDS)
+            for reader in (BIGRAM, tried)
         }
         total[i] = by_reader[BIGRAM].counted.sum()
-        for a, name in enumerate(READ_BY):
-            recovered = by_reader[WORDS if name == WORDS else BIGRAM]
+        for a, name in enumerate(attackers):
+            recovered = by_reader[tried if name == tried else BIGRAM]
             attacker = CONTEXT if name in by_reader else name
             right[a, :, i] = recovered.right(attacker), recovered.right(attacker, TEN)
     if not total.any():
         return
     count = int(total.sum())
     for k, (quantity, gain) in enumerate(((FIRST, GAIN_FIRST), (TENTH, GAIN_TEN))):
-        for a, name in enumerate(READ_BY):
+        for a, name in enumerate(attackers):
             share = share_of(right[a, k], total)
             yield row(
                 quantity, share["share"], epsilon=epsilon, at=level, variant=name,
@@ -75,7 +83,7 @@ def trial_rows(
             )  # fmt: skip
         more, low, high = _difference(right[-1, k] - right[-2, k], total)
         yield row(
-            gain, more, epsilon=epsilon, at=level, variant=WORDS, low=low, high=high, count=count
+            gain, more, epsilon=epsilon, at=level, variant=tried, low=low, high=high, count=count
         )
 
 

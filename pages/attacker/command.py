@@ -77,13 +77,22 @@ def nearest_cell(scene: Scene, belief: Belief, words: int) -> str:
     )
 
 
-def sentence_cell(scene: Scene, text: str, seed: int) -> str:
-    """A cell that prints the released sentence."""
+def sentence_cell(scene: Scene, text: str, seed: int, reader: str) -> str:
+    """A cell that prints the released sentence and what the attackers guess."""
     return "\n".join(
         (
+            "import numpy as np",
+            "from dpcore.attack.language.recovered import recover",
+            "from dpcore.attack.output.channel import open_channel",
             *python_beginning(scene.mechanism, scene.lexicon),
-            f"text = dp.read({text!r}, lexicon)",
-            f"print(dp.draw(text, mechanism, seed={seed}).at({scene.epsilon!r}).text)",
+            f"text, epsilon = dp.read({text!r}, lexicon), {scene.epsilon!r}",
+            f"drawn = dp.draw(text, mechanism, seed={seed})",
+            "outputs = drawn.paths.at(np.array([epsilon]))[:, 0]",
+            "channel = open_channel(mechanism)",
+            f"guessed = recover(channel, text, outputs, epsilon, reader={reader!r})",
+            "print(drawn.at(epsilon).text)",
+            "for word in guessed.rows():",
+            '    print(word["written"], word["released"], word["frequency"], word["context"])',
         )
     )
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.language.context import BIGRAM, WORDS
+from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
 from dpcore.attack.language.recovered import BLIND, FREQUENCY
 from dpcore.errors import DpcoreError
-from dpcore.papers.ours.reader import STUDY
-from dpcore.study.reader_trial import FIRST, GAIN_TEN, TENTH
+from dpcore.papers.ours.reader import LARGE, STUDY
+from dpcore.study.reader_trial import FIRST, GAIN_TEN, READ_BY, TENTH
 from pages.shared.fields import segments
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import recorded
 from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
+
+if TYPE_CHECKING:
+    from dpcore.study.recorded import Recorded
 
 _QUANTITIES = {later("first guess"): FIRST, later("first ten"): TENTH}
 ALONE = {
@@ -26,17 +31,13 @@ ALONE = {
 _TITLES = ALONE | {
     BIGRAM: later("reads on by bigrams"),
     WORDS: later("reads on by the network too"),
+    SMOLLM2: later("reads on by a language model too"),
 }
 
 
 def recovered_view() -> None:
-    """Draw the recorded shares, and what the network gets back beyond the bigrams."""
+    """Draw the recorded shares, and what each network gets back beyond the bigrams."""
     st.header(say("All mechanisms at equal leakage"), anchor=False)
-    try:
-        record = recorded(STUDY.name)
-    except DpcoreError as error:
-        refuse(say("The recorded study is missing."), error)
-        return
     counted = segments(
         say("A word is got back if it is the"),
         _QUANTITIES,
@@ -44,7 +45,22 @@ def recovered_view() -> None:
         say("The attacker names one word, or ten in order of belief."),
         start="first ten",
     )
-    rows = record.table[record.table["quantity"] == _QUANTITIES[counted]]
+    try:
+        _shares(recorded(STUDY.name), _QUANTITIES[counted], WORDS)
+        note(
+            say(
+                "A language model of 135 million weights, which weighs whole sentences, read the "
+                "same texts of a few mechanisms."
+            )
+        )
+        _shares(recorded(LARGE.name), _QUANTITIES[counted], SMOLLM2)
+    except DpcoreError as error:
+        refuse(say("The recorded study is missing."), error)
+
+
+def _shares(record: Recorded, quantity: str, reader: str) -> None:
+    """The table of one reader, and what it gets back beyond the bigrams."""
+    rows = record.table[record.table["quantity"] == quantity]
     lines = []
     for (label, level), some in rows.groupby(["label", "at"], sort=False):
         by_attacker = some.set_index("variant")
@@ -55,10 +71,10 @@ def recovered_view() -> None:
                 say("changed words"): int(by_attacker["count"].iloc[0]),
             }
             | {
-                say(title): "{value:.1%} ({low:.1%} to {high:.1%})".format_map(
+                say(_TITLES[name]): "{value:.1%} ({low:.1%} to {high:.1%})".format_map(
                     by_attacker.loc[name].to_dict()
                 )
-                for name, title in _TITLES.items()
+                for name in (*READ_BY, reader)
             }
         )
     show_table(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.language.context import BIGRAM, WORDS
+from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
 from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, Recovered, recover
 from dpcore.errors import DpcoreError
 from pages.attacker.channels import channel_or_progress
@@ -19,6 +19,7 @@ from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
 from pages.shared.fields import choose_seed, segments
 from pages.shared.language import later, say
+from pages.shared.language_model import load_language_model
 from pages.shared.memo import session_memo
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
 
 
-_READERS = (later("bigram"), later("words"))
+_KNOWN = "attack_sentences"
+_READERS = (later("bigram"), later("words"), later("smollm2"))
 """As the engine names them: `dpcore.attack.language.context.READERS`."""
 _SEEN = later(
     "✔ marks a right guess. All three see the same outputs and know the mechanism; the first holds "
@@ -47,6 +49,10 @@ _READ_BY = {
         "The third goes by bigrams and a small network that reads all words of a sentence. What it "
         "says is an approximation: the other words are guesses too, and they are read three times "
         "over."
+    ),
+    SMOLLM2: later(
+        "The third goes by bigrams and a language model that weighs sentences they hold for "
+        "possible. What it says is an approximation: a few dozen sentences stand for all."
     ),
 }
 
@@ -92,21 +98,24 @@ def sentence_view(scene: Scene) -> None:
         "reader",
         say(
             "bigram knows which word follows which, and its answer is exact; words adds a small "
-            "network that reads the whole sentence, and its answer is an approximation."
+            "network that reads the whole sentence, and its answer is an approximation. So is that "
+            "of smollm2, a language model of an optional package, which takes its time."
         ),
     )
     try:
         bench = bench_of(scene, text)
         channel = channel_or_progress(scene.mechanism)
         if channel is not None:
-            _show(scene, _read(scene, channel, bench, seed, reader))
+            read = _read(scene, channel, bench, seed, reader)
+            if read is not None:
+                _show(scene, read)
     except DpcoreError as error:
         refuse(say("This sentence cannot be attacked."), error)
     recorded_view(scene)
     recovered_view()
     take_it_with_you(
         lambda: Takeaway(
-            sentence_cell(scene, text, seed),
+            sentence_cell(scene, text, seed, reader),
             scene.mechanism.cited,
             sentence_command(scene, text, seed, reader),
             say("It prints the released sentence and what the attackers guess."),
@@ -115,7 +124,13 @@ def sentence_view(scene: Scene) -> None:
     )
 
 
-def _read(scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str) -> Read:
+def _read(scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str) -> Read | None:
+    """What attackers make of the sentence; None while the slow one has not been asked to read it.
+
+    Raises:
+        DpcoreError: the sentence cannot be attacked, or the reader is not there.
+    """
+
     def compute() -> Read:
         outputs = outputs_of(scene, bench, seed)
         with Reporter(say("Reading the sentence")) as progress:
@@ -125,7 +140,21 @@ def _read(scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str) 
         return Read(bench.sentence.write(outputs).text, recovered)
 
     key = (bench.sentence, scene.mechanism, scene.epsilon, seed, reader)
-    return session_memo("attack_sentences", key, compute, 100)
+    if reader == SMOLLM2 and key not in st.session_state.get(_KNOWN, {}):
+        asked = st.button(
+            say("Read the sentence"),
+            key="sentence_read",
+            icon=":material/play_arrow:",
+            help=say(
+                "About a third of a second a word; the language model is loaded first, in about "
+                "ten seconds."
+            ),
+        )
+        if not asked:
+            note(say("The language model has not read this sentence yet."))
+            return None
+        load_language_model()
+    return session_memo(_KNOWN, key, compute, 100)
 
 
 def _show(scene: Scene, read: Read) -> None:

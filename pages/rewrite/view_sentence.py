@@ -15,12 +15,11 @@ from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.dp_prompt import USUAL_TOKENS, DpPrompt
 from dpcore.rewrite.write.scores import FORMS
-from dpcore.rewrite.write.smollm import load_model
 from dpcore.rewrite.write.writers import WRITERS, write, writer_of
 from pages.shared.fields import segments, whole_number
 from pages.shared.language import numeral, say
+from pages.shared.language_model import load_language_model
 from pages.shared.messages import inform, note, refuse
-from pages.shared.once import is_there, once
 from pages.shared.progress import Reporter
 from pages.shared.table import show_table
 
@@ -115,9 +114,8 @@ def _write(
     text: str, total: float, name: str, form: str, tokens: int | None, seed: int
 ) -> Writing | None:
     try:
-        if name == DpPrompt.name and not is_there("language model", ""):
-            with st.spinner(say("Loading the language model")):
-                once("language model", "", load_model, 1)
+        if name == DpPrompt.name:
+            load_language_model()
         count = writer_of(name, form).count(text, tokens)
         with Reporter(say("Writing"), stop="sentence_stop") as progress:
             return write(

@@ -4,21 +4,25 @@ import asyncio
 import gzip
 import http.client
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.benchmarks.crowd import OPEN, crowd
 from tests.browser import proxies
 from tests.browser.client import alone, session
+from tests.browser.pages import Watch, open_page
 from tests.browser.server import Server, serve
 from tests.browser.test_locks import UPGRADE, ask, multipart, token
 from tests.needs import ROOT
 
 PEOPLE, SECONDS = 50, 5.0
+FIRST_DOWNLOAD = 3_000_000
+"""Bytes of the start page and all that it needs, for a browser that has seen none of it."""
 VISITORS = 20
 """Of two processes without stickiness, all their files would meet their sessions once in 2^20."""
 
@@ -56,6 +60,23 @@ def test_scripts_arrive_compressed(proxy: Server, servers: list[Server]) -> None
     assert headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed) == plain
     assert len(packed) < 0.5 * len(plain)
+
+
+def test_the_first_download_of_the_start_page_is_small(
+    proxy: Server, new_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    page, watch = new_page()
+    wire = page.context.new_cdp_session(page)
+    wire.send("Network.enable")
+    received: list[float] = []
+    wire.on("Network.loadingFinished", lambda end: received.append(end["encodedDataLength"]))
+    wire.on(
+        "Network.webSocketFrameReceived",
+        lambda frame: received.append(len(frame["response"]["payloadData"])),
+    )
+    open_page(page, proxy.url)
+    assert 100_000 < sum(received) < FIRST_DOWNLOAD
+    assert not watch.page_errors
 
 
 def test_what_the_app_refuses_is_refused_behind_it(proxy: Server) -> None:

@@ -17,6 +17,7 @@ from dpcore.measure.pair import Pair
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.sentence import draw, prepare
+from tests import needs
 
 
 def test_json_rows_are_those_of_compare(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,8 +151,12 @@ def test_refusals_about_an_output(
     assert "Traceback" not in printed
 
 
-@pytest.mark.parametrize("reader", ["bigram", "words"])
+@pytest.mark.parametrize(
+    "reader", ["bigram", "words", pytest.param("smollm2", marks=pytest.mark.slow)]
+)
 def test_a_text_is_released_and_read(capsys: pytest.CaptureFixture[str], reader: str) -> None:
+    if reader == "smollm2":
+        needs.writer()
     text = "She was born in New York."
     arguments = ["attack", "--text", text, "--mechanism", "tem", "--reader", reader, "--json"]
     assert cli.main([*arguments, "--epsilon", "2.4", "--seed", "3"]) == 0

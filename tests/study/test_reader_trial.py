@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpcore.attack.language.context import WORDS
 from dpcore.attack.output.channel import open_channel
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
@@ -18,14 +19,16 @@ from dpcore.study.reader_trial import (
 )
 from dpcore.study.recorded import read_recorded
 
+ATTACKERS = (*READ_BY, WORDS)
+
 
 def test_rows_of_a_trial_are_shares_of_the_same_words() -> None:
     texts = texts_of(load(), 2, 1)
     rows = list(trial_rows(open_channel(create("k-ary", load())), texts, 8.0, 0.1, 0))
-    assert len(rows) == 2 * len(READ_BY) + 2
+    assert len(rows) == 2 * len(ATTACKERS) + 2
     assert len({row["count"] for row in rows}) == 1
     value = {(row["quantity"], row["variant"]): row["value"] for row in rows}
-    assert all(value[TENTH, name] >= value[FIRST, name] for name in READ_BY)
+    assert all(value[TENTH, name] >= value[FIRST, name] for name in ATTACKERS)
     for gain, quantity in ((GAIN_FIRST, FIRST), (GAIN_TEN, TENTH)):
         difference = value[quantity, "words"] - value[quantity, "bigram"]
         assert value[gain, "words"] == pytest.approx(difference)
@@ -54,4 +57,4 @@ def test_the_record_is_of_the_plan() -> None:
     levels = benchmark[benchmark["quantity"] == "level"].set_index(["label", "at"])["value"]
     for (label, level), rows in table.groupby(["label", "at"]):
         assert set(rows["epsilon"]) == {levels[label, level]}
-        assert len(rows) == 2 * len(READ_BY) + 2
+        assert len(rows) == 2 * len(ATTACKERS) + 2

@@ -1,13 +1,8 @@
-"""The attacker who reads on: the words of a sentence together, under a bigram model.
+"""The attacker who reads on: the words of a sentence together.
 
 The mechanism protects each word by itself; that neighbours explain each other is no part of its
-promise. With words w₁ … w_L, outputs y₁ … y_L of independent noise and a bigram prior,
-
-    P(w_i | y₁ … y_L) ∝ α_i(w_i)·β_i(w_i)
-
-by the forward–backward recursion (Rabiner 1989, Section III.A). In the bigram model a step over all
-n words is a sum over the stored pairs and one shared term, so it is exact over the whole lexicon:
-no list of candidates is cut off.
+promise. Bigrams read the whole text exactly (`chain.py`); what a network knows beyond them is added
+by approximation (`reading.py`, `rescoring.py`).
 """
 
 from __future__ import annotations
@@ -19,13 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.language.chain import forward_backward
 from dpcore.attack.language.language import UNKNOWN, Bigram, language
 from dpcore.attack.language.reading import read_on
+from dpcore.attack.language.rescoring import rescored
 from dpcore.attack.output.prior import Prior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.masked_model import reader_of
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_TEXT_TOKENS
+from dpcore.rewrite.write.smollm import load_model
 
 if TYPE_CHECKING:
     from dpcore.attack.output.likelihood import Channel
@@ -33,8 +31,9 @@ if TYPE_CHECKING:
     from dpcore.rewrite.sentence import Sentence
 
 
-BIGRAM, WORDS = READERS = ("bigram", "words")
-"""Who reads the context: the bigrams, or the network that reads all words of a sentence."""
+BIGRAM, WORDS, SMOLLM2 = READERS = ("bigram", "words", "smollm2")
+"""Who reads the context: bigrams, the network that reads all words of a sentence, or a language
+model that weighs whole sentences, of an optional package."""
 SENTENCE_ENDS = frozenset(".!?")
 
 
@@ -149,14 +148,16 @@ def context_attack(
         places: of the text, in order; the text begins and ends a sentence.
         epsilon: of every word.
         model: the bigram model; the shipped one if not given.
-        reader: who reads the context, one of `READERS`: the bigrams, exactly, or the network, by
-            the approximation of `dpcore.attack.language.reading`.
-        progress: called with ("words", done, all).
+        reader: who reads the context, one of `READERS`: the bigrams, exactly, or the network or the
+            language model, by approximation.
+        progress: called with ("words", done, all), and with ("sentences", done, all) where the
+            language model reads.
 
     Raises:
         ParameterError: the channel is of a few words only, the text is empty or too long, or there
             is no such reader.
         LexiconError: the network is missing, or reads other words.
+        MissingPackageError: the language model is not installed.
         EpsilonError: ε is not admissible.
     """
     if reader not in READERS:
@@ -187,60 +188,12 @@ def context_attack(
     if reader == WORDS:
         reads = reader_of(channel.mechanism.lexicon)
         context = read_on(reads, evidence, context, model.frequency)
+    elif reader == SMOLLM2:
+        lexicon = channel.mechanism.lexicon
+        context = rescored(model, lexicon, load_model(), evidence, context, progress=progress)
     return ContextAttack(
         np.array(protected),
         np.stack([context[i] for i in protected]),
         alone,
         likelihoods.argmax(axis=1),
     )
-
-
-def forward_backward(model: Bigram, evidence: Sequence[FloatArray | int]) -> list[FloatArray]:
-    """P(w_i | everything) at every place, shape (n,) each; exact.
-
-    Args:
-        model: of neighbouring words; the sequence stands between two boundaries.
-        evidence: of each place the likelihood of what was seen there under each word, shape (n,),
-            or the word itself, or `UNKNOWN`: then the chain begins anew.
-    """
-    size = model.share.size
-    onto, back = model.pairs.T, model.pairs
-
-    def local(seen: FloatArray | int) -> FloatArray:
-        likelihood = np.zeros(size)
-        if isinstance(seen, np.ndarray):
-            likelihood[:-1] = seen
-        else:
-            likelihood[seen] = 1.0
-        return likelihood
-
-    def is_unknown(seen: FloatArray | int) -> bool:
-        return not isinstance(seen, np.ndarray) and seen == UNKNOWN
-
-    forward: list[FloatArray] = []
-    message = model.after(model.boundary)
-    for seen in evidence:
-        if is_unknown(seen):
-            forward.append(np.zeros(size))
-            message = model.fallback
-            continue
-        # Scaled to sum 1 at every place, so that no long product underflows (Rabiner 1989,
-        # Section V.A); scales cancel in the posterior.
-        state = message * local(seen)
-        state = state / state.sum()
-        forward.append(state)
-        # P(· | v) = λ(v)·p₀ + stored excess: the sum over v splits into one number and the pairs.
-        message = float(state @ model.share) * model.fallback + onto @ state
-    backward: list[FloatArray] = []
-    message = model.before(model.boundary)
-    for seen, state in zip(reversed(evidence), reversed(forward), strict=True):
-        if is_unknown(seen):
-            backward.append(state[:-1])
-            message = np.ones(size)
-            continue
-        both = state * message
-        backward.append((both / both.sum())[:-1])
-        onward = local(seen) * message
-        onward = onward / onward.max()
-        message = model.share * float(model.fallback @ onward) + back @ onward
-    return backward[::-1]

@@ -24,7 +24,7 @@ from dpcore.attack.language.build import (
     sources_of,
     used_sources,
 )
-from dpcore.attack.language.context import forward_backward
+from dpcore.attack.language.chain import forward_backward
 from dpcore.attack.language.language import UNKNOWN, Bigram, language, language_folder
 from dpcore.attack.language.reader_training import ReaderPlan, cut, train
 from dpcore.attack.language.reading import read_on

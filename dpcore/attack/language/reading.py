@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.arrays import FloatArray
+from dpcore.attack.language.chain import parts_of
 from dpcore.attack.language.language import UNKNOWN
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def read_on(
     """
     believed, logs = list(beliefs), np.log(frequency)
     power = reader.exponent if exponent is None else exponent
-    for part in _parts(evidence, reader):
+    # Sentences are cut as the network's training text was.
+    for part in parts_of(evidence, reader.boundary, reader.longest - 2):
         places = [i for i in part if isinstance(evidence[i], np.ndarray)]
         if not places:
             continue
@@ -75,19 +77,6 @@ def read_on(
                 if total > 0:  # else the network rules out what the bigrams allow: keep the belief
                     believed[i] = weights / total
     return believed
-
-
-def _parts(evidence: Sequence[FloatArray | int], reader: Reader) -> list[range]:
-    """Sentences without their ends, cut as the network's training text was."""
-    ends = [
-        i for i, seen in enumerate(evidence)
-        if not isinstance(seen, np.ndarray) and seen == reader.boundary
-    ]  # fmt: skip
-    parts = []
-    room = reader.longest - 2
-    for begin, end in zip([-1, *ends], [*ends, len(evidence)], strict=True):
-        parts += [range(i, min(i + room, end)) for i in range(begin + 1, end, room)]
-    return parts
 
 
 def _asked(

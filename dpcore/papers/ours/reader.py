@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpcore.attack.language.context import SMOLLM2, WORDS
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.recorded import read_recorded
@@ -43,8 +44,10 @@ def complete(plan: Plan, given: Given) -> tuple[Plan, list[Row]]:
         arm["label"] or arm["mechanism"]: arm["settings"]
         for arm in read_recorded(_BENCHMARK).entry.plan["arms"]
     }
-    arms = []
+    wanted, arms = dict(plan.options).get("labels"), []
     for label, rows in table.groupby("label", sort=False):
+        if wanted and label not in wanted:
+            continue
         short = str(rows["mechanism"].iloc[0])
         pairs = tuple((str(k), v) for k, v in settings[str(label)])
         mechanism = create(short, lexicon, dict(pairs))
@@ -57,24 +60,39 @@ def complete(plan: Plan, given: Given) -> tuple[Plan, list[Row]]:
     return replace(plan, arms=tuple(arms)), []
 
 
-STUDY = Study(
+def _study(name: str, title: str, which: str, *options: tuple[str, object]) -> Study:
+    return Study(
+        title,
+        "",
+        Plan(
+            name,
+            "dpcore.papers.ours.reader:measure",
+            (Arm(""),),
+            (BUNDLED,),
+            seeds=(_SEED,),
+            options=(("texts", TEXTS), *options),
+            together=True,
+        ),
+        f"{TEXTS} test texts of the teaching corpus, each rewritten once at each of two ε by "
+        f"{which}; content words that were replaced by another word count.",
+        rewrites=False,  # nothing is learned from the texts
+        complete=complete,
+    )
+
+
+STUDY = _study(
+    "reader",
     "What a reader of English gets back, at equal leakage",
-    "",
-    Plan(
-        "reader",
-        "dpcore.papers.ours.reader:measure",
-        (Arm(""),),
-        (BUNDLED,),
-        seeds=(_SEED,),
-        options=(("texts", TEXTS),),
-        together=True,
-    ),
-    f"{TEXTS} test texts of the teaching corpus, each rewritten once at each of two ε by the "
-    "mechanisms of the benchmark whose probabilities are computed over the whole lexicon; content "
-    "words that were replaced by another word count.",
-    rewrites=False,  # nothing is learned from the texts
-    complete=complete,
+    "the mechanisms of the benchmark whose probabilities are computed over the whole lexicon",
 )
+LARGE = _study(
+    "reader-smollm2",
+    "What a language model gets back, at equal leakage",
+    "four mechanisms of the benchmark",
+    ("reader", SMOLLM2),
+    ("labels", ("tem", "custext", "diffractor", "neighbour-response")),
+)
+STUDIES = (STUDY, LARGE)
 
 
 def texts_of(lexicon: Lexicon, count: int, seed: int) -> list[Sentence]:
@@ -94,7 +112,8 @@ def texts_of(lexicon: Lexicon, count: int, seed: int) -> list[Sentence]:
 def measure(cell: Cell, sources: Sources) -> list[Row]:
     """One mechanism at all its ε.
 
-    Options: `texts`, how many; `levels`, pairs of ε and of the leakage at which it lies.
+    Options: `texts`, how many; `reader`, who is tried beside the bigrams, "words" if it is not
+    named; `levels`, pairs of ε and of the leakage at which it lies.
     """
     from dpcore.attack.output.channel import open_channel
     from dpcore.study.reader_trial import trial_rows
@@ -102,9 +121,9 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     mechanism = sources.mechanism(cell)
     channel = open_channel(mechanism)
     sentences = texts_of(sources.lexicon(cell.lexicon), int(cell.option("texts")), cell.seed)
-    levels = dict(cell.option("levels"))
+    levels, reader = dict(cell.option("levels")), str(cell.option("reader", WORDS))
     return [
         each
         for epsilon in cell.epsilons
-        for each in trial_rows(channel, sentences, epsilon, levels[epsilon], cell.seed)
+        for each in trial_rows(channel, sentences, epsilon, levels[epsilon], cell.seed, reader)
     ]

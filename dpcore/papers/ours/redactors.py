@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.language.context import SENTENCE_ENDS, forward_backward
+from dpcore.attack.language.chain import forward_backward
+from dpcore.attack.language.context import SENTENCE_ENDS
 from dpcore.attack.language.trial import share_of
 from dpcore.attack.linking import linking, ordinary_words_of
 from dpcore.learn.corpus import SPAN_TYPES

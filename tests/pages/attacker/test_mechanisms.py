@@ -102,6 +102,14 @@ def test_the_cells_of_other_views_print_what_they_show(
     assert len(printed) > 40
     if view == BUDGET:
         assert printed in shown_text(test)
+    else:
+        guessed = table(test, "written", "released", "reads the sentence")
+        text, *lines = printed.splitlines()
+        assert text in shown_text(test)
+        for line, (_, row) in zip(lines, guessed.iterrows(), strict=True):
+            written, released, *_, read = line.split()
+            assert (written, released) == (row["written"], row["released"])
+            assert read == row["reads the sentence"].removeprefix("✔ ")
 
 
 @pytest.mark.parametrize(

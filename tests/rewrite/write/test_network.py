@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from dpcore.rewrite.write import network as network_module
 from dpcore.rewrite.write.network import Network
 from tests.rewrite.write import tiny
 
@@ -58,6 +59,22 @@ def test_scores_are_those_of_the_plain_twin_however_a_text_is_read(parts: list[i
         scores = reading.scores(tokens[done : done + part])
         done += part
         np.testing.assert_allclose(scores, plain(network, tokens[:done]), rtol=2e-4, atol=2e-5)
+
+
+def test_texts_that_are_read_together_are_as_likely_as_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(network_module, "_PASS", 9)
+    network = tiny.network()
+    texts = [[3, 9, 4, 4], [1], [3, 9, 2], [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], [0, 10]]
+    expected = []
+    for text in texts:
+        total = 0.0
+        for i in range(1, len(text)):
+            scores = plain(network, text[:i])
+            total += scores[text[i]] - np.logaddexp.reduce(scores)
+        expected.append(total)
+    np.testing.assert_allclose(network.log_probabilities(texts), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_two_readings_do_not_disturb_each_other() -> None:

@@ -1,0 +1,27 @@
+"""Small bigram models."""
+
+import numpy as np
+
+from dpcore.attack.language.counts import Counts
+from dpcore.attack.language.language import Bigram
+
+N = 5
+END = N
+
+
+def random_bigram(seed: int) -> Bigram:
+    """A bigram model from random counts, some pairs of which are missing."""
+    rng = np.random.default_rng(seed)
+    table = rng.poisson(1.5, (N + 1, N + 1))
+    table[rng.random((N + 1, N + 1)) < 0.4] = 0
+    table[:, 0] += 1
+    first, second = np.nonzero(table)
+    counts = Counts(
+        words=table.sum(axis=0)[:N],
+        contexts=table.sum(axis=1),
+        continuations=(table > 0).sum(axis=0),
+        first=first,
+        second=second,
+        pairs=table[first, second],
+    )
+    return Bigram.of(counts, 0.75)
