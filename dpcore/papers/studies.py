@@ -7,7 +7,15 @@ from dpcore.papers.carvalho2021 import plans as carvalho2021
 from dpcore.papers.habernal2021 import plans as habernal2021
 from dpcore.papers.huang2024 import plans as huang2024
 from dpcore.papers.lecuyer2019 import plans as lecuyer2019
-from dpcore.papers.ours import deniability, equal_leakage, reader, redactors, teaching, tradeoff
+from dpcore.papers.ours import (
+    deniability,
+    equal_leakage,
+    reader,
+    redactors,
+    teaching,
+    tradeoff,
+    writers,
+)
 from dpcore.papers.ours.benchmark import plans as benchmark
 from dpcore.papers.xu2021 import plans as xu2021
 from dpcore.study.definition import Study
@@ -33,6 +41,7 @@ EXPERIMENTS = _by_name(
     *equal_leakage.STUDIES,
     *benchmark.STUDIES,
     *reader.STUDIES,
+    writers.STUDY,
 )
 """Experiments by name, in the order in which they are shown."""
 

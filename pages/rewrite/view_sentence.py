@@ -16,6 +16,7 @@ from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.dp_prompt import USUAL_TOKENS, DpPrompt
 from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writers import WRITERS, write, writer_of
+from pages.rewrite.recorded_writers import recorded_writers
 from pages.shared.fields import segments, whole_number
 from pages.shared.language import numeral, say
 from pages.shared.language_model import load_language_model
@@ -31,7 +32,12 @@ _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 
 
 def sentence_view(scene: Scene) -> None:
-    """Have a sentence written, and put it beside that of the chosen mechanism."""
+    """Have a sentence written beside that of the chosen mechanism; what was measured of both."""
+    _own_sentence(scene)
+    recorded_writers()
+
+
+def _own_sentence(scene: Scene) -> None:
     total = _whole_text(scene)
     if total is None:
         inform(

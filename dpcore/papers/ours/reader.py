@@ -97,16 +97,20 @@ STUDIES = (STUDY, LARGE)
 
 def texts_of(lexicon: Lexicon, count: int, seed: int) -> list[Sentence]:
     """Test texts of the teaching corpus, drawn by a seed, each with a word of the vocabulary."""
+    return [sentence for _, sentence in drawn_tests(lexicon, count, seed)]
+
+
+def drawn_tests(lexicon: Lexicon, count: int, seed: int) -> list[tuple[int, Sentence]]:
+    """The same, each with its number among the test texts."""
     from dpcore.learn.corpus import teaching_corpus
     from dpcore.noise.streams import generator
     from dpcore.rewrite.sentence import prepare
 
-    corpus = teaching_corpus()
-    tests = corpus.part("test")
-    order = generator(seed, "reader texts").permutation(len(tests))
-    prepared = (prepare(tests.texts[int(i)], lexicon) for i in order)
-    known = (sentence for sentence in prepared if (sentence.words >= 0).any())
-    return [sentence for sentence, _ in zip(known, range(count), strict=False)]
+    tests = teaching_corpus().part("test")
+    order = generator(seed, "reader texts").permutation(len(tests)).tolist()
+    prepared = ((i, prepare(tests.texts[i], lexicon)) for i in order)
+    known = ((i, sentence) for i, sentence in prepared if (sentence.words >= 0).any())
+    return [each for each, _ in zip(known, range(count), strict=False)]
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:

@@ -1,0 +1,218 @@
+"""Writers beside mechanisms for words, at one ε of the whole text: what each leaves of it.
+
+Between any two texts (of as many words) the whole text has one ε, shared evenly by what is drawn:
+the tokens of a writer, the words of a mechanism for words. It is the only scale that all of them
+have. Of every text that comes out there is measured
+
+* `cosine`: its meaning, by a sentence encoder, against the text as it was written;
+* `kept`: words of the vocabulary that were written and stand in it, however often and wherever;
+* `accuracy` and `majority`: how often a classifier that learned from texts as they were written
+  says its sentiment or its topic (`variant`), and how often it is right to name the class that is
+  largest in what it learned from.
+
+Each text is written once: intervals are of level 95 %, from the spread between texts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.audit.composition import composition
+from dpcore.audit.montecarlo import clopper_pearson
+from dpcore.learn.intervals import mean_interval
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.rewrite.sentence import prepare
+from dpcore.rewrite.write.writer import written
+from dpcore.rewrite.write.writers import writer_of
+from dpcore.study.definition import Study
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.rows import CLEAN, PRIVATE, row
+from dpcore.study.utility import majority
+from dpcore.study.vocabularies import BUNDLED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+TEXTS = 40
+TOTALS = (100.0, 200.0, 400.0, 800.0)
+"""ε of the whole text."""
+LEARNER = "tf-idf"
+_SEED = 1
+_LEVEL = 0.025  # outside an interval, on either side
+_RANGES = {"cosine": (-1.0, 1.0), "kept": (0.0, 1.0)}
+
+
+def _words(label: str) -> Arm:
+    return Arm("", label=label, options=(("mechanism", label),))
+
+
+def _writer(name: str, form: str) -> Arm:
+    return Arm("", label=f"{name}, {form}", options=(("writer", name), ("form", form)))
+
+
+ARMS = (
+    Arm("", label="as written"),
+    _words("k-ary"),
+    _words("tem"),
+    _writer("dp-masked", "response"),
+    _writer("dp-masked", "calibrated"),
+    _writer("dp-prompt", "response"),
+)
+
+STUDY = Study(
+    "Writers beside mechanisms for words, at one ε of the whole text",
+    "",
+    Plan(
+        "writers",
+        "dpcore.papers.ours.writers:measure",
+        ARMS,
+        (BUNDLED,),
+        seeds=(_SEED,),
+        options=(("texts", TEXTS), ("totals", TOTALS)),
+        together=True,
+    ),
+    f"{TEXTS} test texts of the teaching corpus, each written once at each of {len(TOTALS)} ε of "
+    "the whole text; classifiers learned from the training texts as they were written.",
+    rewrites=False,  # what is learned from is not rewritten
+)
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """What one writer, one mechanism for words or nobody leaves, at every ε of the whole text.
+
+    Options: `texts`, how many; `totals`, ε of the whole text; `writer` with `form`, or `mechanism`.
+
+    Raises:
+        MissingPackageError: the packages of the writer or of the encoder are not installed.
+    """
+    from dpcore.papers.ours.reader import drawn_tests
+
+    lexicon = sources.lexicon(cell.lexicon)
+    drawn = drawn_tests(lexicon, int(cell.option("texts")), cell.seed)
+    looked = _Looked(lexicon, [number for number, _ in drawn])
+    if cell.option("writer"):
+        write = _of_writer(str(cell.option("writer")), str(cell.option("form")), cell.seed)
+    elif cell.option("mechanism"):
+        write = _of_words(str(cell.option("mechanism")), lexicon, cell.seed)
+    else:
+        return [*looked.rows(looked.texts, None, CLEAN), *looked.guesses()]
+    rows: list[Row] = []
+    for total in cell.option("totals"):
+        released = [write(text, float(total), i) for i, text in enumerate(looked.texts)]
+        rows += looked.rows(released, float(total), PRIVATE)
+    return rows
+
+
+def _of_writer(name: str, form: str, seed: int) -> Callable[[str, float, int], str]:
+    writer = writer_of(name, form)
+
+    def write(text: str, total: float, number: int) -> str:
+        count = writer.count(text, None)
+        rng = generator(seed, "writers", name, form, number)
+        return written(writer, text, total / count, count, rng).text
+
+    return write
+
+
+def _of_words(name: str, lexicon: Lexicon, seed: int) -> Callable[[str, float, int], str]:
+    mechanism = create(name, lexicon)
+
+    def write(text: str, total: float, number: int) -> str:
+        sentence = prepare(text, lexicon)
+        # The plain sum over the words is ε times a number that is the same at every ε.
+        epsilon = total / composition(mechanism, 1.0, sentence.protected).total
+        rng = generator(seed, "writers", name, number)
+        outputs = mechanism.sample(rng, sentence.inputs(seed), epsilon)
+        return sentence.write(outputs).text
+
+    return write
+
+
+class _Looked:
+    """Test texts and what looks at those that come out.
+
+    Args:
+        lexicon: of the words that are counted and learned from.
+        numbers: of the texts in the test part of the corpus.
+    """
+
+    def __init__(self, lexicon: Lexicon, numbers: Sequence[int]) -> None:
+        from dpcore.learn.bags import bags_of
+        from dpcore.learn.classifiers import learner_of, train
+        from dpcore.learn.corpus import LABELLINGS, teaching_corpus
+        from dpcore.learn.labelled import LabelledTexts
+        from dpcore.measure.similarity.encoder import load_encoder
+
+        self.lexicon = lexicon
+        corpus = teaching_corpus()
+        training, testing = corpus.part("train"), corpus.part("test")
+        self.texts = [testing.texts[i] for i in numbers]
+        self._words = [prepare(text, lexicon).words for text in self.texts]
+        self._encoder = load_encoder()
+        self._meaning = [rows.mean(axis=0) for rows in self._encoder.pieces(self.texts)]
+        bags = bags_of(training.texts, lexicon)
+        self._labelled = {}
+        for name in LABELLINGS:
+            learned = LabelledTexts.of(training.texts, training.labels(name))
+            wanted = [testing.labels(name)[i] for i in numbers]
+            labels = np.array([learned.classes.index(label) for label in wanted])
+            rng = generator(_SEED, "writers", "learner", name)
+            model = train(learner_of(LEARNER), bags, learned.labels, lexicon.vectors, rng)
+            self._labelled[name] = model, labels, learned.labels
+
+    def guesses(self) -> Iterator[Row]:
+        """How often it is right to name the largest class."""
+        for name, (_, labels, learned) in self._labelled.items():
+            yield majority(learned, labels, variant=name)
+
+    def rows(self, released: Sequence[str], total: float | None, tested_on: str) -> Iterator[Row]:
+        """What is left in texts that came out."""
+        from dpcore.learn.bags import bags_of
+
+        pieces = [rows.mean(axis=0) for rows in self._encoder.pieces(released)]
+        cosines = [
+            min(float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b))), 1.0)
+            for a, b in zip(self._meaning, pieces, strict=True)
+        ]
+        bags = bags_of(released, self.lexicon)
+        yield _mean("cosine", cosines, total)
+        yield _mean(
+            "kept",
+            [
+                _kept(before.tolist(), bags.part([i]).words.tolist())
+                for i, before in enumerate(self._words)
+            ],
+            total,
+        )
+        for name, (model, labels, _) in self._labelled.items():
+            right = int((model.predict(bags) == labels).sum())
+            low, high = clopper_pearson(right, labels.size, _LEVEL)
+            yield row(
+                "accuracy", right / labels.size, epsilon=total, low=low, high=high,
+                count=labels.size, variant=name, learner=LEARNER, tested_on=tested_on,
+            )  # fmt: skip
+
+
+def _kept(before: Sequence[int], after: Sequence[int]) -> float:
+    """The share of words of the vocabulary that stand in a release too, each as often as in it."""
+    known = Counter(word for word in before if word >= 0)
+    return (known & Counter(after)).total() / known.total()
+
+
+def _mean(quantity: str, values: Sequence[float], total: float | None) -> Row:
+    """A mean over texts with its interval, cut at the ends of what the quantity can be."""
+    least, most = _RANGES[quantity]
+    mean = mean_interval(values)
+    return row(
+        quantity, mean.mean, epsilon=total, low=max(mean.low, least), high=min(mean.high, most),
+        count=mean.trials,
+    )  # fmt: skip
