@@ -11,12 +11,11 @@ from click import option
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.errors import CorpusError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.jobs import executors
 from dpcore.learn.labelled import LabelledTexts
-from dpcore.learn.table import read_table
 from dpcore.lexicon.catalogue import DEFAULT_NAME
-from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS, MAX_LABELLED_BYTES
+from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS
 from dpcore.study.live import JOB, Live, shortened, table_texts, teaching_texts
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.plan import Arm, canonical
@@ -88,12 +87,7 @@ def utility_command(options: Options) -> Answer:
 def _texts(options: Options) -> LabelledTexts:
     if options.file is None:
         return shortened(teaching_texts(options.labels, options.texts))
-    try:
-        with options.file.open("rb") as opened:
-            data = opened.read(MAX_LABELLED_BYTES + 1)
-    except OSError as error:
-        raise CorpusError(f"{options.file} cannot be read ({error.strerror})") from None
-    rows = read_table(data)
+    rows = shared.read_rows(options.file)
     return table_texts(rows, options.text_column, options.label_column, options.texts).texts
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -52,6 +53,22 @@ def student_quantile(freedom: int, level: float = LEVEL) -> float:
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
     return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share what is left
+
+
+def ratio_of_sums(values: FloatArray, counts: FloatArray) -> tuple[float, float]:
+    """Σ values / Σ counts over groups that are independent of each other, and its standard error.
+
+    Linearised (Cochran 1977, Section 2.11): what is in a group need not be independent.
+
+    Args:
+        values: of at least two groups, shape (k,).
+        counts: of the same, not all 0, shape (k,).
+    """
+    # The residuals values − ratio·counts of the groups give the variance of the ratio.
+    total = float(counts.sum())
+    ratio = float(values.sum()) / total
+    spread = float(np.square(values - ratio * counts).sum()) * values.size / (values.size - 1)
+    return ratio, math.sqrt(spread) / total
 
 
 def difference_error(table: NDArray[np.float64]) -> tuple[float, int]:

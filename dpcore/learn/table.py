@@ -128,6 +128,32 @@ class Chosen:
     repeated: int
 
 
+def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str, str]], int, int]:
+    """Every text with its label, each text once, under the first label that it has.
+
+    Returns:
+        The pairs, the rows left out because text or label is empty, and those whose text stands
+        above.
+
+    Raises:
+        CorpusError: a column is missing, or both are one.
+    """
+    for name in (text, label):
+        if name not in table.columns:
+            raise CorpusError(
+                f"there is no column {name[:_SHOWN]!r}; the columns are: "
+                + ", ".join(column[:_SHOWN] for column in table.columns[:20])
+            )
+    if text == label:
+        raise CorpusError("texts and labels must stand in two different columns")
+    i, j = table.columns.index(text), table.columns.index(label)
+    pairs = [(row[i].strip(), row[j].strip()) for row in table.rows]
+    whole = [(words, name) for words, name in pairs if words and name]
+    once = dict(reversed(whole))  # the first label of a text that stands twice
+    kept = [(words, once.pop(words)) for words, _ in whole if words in once]
+    return kept, len(pairs) - len(whole), len(whole) - len(kept)
+
+
 def choose_columns(
     table: Table, text: str, label: str, most: int, rng: np.random.Generator
 ) -> Chosen:
@@ -143,25 +169,13 @@ def choose_columns(
     Raises:
         CorpusError: a column is missing, or the labels cannot be learned from.
     """
-    for name in (text, label):
-        if name not in table.columns:
-            raise CorpusError(
-                f"there is no column {name[:_SHOWN]!r}; the columns are: "
-                + ", ".join(column[:_SHOWN] for column in table.columns[:20])
-            )
-    if text == label:
-        raise CorpusError("texts and labels must stand in two different columns")
-    i, j = table.columns.index(text), table.columns.index(label)
-    pairs = [(row[i].strip(), row[j].strip()) for row in table.rows]
-    whole = [(words, name) for words, name in pairs if words and name]
-    once = dict(reversed(whole))  # the first label of a text that stands twice
-    kept = [(words, once.pop(words)) for words, _ in whole if words in once]
+    kept, incomplete, repeated = labelled_pairs(table, text, label)
     names = [name for _, name in kept]
     _check_labels(names, len(table.rows))
     texts = LabelledTexts.of([words for words, _ in kept], names)
     if len(texts) > most:
         texts = _sample(texts, most, rng)
-    return Chosen(texts, len(table.rows), len(pairs) - len(whole), len(whole) - len(kept))
+    return Chosen(texts, len(table.rows), incomplete, repeated)
 
 
 def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> LabelledTexts:

@@ -8,6 +8,7 @@ from dpcore.papers.habernal2021 import plans as habernal2021
 from dpcore.papers.huang2024 import plans as huang2024
 from dpcore.papers.lecuyer2019 import plans as lecuyer2019
 from dpcore.papers.ours import (
+    authors,
     deniability,
     equal_leakage,
     reader,
@@ -41,6 +42,7 @@ EXPERIMENTS = _by_name(
     *equal_leakage.STUDIES,
     *benchmark.STUDIES,
     *reader.STUDIES,
+    authors.STUDY,
     writers.STUDY,
 )
 """Experiments by name, in the order in which they are shown."""

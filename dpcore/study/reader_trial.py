@@ -6,16 +6,15 @@ has an interval from the spread between texts, because the words of one text are
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.arrays import FloatArray
 from dpcore.attack.language.context import BIGRAM, WORDS
 from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, recover
 from dpcore.attack.language.trial import share_of
+from dpcore.learn.intervals import ratio_of_sums
 from dpcore.noise.streams import generator
 from dpcore.study.rows import row
 
@@ -81,16 +80,8 @@ def trial_rows(
                 quantity, share["share"], epsilon=epsilon, at=level, variant=name,
                 low=share["low"], high=share["high"], count=count,
             )  # fmt: skip
-        more, low, high = _difference(right[-1, k] - right[-2, k], total)
+        more, error = ratio_of_sums(right[-1, k] - right[-2, k], total)
         yield row(
-            gain, more, epsilon=epsilon, at=level, variant=tried, low=low, high=high, count=count
-        )
-
-
-def _difference(more: FloatArray, total: FloatArray) -> tuple[float, float, float]:
-    """A difference of two shares of the same words, with its interval over texts."""
-    # A ratio of sums, linearised (Cochran 1977, Section 2.11).
-    value = float(more.sum() / total.sum())
-    spread = float(np.square(more - value * total).sum()) * more.size / (more.size - 1)
-    half = _QUANTILE * math.sqrt(spread) / float(total.sum())
-    return value, value - half, value + half
+            gain, more, epsilon=epsilon, at=level, variant=tried,
+            low=more - _QUANTILE * error, high=more + _QUANTILE * error, count=count,
+        )  # fmt: skip

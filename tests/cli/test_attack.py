@@ -1,6 +1,7 @@
 """The command `attack` prints what `compare` finds."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,65 @@ def test_a_text_is_released_and_read(capsys: pytest.CaptureFixture[str], reader:
     printed = capsys.readouterr().out
     assert attack["text"] in printed
     assert f"of {attack['counted']} changed content words" in printed
+
+
+def table_of_authors(folder: Path, *, author: str = "author") -> Path:
+    rows = [
+        ("anna", "the nurse took my blood pressure and the doctor came to the hospital"),
+        ("ben", "the garden was full of roses and the soil was wet"),
+        ("anna", "a nurse and a doctor at the hospital said that the patient was well"),
+        ("ben", "we planted roses and tulips in the garden behind the house"),
+        ("carl", "trains were late again"),
+    ]
+    file = folder / "posts.csv"
+    file.write_text(f"{author},text\n" + "".join(f"{who},{text}\n" for who, text in rows))
+    return file
+
+
+def authors_asked(file: Path, *more: str) -> list[str]:
+    asked = ["attack", "--authors", str(file), "--mechanism", "k-ary", "--epsilon", "3,40"]
+    return [*asked, *more]
+
+
+def test_who_wrote_what_is_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = table_of_authors(tmp_path)
+    assert cli.main(authors_asked(file, "--reader", "words", "--json")) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["authors"], answer["texts"], answer["tried"]) == (3, 5, 4)  # carl wrote one
+    assert answer["chance"] == {"first": pytest.approx(1 / 3), "place": 2.0}
+    rows = {(row["epsilon"], row["attacker"]): row for row in answer["attacks"]}
+    assert {name for _, name in rows} == {"written", "frequency", "bigram", "words"}
+    for (_, name), row in rows.items():
+        assert row["first"]["low"] <= row["first"]["share"] <= row["first"]["high"]
+        assert 1 <= row["place"]["low"] <= row["place"]["mean"] <= row["place"]["high"] <= 3
+        if name != "written":  # every word stays at this ε
+            assert rows[40.0, name]["place"] == rows[40.0, "written"]["place"]
+    assert cli.main(authors_asked(file)) == 0
+    assert "3 authors; by chance the right one is first in 0.333" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("column", "more", "message"),
+    [
+        ("who", (), "there is no column 'author'; the columns are: who, text"),
+        ("author", ("--author-column", "text"), "two different columns"),
+        ("author", ("--first-words", "101"), "100"),
+        ("author", ("--texts", "1"), "2"),
+    ],
+)
+def test_refusals_about_authors(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    column: str,
+    more: tuple[str, ...],
+    message: str,
+) -> None:
+    assert cli.main(authors_asked(table_of_authors(tmp_path, author=column), *more)) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert "Traceback" not in printed
+
+
+def test_a_table_of_authors_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(authors_asked(Path("nowhere.csv"))) == 2
+    assert "cannot be read" in capsys.readouterr().err

@@ -5,7 +5,13 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import ParameterError
-from dpcore.learn.intervals import difference_error, mean_interval, median_interval, places
+from dpcore.learn.intervals import (
+    difference_error,
+    mean_interval,
+    median_interval,
+    places,
+    ratio_of_sums,
+)
 from tests.chance import FALSE_ALARM
 from tests.fixtures import MakeRng
 
@@ -69,6 +75,17 @@ def test_the_error_of_a_difference_by_hand() -> None:
     assert freedom == 2
     assert error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
     assert np.isnan(difference_error(table[:, :1])[0])
+
+
+def test_the_error_of_a_ratio_by_hand() -> None:
+    values, counts = np.array([1.0, 0.0, 1.0]), np.array([4.0, 8.0, 12.0])
+    ratio, error = ratio_of_sums(values, counts)
+    left = values - counts * 2 / 24
+    assert ratio == pytest.approx(2 / 24)
+    assert error == pytest.approx(np.sqrt(3 / 2 * (left @ left)) / 24)
+    assert ratio_of_sums(counts / 4, counts) == pytest.approx((0.25, 0.0))
+    same = ratio_of_sums(values, np.ones(3))
+    assert same[1] == pytest.approx(values.std(ddof=1) / np.sqrt(3))
 
 
 def test_what_every_trial_does_to_all_does_not_matter(rng: MakeRng) -> None:

@@ -1,6 +1,5 @@
 """Attackers of equal texts: who knows more gets back no less, and an interval holds its value."""
 
-import numpy as np
 import pytest
 
 from dpcore.attack.language.context import WORDS
@@ -14,7 +13,6 @@ from dpcore.study.reader_trial import (
     GAIN_TEN,
     READ_BY,
     TENTH,
-    _difference,
     trial_rows,
 )
 from dpcore.study.recorded import read_recorded
@@ -39,14 +37,6 @@ def test_rows_of_a_trial_are_shares_of_the_same_words() -> None:
 def test_no_row_where_every_word_stays() -> None:
     channel = open_channel(create("k-ary", load()))
     assert not list(trial_rows(channel, texts_of(load(), 2, 1), 60.0, 0.25, 0))
-
-
-def test_a_difference_that_is_the_same_in_all_texts_has_no_spread() -> None:
-    total = np.array([4.0, 8.0, 12.0])
-    assert _difference(total / 4, total) == pytest.approx((0.25, 0.25, 0.25))
-    value, low, high = _difference(np.array([1.0, 0.0, 1.0]), total)
-    assert value == pytest.approx(2 / 24)
-    assert low < value < high
 
 
 def test_the_record_is_of_the_plan() -> None:

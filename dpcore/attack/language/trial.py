@@ -10,7 +10,6 @@ spread between sentences, because the words of one sentence are not independent.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from dpcore.attack.language.language import language, language_folder
 from dpcore.attack.output.channel import open_channel
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError, StudyError
+from dpcore.learn.intervals import ratio_of_sums
 from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
@@ -116,8 +116,8 @@ def try_attackers(
 def share_of(right: FloatArray, total: FloatArray) -> dict[str, float]:
     """A ratio of sums over sentences with its interval of level 95 %.
 
-    Linearised (Cochran 1977, Section 2.11), but never narrower than that of Clopper and Pearson for
-    independent words: where all or none are right, sentences have no spread.
+    Never narrower than that of Clopper and Pearson for independent words: where all or none are
+    right, sentences have no spread.
 
     Args:
         right: words of each sentence that are right, shape (s,).
@@ -126,11 +126,7 @@ def share_of(right: FloatArray, total: FloatArray) -> dict[str, float]:
     Returns:
         `tokens`, `right`, `share`, `low` and `high`.
     """
-    # The residuals right − share·total of the sentences give the variance of the ratio.
-    share = float(right.sum() / total.sum())
-    count = right.size
-    spread = float(np.square(right - share * total).sum()) * count / (count - 1)
-    error = math.sqrt(spread) / float(total.sum())
+    share, error = ratio_of_sums(right, total)
     low, high = clopper_pearson(int(right.sum()), int(total.sum()), 0.025)
     return {
         "tokens": int(total.sum()),

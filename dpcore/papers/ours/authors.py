@@ -1,0 +1,135 @@
+"""Who wrote a released text: weblogs of the English Web Treebank, at equal leakage of single words.
+
+Passages are of documents that no count of the language model and no reader has seen. For each, all
+documents of all blogs but its own are known. A blog is taken for an author; some have guests, and
+a blog has topics as well as a style.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.attack.language.context import WORDS
+from dpcore.papers.ours.reader import complete
+from dpcore.study.definition import Study
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.rows import row
+from dpcore.study.vocabularies import BUNDLED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dpcore.attack.language.authors import Authors, Tried
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+PASSAGE, PASSAGES = 50, 4
+"""Words of a passage at least, in whole sentences; and passages of a document at most."""
+_FILE = "ewt_sentences.parquet"
+_SEED = 1
+
+STUDY = Study(
+    "Who wrote a released text, at equal leakage",
+    "",
+    Plan(
+        "authors",
+        "dpcore.papers.ours.authors:measure",
+        (Arm(""),),
+        (BUNDLED,),
+        (_FILE,),
+        (_SEED,),
+        (("passage", PASSAGE), ("passages", PASSAGES)),
+        together=True,
+    ),
+    f"Passages of {PASSAGE} words or a few more, at most {PASSAGES} of each held-out document of "
+    "the weblogs of the English Web Treebank, each rewritten once at each of two ε by the "
+    "mechanisms of the benchmark whose probabilities are computed over the whole lexicon.",
+    rewrites=False,  # what is learned from is not rewritten
+    complete=complete,
+)
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One mechanism at all its ε.
+
+    Options: `passage`, its words; `passages`, of a document at most; `levels`, pairs of ε and of
+    the leakage at which it lies.
+
+    Returns:
+        Of each ε and attacker (`variant`) the share of passages whose author is named, the mean
+        place of the author and by chance, `author first`, `author place` and `place by chance`.
+    """
+    from dpcore.attack.language.authors import rank_authors
+    from dpcore.attack.output.channel import open_channel
+
+    authors, tried = blogs(
+        sources.lexicon(cell.lexicon), sources.file(cell.data),
+        int(cell.option("passage")), int(cell.option("passages")),
+    )  # fmt: skip
+    channel, levels = open_channel(sources.mechanism(cell)), dict(cell.option("levels"))
+    rows = [row("place by chance", (authors.count + 1) / 2, count=len(tried))]
+    for epsilon in cell.epsilons:
+        ranked = rank_authors(channel, authors, tried, epsilon, reader=WORDS, seed=cell.seed)
+        where = {"epsilon": epsilon, "at": levels[epsilon], "count": len(tried)}
+        for name in ranked.places:
+            first, mean = ranked.first(name), ranked.mean(name)
+            rows += [
+                row(
+                    "author first", first["share"], low=first["low"], high=first["high"],
+                    variant=name, **where,
+                ),
+                row(
+                    "author place", mean.mean, low=mean.low, high=mean.high, variant=name, **where
+                ),
+            ]  # fmt: skip
+    return rows
+
+
+def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Authors, list[Tried]]:
+    """The blogs with two documents or more, and the passages of their held-out documents.
+
+    Raises:
+        StudyError: the file is not that of the treebank.
+    """
+    from dpcore.attack.language.authors import Authors, Tried
+    from dpcore.attack.language.build import is_held_out
+    from dpcore.attack.language.language import word_frequencies
+    from dpcore.learn.bags import bags_of
+    from dpcore.rewrite.sentence import prepare
+    from dpcore.study.reading_corpora import read_columns
+
+    frame = read_columns(file, ("text", "label", "doc"))
+    frame = frame[frame["label"] == "weblog"]
+    sentences = {str(name): texts.tolist() for name, texts in frame.groupby("doc")["text"]}
+    blog = {name: name.split("_20")[0] for name in sentences}  # behind it stand date and hour
+    wrote = list(blog.values())
+    kept = [name for name in sentences if wrote.count(blog[name]) > 1]
+    names = sorted({blog[name] for name in kept})
+    bags = bags_of([" ".join(sentences[name]) for name in kept], lexicon)
+    authors = Authors(
+        bags, np.array([names.index(blog[name]) for name in kept]), word_frequencies(lexicon)
+    )
+    tried = [
+        Tried(prepare(text, lexicon), document)
+        for document, name in enumerate(kept)
+        if is_held_out(name)
+        for text in _passages(sentences[name], passage)[:passages]
+    ]
+    return authors, tried
+
+
+def _passages(sentences: Sequence[str], words: int) -> list[str]:
+    """Sentences in order, so many together as it takes; what is left at the end is left out."""
+    made: list[str] = []
+    held: list[str] = []
+    for sentence in sentences:
+        held += sentence.split()
+        if len(held) >= words:
+            made.append(" ".join(held))
+            held = []
+    return made
