@@ -96,10 +96,10 @@ def _authors(record: Recorded) -> None:
     chance = float(record.table.loc[record.table["quantity"] == "place by chance", "value"].max())
     note(
         say(
-            "{blogs} blogs are known by the words of their other texts; the one whose words fit the "
-            "released passage best comes first. By chance the place is {chance}. With 95 % "
-            "intervals from the spread between documents. For your own texts: `python -m dpcore "
-            "attack --authors`. Recorded by:",
+            "{blogs} blogs are known by the words of their other texts; the one whose words fit "
+            "the released passage best comes first. By chance the place is {chance}. With 95 % "
+            "intervals from the spread between documents. For your own texts: `python -m "
+            "dpcore attack --authors`. Recorded by:",
             blogs=round(2 * chance - 1),
             chance=numeral(f"{chance:g}"),
         )
