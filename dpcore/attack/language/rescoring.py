@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 DRAWS = 48
 """N."""
 EXPONENT = 0.1
-"""γ."""
+"""γ. Of 0, .02, .05, .1, .15, .2, .3, .5 and 1 it has the least mean −ln of the belief in replaced
+words, over 60 texts of 5 to 40 words from the training part of the teaching corpus, rewritten by
+`custext` (ε = 1.675 and 4.157), `tem` (2.384) and `neighbour-response` (6.2), each counting alike:
+4.445, against 4.468 at γ = 0. Where few words are possible (`custext`) .15 is best, else 0 to .02.
+"""
 _LONGEST = 100  # words that are read together, of a text without marks
 _SEED = 0  # of what is drawn: an attack is the same whenever it is made
 
