@@ -18,8 +18,9 @@ from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writers import WRITERS, write, writer_of
 from pages.rewrite.recorded_writers import recorded_writers
 from pages.shared.fields import segments, whole_number
-from pages.shared.language import numeral, say
+from pages.shared.language import later, numeral, say
 from pages.shared.language_model import load_language_model
+from pages.shared.learning.latent_rewrites import latent_rewrites
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.table import show_table
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dpcore.rewrite.write.writer import Writing
     from pages.rewrite.scene import Scene
 
+_AUTO_ENCODER = later("auto-encoder")
 _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 
 
@@ -57,43 +59,29 @@ def _own_sentence(scene: Scene) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = segments(
             say("Writer"),
-            [writer.name for writer in WRITERS],
+            [*(writer.name for writer in WRITERS), _AUTO_ENCODER],
             "sentence_writer",
             say(
                 "dp-masked: a small network puts a word in the place of each word, by what stands "
                 "around it and by what the word was. dp-prompt: a language model rephrases the "
-                "text; it needs an optional package."
+                "text; it needs an optional package. auto-encoder: a network writes from one noisy "
+                "vector of the whole text; it has to be trained, so recorded texts are shown."
             ),
             start=DpMasked.name,
         )
-        form = segments(
-            say("Form"),
-            FORMS,
-            "sentence_form",
+        asked = None if name == _AUTO_ENCODER else _form_and_tokens(name)
+    if asked is None:
+        note(
             say(
-                "Published: clipped scores at the temperature of the paper. Calibrated: the same, "
-                "as cold as ε allows. Response: the model's own tokens by randomised response."
-            ),
-            start=FORMS[-1],
-        )
-        tokens = None
-        if name == DpPrompt.name:
-            tokens = whole_number(
-                say("Tokens"),
-                1,
-                MAX_WRITTEN_TOKENS,
-                USUAL_TOKENS,
-                "sentence_tokens",
-                say("How many are drawn: a public number. A word takes one or two."),
-                width=140,
+                "An auto-encoder reads a whole text as one vector, adds noise, and writes a text "
+                "from that. It has to be trained first, so these texts were recorded: ADePT, as "
+                "published and with noise that keeps what is promised. Train your own: `python -m "
+                "dpcore autoencoder train`."
             )
-        st.button(
-            say("Write the sentence"),
-            key="sentence_start",
-            icon=":material/play_arrow:",
-            on_click=lambda: st.session_state.update({_ASKED: True}),
-            help=say("Takes a second or a few; a language model is loaded first, in about ten."),
         )
+        latent_rewrites()
+        return
+    form, tokens = asked
     identity = (scene.text, total, name, form, tokens, scene.seed)
     if st.session_state.pop(_ASKED, False):
         writing = _write(*identity)
@@ -104,6 +92,39 @@ def _own_sentence(scene: Scene) -> None:
         note(say("Nothing has been written yet with these settings."))
         return
     _show(scene, total, kept[1])
+
+
+def _form_and_tokens(name: str) -> tuple[str, int | None]:
+    """Draw what a writer is asked for, and the button."""
+    form = segments(
+        say("Form"),
+        FORMS,
+        "sentence_form",
+        say(
+            "Published: clipped scores at the temperature of the paper. Calibrated: the same, "
+            "as cold as ε allows. Response: the model's own tokens by randomised response."
+        ),
+        start=FORMS[-1],
+    )
+    tokens = None
+    if name == DpPrompt.name:
+        tokens = whole_number(
+            say("Tokens"),
+            1,
+            MAX_WRITTEN_TOKENS,
+            USUAL_TOKENS,
+            "sentence_tokens",
+            say("How many are drawn: a public number. A word takes one or two."),
+            width=140,
+        )
+    st.button(
+        say("Write the sentence"),
+        key="sentence_start",
+        icon=":material/play_arrow:",
+        on_click=lambda: st.session_state.update({_ASKED: True}),
+        help=say("Takes a second or a few; a language model is loaded first, in about ten."),
+    )
+    return form, tokens
 
 
 def _whole_text(scene: Scene) -> float | None:

@@ -19,11 +19,11 @@ from dpcore.study.robust_curves import (
     rewriting_curves,
 )
 from pages.robustness.reproducing import computed_now, seeds
-from pages.shared.fields import choose_seed, steps
+from pages.shared.fields import choose_seed
 from pages.shared.figure import show_figure
 from pages.shared.language import later, numeral, say
+from pages.shared.learning.latent_rewrites import NOISES, choose_latent_epsilon, latent_rewrites
 from pages.shared.linking import choose_one
-from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.table import show_table
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pages.robustness.recorded_frame import Parts
 
 ADEPT = "adept"
-_NOISES = ("adept", "adept-l1", "laplace", "l2-laplace")
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 _DRAWS, _SHOWN = 20, 8
 _CORPORA = {"atis.parquet": "ATIS", "snips.parquet": "SNIPS"}
@@ -64,76 +63,10 @@ _LEARNERS = {"averaged": later("averaged vectors"), "tf-idf": "tf-idf"}
 def adept_parts(record: Recorded) -> Parts:
     """The parts of the record of ADePT, and the live attack."""
     return {
-        later("Rewrites"): _rewrites,
+        later("Rewrites"): latent_rewrites,
         later("Find the utterance"): _attack,
         later("Curves"): lambda: _curves(record),
     }
-
-
-def _epsilon(recorded: Examples | None, field: str) -> float:
-    there: tuple[float, ...] = _EPSILONS
-    if recorded is not None:
-        measured = {row.epsilon for row in recorded.rewrites}
-        there = tuple(sorted(epsilon for epsilon in measured if epsilon is not None))
-    return steps(
-        say("ε that is claimed"),
-        there,
-        there[len(there) // 2],
-        field,
-        say(
-            "Between any two utterances. The published noise is too small for its claim: its "
-            "true ε is √32 = 5.66 times as large here."
-        ),
-    )
-
-
-def _rewrites() -> None:
-    recorded = examples()
-    texts = list(dict.fromkeys(row.text for row in recorded.rewrites))
-    number = choose_one(
-        st.selectbox,
-        say("Utterance"),
-        {str(i): text for i, text in enumerate(texts)},
-        "adept_text",
-        help=say("Written for this laboratory; the network was trained on ATIS."),
-    )
-    epsilon = _epsilon(recorded, "adept_epsilon")
-    text = texts[int(number)]
-    rows = [row for row in recorded.rewrites if row.text == text]
-    clean = next(row for row in rows if not row.mechanism)
-    st.text(
-        say(
-            "Written: {text}\nWithout noise: {clean}",
-            text=text,
-            clean=_shown(clean.output, clean.in_corpus),
-        )
-    )
-    noisy = {row.mechanism: row for row in rows if row.epsilon == epsilon}
-    for pair in (_NOISES[:2], _NOISES[2:]):
-        for column, name in zip(st.columns(2), pair, strict=True):
-            row = noisy.get(name)
-            if row is None:
-                continue
-            with column, st.container(border=True, gap="xsmall"):
-                st.markdown(f"**{say(resolve(name).title)}**")
-                st.text(_shown(row.output, row.in_corpus))
-                st.text(
-                    say(
-                        "claimed ε = {claimed:g}, true ε = {true:.3g}",
-                        claimed=epsilon,
-                        true=row.true_epsilon,
-                    )
-                )
-    note(
-        say(
-            "The network is small (32 coordinates): what is lost without noise is the network's "
-            "doing, the rest is the noise's. One draw of each noise serves every ε."
-        )
-    )
-
-
-def _shown(output: str, in_corpus: bool) -> str:
-    return say("(an utterance of ATIS, not shown)") if in_corpus else output or say("(nothing)")
 
 
 def _attack() -> None:
@@ -153,13 +86,13 @@ def _attack() -> None:
         noise = choose_one(
             st.selectbox,
             say("Noise of the vector"),
-            {name: resolve(name).title for name in _NOISES},
+            {name: resolve(name).title for name in NOISES},
             "latent_noise",
             width=330,
             help=say("The first is the published one, the others are repairs."),
         )
         seed = choose_seed(say("Of the noise; one draw serves every ε."), 130)
-    epsilon = _epsilon(None, "latent_epsilon")
+    epsilon = choose_latent_epsilon(_EPSILONS, "latent_epsilon")
     belief = guess(private, int(number), noise, epsilon, seed)
     named = private.texts[int(belief.order[0])]
     right = say("right") if int(belief.order[0]) == int(number) else say("wrong")
@@ -289,7 +222,7 @@ def _curves(record: Recorded) -> None:
     )  # fmt: skip
     if quantity in _BOUNDED:
         beyond = ", ".join(
-            f"{epsilon:g}" for epsilon in refuted_at(record, quantity, data, _NOISES[0])
+            f"{epsilon:g}" for epsilon in refuted_at(record, quantity, data, NOISES[0])
         )
         st.text(
             say(

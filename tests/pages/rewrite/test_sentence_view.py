@@ -7,6 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import MissingPackageError
+from dpcore.papers.ours.writers import STUDY
+from dpcore.study.recorded import read_recorded
 from pages.rewrite import view_sentence
 from pages.shared.once import _shelf
 from tests.pages.app import open_page
@@ -70,7 +72,7 @@ def test_a_missing_package_is_said_in_one_sentence(
         raise MissingPackageError("install it with: pip")
 
     test = opened()
-    monkeypatch.setattr(view_sentence, "load_model", absent)
+    monkeypatch.setattr("pages.shared.language_model.load_model", absent)
     test.button(key="sentence_start").click().run()
     assert [error.value for error in test.error] == ["The sentence cannot be written."]
     assert "install it with: pip" in shown(test)
@@ -88,7 +90,7 @@ def test_a_word_for_each_word_is_written_without_any_package(
     def absent() -> None:
         raise MissingPackageError("install it with: pip")
 
-    monkeypatch.setattr(view_sentence, "load_model", absent)
+    monkeypatch.setattr("pages.shared.language_model.load_model", absent)
     test = opened(sentence_writer="dp-masked")
     assert not [field for field in test.number_input if field.key == "sentence_tokens"]
     test.button(key="sentence_start").click().run()
@@ -100,3 +102,26 @@ def test_a_word_for_each_word_is_written_without_any_package(
 def test_of_a_text_without_words_nothing_can_be_written(opened: Callable[..., AppTest]) -> None:
     test = opened(sentence_writer="dp-masked", text="?! …")
     assert not [button for button in test.button if button.key == "sentence_start"]
+
+
+def test_an_auto_encoder_stands_in_the_same_row(opened: Callable[..., AppTest]) -> None:
+    test = opened(sentence_writer="auto-encoder")
+    assert not [button for button in test.button if button.key == "sentence_start"]
+    text = shown(test)
+    assert "reads a whole text as one vector" in text
+    assert "claimed ε = " in text
+    assert "**ADePT" in text
+
+
+def test_what_writers_leave_is_shown_with_intervals(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    (table,) = (f.value for f in test.dataframe if "words kept" in f.value.columns)
+    record = read_recorded(STUDY.name).table
+    assert list(dict.fromkeys(table["writer or mechanism"])) == list(dict.fromkeys(record["label"]))
+    kept = record[(record["quantity"] == "kept") & record["epsilon"].notna()]
+    for label, epsilon, value in zip(kept["label"], kept["epsilon"], kept["value"], strict=True):
+        rows = (table["writer or mechanism"] == label) & (
+            table["ε of the whole text"] == f"{epsilon:g}"
+        )
+        assert table[rows]["words kept"].item().startswith(f"{value:.2f} (")
+    assert table.loc[0, "words kept"] == "1.00 (1.00 to 1.00)"
