@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.attack.budget import budget
+from dpcore.attack.language.context import BIGRAM
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.plots.attack.budget import budget_caption, budget_figure
+from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import budget_cell
 from pages.attacker.sentence import bench_of, is_typed
+from pages.attacker.sentence_view import read_sentence, show_counts
 from pages.attacker.tables import budget_table
-from pages.shared.fields import whole_number
+from pages.shared.fields import choose_seed, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.language import say
 from pages.shared.messages import note, refuse
@@ -22,6 +25,7 @@ from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
     from pages.attacker.scene import Scene
+    from pages.shared.bench import Bench
 
 
 def budget_view(scene: Scene) -> None:
@@ -33,6 +37,9 @@ def budget_view(scene: Scene) -> None:
         )
     )
     text = text_box()
+    seed = choose_seed(
+        say("Of all noise on this page: who opens the same link sees the same words."), 150
+    )
     releases = whole_number(
         say("Releases of the whole sentence"),
         1,
@@ -70,6 +77,7 @@ def budget_view(scene: Scene) -> None:
     note(
         say("The losses in the table are what the guarantee says of each word and its nearest one.")
     )
+    _comes_back(scene, bench, seed)
     take_it_with_you(
         lambda: Takeaway(
             budget_cell(scene, text, releases),
@@ -78,3 +86,23 @@ def budget_view(scene: Scene) -> None:
             tables={"Losses": lambda: table},
         )
     )
+
+
+def _comes_back(scene: Scene, bench: Bench, seed: int) -> None:
+    """Draw what one release gives attackers back, beside the sum of what is promised."""
+    if not scene.mechanism.exact_law:
+        return
+    try:
+        channel = channel_or_progress(scene.mechanism)
+        read = None if channel is None else read_sentence(scene, channel, bench, seed, BIGRAM)
+    except DpcoreError as error:
+        refuse(say("This sentence cannot be attacked."), error)
+        return
+    if read is not None:
+        note(
+            say(
+                "The sum is a promise against everybody. What attackers get back of one release, "
+                "of which the last reads on by bigrams of English:"
+            )
+        )
+        show_counts(read.recovered)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
 
 
-_KNOWN = "attack_sentences"
+_KNOWN, _ASKED = "attack_sentences", "sentence_reading_asked"
 _READERS = (later("bigram"), later("words"), later("smollm2"))
 """As the engine names them: `dpcore.attack.language.context.READERS`."""
 _SEEN = later(
@@ -106,7 +106,7 @@ def sentence_view(scene: Scene) -> None:
         bench = bench_of(scene, text)
         channel = channel_or_progress(scene.mechanism)
         if channel is not None:
-            read = _read(scene, channel, bench, seed, reader)
+            read = read_sentence(scene, channel, bench, seed, reader)
             if read is not None:
                 _show(scene, read)
     except DpcoreError as error:
@@ -124,7 +124,9 @@ def sentence_view(scene: Scene) -> None:
     )
 
 
-def _read(scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str) -> Read | None:
+def read_sentence(
+    scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str
+) -> Read | None:
     """What attackers make of the sentence; None while the slow one has not been asked to read it.
 
     Raises:
@@ -141,16 +143,17 @@ def _read(scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str) 
 
     key = (bench.sentence, scene.mechanism, scene.epsilon, seed, reader)
     if reader == SMOLLM2 and key not in st.session_state.get(_KNOWN, {}):
-        asked = st.button(
-            say("Read the sentence"),
-            key="sentence_read",
-            icon=":material/play_arrow:",
-            help=say(
-                "About a third of a second a word; the language model is loaded first, in about "
-                "ten seconds."
-            ),
-        )
-        if not asked:
+        if not st.session_state.pop(_ASKED, False):
+            st.button(
+                say("Read the sentence"),
+                key="sentence_read",
+                icon=":material/play_arrow:",
+                on_click=lambda: st.session_state.update({_ASKED: True}),
+                help=say(
+                    "About a third of a second a word; the language model is loaded first, in "
+                    "about ten seconds."
+                ),
+            )
             note(say("The language model has not read this sentence yet."))
             return None
         load_language_model()
@@ -178,13 +181,7 @@ def _show(scene: Scene, read: Read) -> None:
     show_table(
         shown, say("Each word as it was written and released, and what three attackers guess")
     )
-    show_table(
-        _counts(recovered),
-        say(
-            "Of {count} changed words that are no function words, how many each attacker gets back",
-            count=int(recovered.counted.sum()),
-        ),
-    )
+    show_counts(recovered)
     if recovered.unknown:
         note(
             say(
@@ -197,18 +194,24 @@ def _show(scene: Scene, read: Read) -> None:
     csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")
 
 
-def _counts(recovered: Recovered) -> pd.DataFrame:
+def show_counts(recovered: Recovered) -> None:
+    """Draw how many changed content words each attacker gets back."""
     names = {
         **{attacker: say(ALONE[attacker]) for attacker in (BLIND, FREQUENCY)},
         CONTEXT: say("reads the sentence"),
     }
-    return pd.DataFrame(
-        [
-            {
-                say("attacker"): name,
-                say("first guess"): recovered.right(attacker),
-                say("first ten"): recovered.right(attacker, TEN),
-            }
-            for attacker, name in names.items()
-        ]
+    counts = [
+        {
+            say("attacker"): name,
+            say("first guess"): recovered.right(attacker),
+            say("first ten"): recovered.right(attacker, TEN),
+        }
+        for attacker, name in names.items()
+    ]
+    show_table(
+        pd.DataFrame(counts),
+        say(
+            "Of {count} changed words that are no function words, how many each attacker gets back",
+            count=int(recovered.counted.sum()),
+        ),
     )

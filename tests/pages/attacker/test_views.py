@@ -107,6 +107,15 @@ def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTes
     assert "For two texts that differ in nothing but their 45 protected words" in shown_text(test)
 
 
+def test_beside_the_sum_stands_what_attackers_get_back(opened: Callable[..., AppTest]) -> None:
+    counts = [
+        table(opened(view=view), "attacker", "first guess", "first ten")
+        for view in (BUDGET, SENTENCE)
+    ]
+    assert counts[0].equals(counts[1])
+    assert len(counts[0]) == 3
+
+
 def test_the_least_protected_have_names(
     opened: Callable[..., AppTest],
 ) -> None:
