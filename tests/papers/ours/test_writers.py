@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,3 +120,33 @@ def test_a_cell_of_the_record_comes_out_again(sources: Sources, record: Recorded
             there["quantity"], there["variant"], there["value"], strict=True
         )
     }
+
+
+def rendered(record: Recorded) -> list[str]:
+    """The table of `docs/writers.md`."""
+    titles = {
+        ("cosine", ""): "meaning",
+        ("kept", ""): "words kept",
+        ("accuracy", "sentiment"): "sentiment",
+        ("accuracy", "topic"): "topic",
+    }
+    lines = [
+        f"| | ε of the text | {' | '.join(titles.values())} |",
+        "|---|---:|" + "---:|" * len(titles),
+    ]
+    for (label, epsilon), rows in record.table.groupby(
+        ["label", "epsilon"], sort=False, dropna=False
+    ):
+        by_quantity = rows.set_index(["quantity", "variant"])
+        cells = [
+            "{value:.2f} [{low:.2f}, {high:.2f}]".format_map(dict(by_quantity.loc[key]))
+            for key in titles
+        ]
+        total = "" if math.isnan(epsilon) else f"{epsilon:g}"
+        lines.append(f"| {label} | {total} | {' | '.join(cells)} |")
+    return lines
+
+
+def test_the_page_has_the_recorded_table(record: Recorded) -> None:
+    page = (Path(__file__).parents[3] / "docs/writers.md").read_text(encoding="utf-8")
+    assert "\n".join(rendered(record)) in page
