@@ -134,16 +134,14 @@ def rendered(record: Recorded) -> list[str]:
         f"| | ε of the text | {' | '.join(titles.values())} |",
         "|---|---:|" + "---:|" * len(titles),
     ]
-    for (label, epsilon), rows in record.table.groupby(
-        ["label", "epsilon"], sort=False, dropna=False
-    ):
-        by_quantity = rows.set_index(["quantity", "variant"])
-        cells = [
-            "{value:.2f} [{low:.2f}, {high:.2f}]".format_map(dict(by_quantity.loc[key]))
-            for key in titles
-        ]
-        total = "" if math.isnan(epsilon) else f"{epsilon:g}"
-        lines.append(f"| {label} | {total} | {' | '.join(cells)} |")
+    shown = record.table[record.table["quantity"] != "majority"]
+    names = ("label", "epsilon", "quantity", "variant", "value", "low", "high")
+    rows: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
+    for label, epsilon, quantity, variant, *values in zip(*(shown[n] for n in names), strict=True):
+        row = rows.setdefault((label, "" if math.isnan(epsilon) else f"{epsilon:g}"), {})
+        row[quantity, variant] = "{:.2f} [{:.2f}, {:.2f}]".format(*values)
+    for first, cells in rows.items():
+        lines.append(f"| {' | '.join((*first, *(cells[key] for key in titles)))} |")
     return lines
 
 
