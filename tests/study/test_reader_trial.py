@@ -2,11 +2,11 @@
 
 import pytest
 
-from dpcore.attack.language.context import WORDS
+from dpcore.attack.language.context import SMOLLM2, WORDS
 from dpcore.attack.output.channel import open_channel
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.papers.ours.reader import LEVELS, STUDY, texts_of
+from dpcore.papers.ours.reader import LARGE, LEVELS, STUDY, texts_of
 from dpcore.study.reader_trial import (
     FIRST,
     GAIN_FIRST,
@@ -39,8 +39,9 @@ def test_no_row_where_every_word_stays() -> None:
     assert not list(trial_rows(channel, texts_of(load(), 2, 1), 60.0, 0.25, 0))
 
 
-def test_the_record_is_of_the_plan() -> None:
-    record = read_recorded(STUDY.name)
+@pytest.mark.parametrize(("name", "reader"), [(STUDY.name, WORDS), (LARGE.name, SMOLLM2)])
+def test_the_record_is_of_the_plan(name: str, reader: str) -> None:
+    record = read_recorded(name)
     table = record.table[record.table["quantity"].isin([FIRST, TENTH, GAIN_FIRST, GAIN_TEN])]
     assert set(table["at"]) == set(LEVELS)
     benchmark = read_recorded("benchmark").table
@@ -48,3 +49,4 @@ def test_the_record_is_of_the_plan() -> None:
     for (label, level), rows in table.groupby(["label", "at"]):
         assert set(rows["epsilon"]) == {levels[label, level]}
         assert len(rows) == 2 * len(ATTACKERS) + 2
+        assert set(rows["variant"]) == {*READ_BY, reader}

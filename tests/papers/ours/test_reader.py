@@ -3,20 +3,24 @@
 import json
 from typing import Any
 
+import pytest
+
 from dpcore.lexicon.catalogue import load
-from dpcore.papers.ours.reader import LEVELS, STUDY, complete, texts_of
-from dpcore.study.definition import Given
+from dpcore.papers.ours import authors
+from dpcore.papers.ours.reader import LEVELS, STUDIES, complete, texts_of
+from dpcore.study.definition import Given, Study
 from dpcore.study.recorded import read_recorded
 
 
-def test_what_was_recorded_is_what_the_recorded_benchmark_says() -> None:
+@pytest.mark.parametrize("study", [*STUDIES, authors.STUDY], ids=lambda study: study.name)
+def test_what_was_recorded_is_what_the_recorded_benchmark_says(study: Study) -> None:
     def refused(_: object) -> list[Any]:
         raise AssertionError("nothing is run to find the mechanisms")
 
-    (name,) = STUDY.plan.lexicons
-    plan, found = complete(STUDY.plan, Given({name: load()}, refused, lambda *_: None))
+    (name,) = study.plan.lexicons
+    plan, found = complete(study.plan, Given({name: load()}, refused, lambda *_: None))
     assert found == []
-    recorded = read_recorded(STUDY.name)
+    recorded = read_recorded(study.name)
     assert json.loads(json.dumps(plan.to_json()))["arms"] == recorded.entry.plan["arms"]
     for arm in plan.arms:
         assert set(dict(arm.options)["levels"]) <= {(e, at) for e in arm.epsilons for at in LEVELS}
