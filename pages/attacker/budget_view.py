@@ -37,18 +37,19 @@ def budget_view(scene: Scene) -> None:
         )
     )
     text = text_box()
-    seed = choose_seed(
-        say("Of all noise on this page: who opens the same link sees the same words."), 150
-    )
-    releases = whole_number(
-        say("Releases of the whole sentence"),
-        1,
-        MAX_ATTACK_RELEASES,
-        1,
-        "releases",
-        say("How often the same sentence is rewritten with fresh noise and given away."),
-        width=250,
-    )
+    with st.container(horizontal=True):
+        releases = whole_number(
+            say("Releases of the whole sentence"),
+            1,
+            MAX_ATTACK_RELEASES,
+            1,
+            "releases",
+            say("How often the same sentence is rewritten with fresh noise and given away."),
+            width=250,
+        )
+        seed = choose_seed(
+            say("Of all noise on this page: who opens the same link sees the same words."), 150
+        )
     try:
         bench = bench_of(scene, text)
         known = [int(word) for word in bench.sentence.words if word >= 0]

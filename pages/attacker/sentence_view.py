@@ -208,10 +208,9 @@ def show_counts(recovered: Recovered) -> None:
         }
         for attacker, name in names.items()
     ]
-    show_table(
-        pd.DataFrame(counts),
-        say(
-            "Of {count} changed words that are no function words, how many each attacker gets back",
-            count=int(recovered.counted.sum()),
-        ),
+    told = say(
+        "Of {count} changed words that are no function words, how many each attacker gets back",
+        count=int(recovered.counted.sum()),
     )
+    note(told)
+    show_table(pd.DataFrame(counts), told)
