@@ -55,7 +55,7 @@ def recovered_view() -> None:
         note(
             say(
                 "A language model of 135 million weights, which weighs whole sentences, read the "
-                "same texts of a few mechanisms."
+                "same releases."
             )
         )
         _shares(recorded(LARGE.name), *_QUANTITIES[counted], SMOLLM2)
