@@ -19,11 +19,14 @@ from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_fig
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from pages.robustness.pictures_work import PROVED, SCALES, TIGHT, drawn, is_drawn, of_picture
 from pages.shared.figure import show_figure
-from pages.shared.language import later, numeral, say
+from pages.shared.language import language, later, numeral, say
 from pages.shared.messages import note, refuse
+from pages.shared.once import once
 from pages.shared.progress import timed
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from pages.robustness.pictures_work import Bounded, Noise
 
 _TITLES = {
@@ -62,6 +65,13 @@ def one_picture(noise: Noise, how: Bounded, picture: int) -> None:
 
 def show_picture(noise: Noise, picture: int, label: str) -> None:
     """Draw a picture as it is, and under one draw of the noise."""
+    figure, caption, table = once(
+        "digits look", (noise, picture, language()), lambda: _look(noise, picture, label)
+    )
+    show_figure(figure, caption, table, "digits_picture", files=False)
+
+
+def _look(noise: Noise, picture: int, label: str) -> tuple[go.Figure, Caption, pd.DataFrame]:
     layer = drawn(noise).model.layer
     rng = generator(noise.seed, "look", picture)
     seen = look_at(layer, noise.place, digits().test[picture], rng)
@@ -76,27 +86,21 @@ def show_picture(noise: Noise, picture: int, label: str) -> None:
             "noisy": seen.noisy.ravel(),
         }
     )
-    show_figure(
-        picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top),
-        Caption(
-            say(
-                "Picture {picture}, a {label}: one draw moves each number by {moved:.2g} on "
-                "average.",
-                picture=picture,
-                label=label,
-                moved=moved,
-            ),
-            say(
-                "Left {left}, right {right}; black is {top:.3g}.",
-                left=say(titles[0]),
-                right=say(titles[1]),
-                top=top,
-            ),
+    caption = Caption(
+        say(
+            "Picture {picture}, a {label}: one draw moves each number by {moved:.2g} on average.",
+            picture=picture,
+            label=label,
+            moved=moved,
         ),
-        table,
-        "digits_picture",
-        files=False,
+        say(
+            "Left {left}, right {right}; black is {top:.3g}.",
+            left=say(titles[0]),
+            right=say(titles[1]),
+            top=top,
+        ),
     )
+    return picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top), caption, table
 
 
 def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:

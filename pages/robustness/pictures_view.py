@@ -32,15 +32,19 @@ from pages.robustness.slides_view import slides_view
 from pages.shared.fields import choose_seed, pick
 from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
-from pages.shared.language import later, numeral, say
+from pages.shared.language import language, later, numeral, say
 from pages.shared.messages import note, refuse
+from pages.shared.once import once
 from pages.shared.progress import Reporter
 from pages.shared.tabs import tabs
 from pages.shared.taking import Takeaway, take_it_with_you
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
     from streamlit.delta_generator import DeltaGenerator
+
+    from dpcore.plots.captions import Caption
 
 PLACES = {
     later("in the picture"): Place.PICTURE,
@@ -206,15 +210,17 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
         if noise.accounting is Accounting.LAPLACE
         else say("Euclidean length")
     )
-    caption = certified_caption(shown, f"{count} pictures", size)
-    show_figure(
-        lines_figure(
-            shown, say("size L of the attack ({norm})", norm=norm), "accuracy that is certain"
-        ),
-        caption,
-        shown,
-        "digits_accuracy",
-    )
+
+    def curves() -> tuple[go.Figure, Caption]:
+        along = say("size L of the attack ({norm})", norm=norm)
+        return (
+            lines_figure(shown, along, "accuracy that is certain"),
+            certified_caption(shown, f"{count} pictures", size),
+        )
+
+    # Half of what a step of the dial costs where the pictures are there already.
+    figure, caption = once("digits curves", (noise, how, language()), curves)
+    show_figure(figure, caption, shown, "digits_accuracy")
     abstained = int((certificates.classes == ABSTAINED).sum())
     largest = float(certificates.sizes.max())
     reach = say("any size") if math.isinf(largest) else numeral(f"{largest:.3g}")
