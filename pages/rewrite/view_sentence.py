@@ -16,11 +16,9 @@ from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.dp_prompt import USUAL_TOKENS, DpPrompt
 from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writers import WRITERS, write, writer_of
-from pages.rewrite.recorded_writers import recorded_writers
 from pages.shared.fields import segments, whole_number
 from pages.shared.language import later, numeral, say
 from pages.shared.language_model import load_language_model
-from pages.shared.learning.latent_rewrites import latent_rewrites
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.table import show_table
@@ -35,6 +33,9 @@ _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 
 def sentence_view(scene: Scene) -> None:
     """Have a sentence written beside that of the chosen mechanism; what was measured of both."""
+    # What was recorded takes a third of a second to import, and the first view has no use for it.
+    from pages.rewrite.recorded_writers import recorded_writers
+
     _own_sentence(scene)
     recorded_writers()
 
@@ -71,6 +72,8 @@ def _own_sentence(scene: Scene) -> None:
         )
         asked = None if name == _AUTO_ENCODER else _form_and_tokens(name)
     if asked is None:
+        from pages.shared.learning.latent_rewrites import latent_rewrites
+
         note(
             say(
                 "An auto-encoder reads a whole text as one vector, adds noise, and writes a text "
