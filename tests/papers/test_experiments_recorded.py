@@ -67,7 +67,8 @@ def test_a_recorded_experiment_is_what_its_definition_says(name: str) -> None:
     for arm in experiment.plan.arms:
         rows = table[table["label"] == arm.name]
         assert set(rows["lexicon"]) == set(experiment.plan.lexicons)
-        assert set(rows["epsilon"].dropna()) == set(arm.epsilons)
+        totals = dict(experiment.plan.options).get("totals", ()) if arm.options else ()
+        assert set(rows["epsilon"].dropna()) == set(arm.epsilons or totals)  # ε of whole texts
     if not experiment.rewrites:
         return
     assert set(table["variant"]) >= {"proved"}
