@@ -67,9 +67,10 @@ def recovered_view() -> None:
 
 def _shares(record: Recorded, quantity: str, gained: str, reader: str) -> None:
     """The table of one reader, and what it gets back beyond the bigrams."""
+    told = say("Shares of the changed content words that each attacker gets back, by mechanism")
     show_table(
         _by_attacker(record, quantity, (*READ_BY, reader), say("changed words"), percent=True),
-        say("Shares of the changed content words that each attacker gets back, by mechanism"),
+        f"{told}: {say(_TITLES[reader])}",  # two tables of one name would be one to a reader
     )
     gains = record.table[record.table["quantity"] == gained]
     note(
