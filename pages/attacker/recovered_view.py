@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded
 
 _QUANTITIES = {later("first guess"): (FIRST, GAIN_FIRST), later("first ten"): (TENTH, GAIN_TEN)}
+_PERCENT = "{value:.1%} ({low:.1%} to {high:.1%})"
+_PLAIN = "{value:.2f} ({low:.2f} to {high:.2f})"
 ALONE = {
     BLIND: later("knows English, sees nothing"),
     FREQUENCY: later("sees the output alone"),
@@ -112,9 +114,7 @@ def _by_attacker(
     record: Recorded, quantity: str, names: Sequence[str], of: str, *, percent: bool
 ) -> pd.DataFrame:
     """One row a mechanism and level, one column an attacker."""
-    form = "{value:.1%} ({low:.1%} to {high:.1%})"
-    if not percent:
-        form = form.replace(".1%", ".2f")
+    form = _PERCENT if percent else _PLAIN
     rows = record.table[record.table["quantity"] == quantity]
     lines = []
     for (label, level), some in rows.groupby(["label", "at"], sort=False):
