@@ -103,19 +103,23 @@ class Deniability:
     figures: Figures
     summaries: dict[str, Summary] = field(default_factory=dict, init=False, repr=False)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self, at: float | None = None) -> list[dict[str, Any]]:
         """One plain row a word and ε, words in the order of the selection.
 
         `nw_low` and `nw_high` are the ends of an interval of level 95 % for the true Nw.
         `standard_error` is that of Nw, and says nothing where the word hardly ever stayed; all
         errors are 0 for an exact method. An effective number that is infinite (no two runs
         agreed) is None.
+
+        Args:
+            at: one ε alone, for which there may be no rows; None for all of them.
         """
-        figures = self.figures
+        figures, epsilons = self.figures, self.epsilons.tolist()
+        places = [e for e, epsilon in enumerate(epsilons) if at is None or epsilon == at]
         return [
             {
                 "mechanism": self.mechanism,
-                "epsilon": epsilon,
+                "epsilon": epsilons[e],
                 "word": name,
                 "weight": float(self.selection.weights[i]),
                 "nw": float(figures.nw[i, e]),
@@ -130,7 +134,7 @@ class Deniability:
                 "effective_standard_error": finite(figures.effective_error[i, e]),
             }
             for i, name in enumerate(self.selection.names)
-            for e, epsilon in enumerate(self.epsilons.tolist())
+            for e in places
         ]
 
     def to_pandas(self) -> pd.DataFrame:

@@ -134,7 +134,7 @@ def word_table(
         epsilon = epsilons[curve.measured.mechanism]
         for part in (curve.more, curve.measured):
             if part is not None:
-                rows += [row for row in part.rows() if row["epsilon"] == epsilon]
+                rows += part.rows(epsilon)
     table = pd.DataFrame(rows)
     if table.empty:
         return table

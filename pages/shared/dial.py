@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -115,15 +115,12 @@ def _data(dial: Dial, step: int) -> dict[str, Any]:
         "ends": [say(end) for end in dial.ends],
         "exact": say("Type a number"),
         "fields": {name: {"title": title, "values": numbers[name]} for name, title in dial.fields},
-        "steps": [{k: v for k, v in asdict(s).items() if k in _WORDS} for s in dial.steps],
+        "steps": [{"left": s.left, "right": s.right, "spoken": s.spoken} for s in dial.steps],
         "epsilons": epsilons,
         "shares": [s.share for s in dial.steps],
         "step": step,
         "turn": st.session_state.get(_TURNS, {}).get(dial.name, 0),
     }
-
-
-_WORDS = ("left", "right", "spoken")
 
 
 def _percent(share: float | None) -> float | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TITLE = later("Take it with you")
+_KEY = "taking"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
     Args:
         make: says what there is to take along.
     """
-    drawer = st.expander(say(TITLE), icon=":material/download:", key="taking", on_change="rerun")
+    drawer = st.expander(say(TITLE), icon=":material/download:", key=_KEY, on_change="rerun")
     if not drawer.open:
         return
     with drawer:
@@ -97,6 +98,11 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             st.code(takeaway.cell, language="python", wrap_lines=True)
         st.markdown(f"**{say('To cite')}**")
         st.code(bibtex(*takeaway.cited), language=None, wrap_lines=True)
+
+
+def drawer_is_open() -> bool:
+    """Whether the link and the commands of this page are in sight, so that they must follow."""
+    return bool(st.session_state.get(_KEY))
 
 
 def _with_text() -> bool:

@@ -17,12 +17,13 @@ from dpcore.study.reading import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.fragments import run_parts
-from pages.shared.language import numeral, say
+from pages.shared.language import later, numeral, say
 from pages.shared.messages import inform, refuse
 from pages.shared.progress import timed
 from pages.shared.recorded import recorded
 from pages.shared.resources import mechanism
 from pages.shared.session import first_bench
+from pages.shared.taking import drawer_is_open
 from pages.tradeoff.board import show_board
 from pages.tradeoff.choosing import FIRST
 from pages.tradeoff.packet import Shown, epsilons, packet
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 
 _LEVEL = "level"
 _TURNING, VIEWS = "turning", "tradeoff_views"
-"""The fragments that run when the dial rests."""
+"""The fragments that run when the dial rests, the second one if it shows what is there."""
+OPEN_VIEW, AT_THE_DIAL = "part", later("In numbers")
+"""Key of the open view; the only one that shows numbers at the dial."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,8 @@ def _rested(leakage: Leakage, step: int) -> None:
     share = leakage.steps[step]
     st.session_state.setdefault(_LEVEL, {})[leakage.key] = f"{100 * share:g}"
     link.write(_LEVEL, f"{100 * share:g}", f"{100 * leakage.start:g}")
-    run_parts(_TURNING, VIEWS)
+    if st.session_state.get(OPEN_VIEW) == AT_THE_DIAL or drawer_is_open():
+        run_parts(_TURNING, VIEWS)
 
 
 def _dial(scene: Scene) -> Dial:

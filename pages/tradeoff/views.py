@@ -19,7 +19,7 @@ from pages.shared.tabs import tabs
 from pages.shared.taking import Takeaway, take_it_with_you
 from pages.tradeoff.goal import goal_view
 from pages.tradeoff.packet import counted
-from pages.tradeoff.scene import VIEWS, step_of
+from pages.tradeoff.scene import AT_THE_DIAL, OPEN_VIEW, VIEWS, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def views(scene: Scene, bench: Bench) -> None:
     """Draw the tabs and the drawer; only what is open is computed."""
     kinds = {
         later("Choose ε"): lambda: goal_view(scene, bench),
-        later("In numbers"): lambda: _numbers_view(scene),
+        AT_THE_DIAL: lambda: _numbers_view(scene),
         later("What the axes mean"): lambda: _meaning_view(scene),
         later("How is this computed?"): lambda: _computed_view(scene),
     }
@@ -46,7 +46,7 @@ def views(scene: Scene, bench: Bench) -> None:
 
 
 def _views(kinds: dict[str, Callable[[], None]], scene: Scene) -> None:
-    tabs(kinds, "part")
+    tabs(kinds, OPEN_VIEW)
     take_it_with_you(lambda: _takeaway(scene))
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import run_parts
 from pages.shared.groups import group_of, grouped
+from pages.shared.taking import drawer_is_open
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -58,5 +59,5 @@ def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, s
 
 
 def _moved() -> None:
-    if st.session_state.get(OPEN_VIEW) not in STILL_VIEWS:
+    if st.session_state.get(OPEN_VIEW) not in STILL_VIEWS or drawer_is_open():
         run_parts(MOVING, VIEWS)

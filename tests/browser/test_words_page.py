@@ -135,6 +135,19 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
     assert now_mass != mass
 
 
+def test_an_open_drawer_follows_the_dial_beside_a_view_that_does_not(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, _ = new_page()
+    open_pair(page, f"{app_url}/words?eps_metric=4&more=Facts&{FEW}")
+    page.get_by_text("Take it with you").click()
+    link = page.locator("code").filter(has_text="/words?")
+    expect(link).to_contain_text("eps_metric=4&")
+    page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(link).to_contain_text("eps_metric=3.5")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)

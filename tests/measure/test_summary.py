@@ -72,6 +72,15 @@ def test_one_word_has_no_deviation_and_infinity_is_none(small: Lexicon) -> None:
     assert single.rows()[0]["effective"] is None
 
 
+def test_rows_at_one_epsilon_are_those_of_all(measured: Deniability) -> None:
+    every = measured.rows()
+    for epsilon in measured.epsilons.tolist():
+        rows = measured.rows(epsilon)
+        assert rows == [row for row in every if row["epsilon"] == epsilon]
+        assert len(rows) == len(measured.selection)
+    assert measured.rows(1.2345) == []
+
+
 def test_an_unknown_quantity_is_refused(measured: Deniability) -> None:
     with pytest.raises(ParameterError, match="quantity must be one of nw, sw, effective"):
         summarise(measured, "mean")

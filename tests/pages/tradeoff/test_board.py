@@ -17,6 +17,7 @@ from dpcore.rewrite.sentence import draw, prepare
 from dpcore.study.reading import Figures
 from dpcore.study.recorded import read_recorded
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from pages.tradeoff import scene
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Utility
 from tests.pages.app import component, open_link, open_page, shown_text, table, unopened
 
@@ -203,3 +204,18 @@ def test_without_a_mechanism_the_page_says_what_to_do() -> None:
     assert "Choose at least one mechanism" in shown_text(test)
     names = [element.proto.component_name for element in test.get("bidi_component")]
     assert not any(name.endswith((".tradeoff", ".dial")) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("state", "runs"),
+    [({}, False), ({"part": "In numbers"}, True), ({"part": "Choose ε", "taking": True}, True)],
+)
+def test_below_runs_what_shows_the_place_of_the_dial(
+    monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(scene, "run_parts", lambda *parts: asked.extend(parts))
+    monkeypatch.setattr(scene.link, "write", lambda *_: None)
+    monkeypatch.setattr("streamlit.session_state", state)
+    scene._rested(WORD, 3)
+    assert (scene.VIEWS in asked) == runs

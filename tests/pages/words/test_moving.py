@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.groups import GROUPS, admissible_grid
+from pages.words import moving
 from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.words.reading import FEW, panes, table, watch_sessions
 
@@ -50,6 +51,20 @@ def test_a_step_of_the_slider_moves_the_mass_of_the_map_alone(
     now_points, now_mass = _map(drawn)
     assert now_points == points
     assert now_mass != mass
+
+
+@pytest.mark.parametrize(
+    ("state", "runs"),
+    [({}, True), ({"more": "Facts"}, False), ({"more": "Facts", "taking": True}, True)],
+)
+def test_a_view_runs_that_shows_numbers_at_epsilon_and_so_does_an_open_drawer(
+    monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(moving, "run_parts", lambda *parts: asked.extend(parts))
+    monkeypatch.setattr("streamlit.session_state", state)
+    moving._moved()
+    assert asked == (list(FRAGMENTS) if runs else [])
 
 
 @pytest.mark.slow
