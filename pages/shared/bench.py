@@ -7,7 +7,7 @@ shared between people. That of the first example is one for all, in several sess
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -43,10 +43,12 @@ class Bench:
     Attributes:
         sentence: what was typed, read under one set of options.
         shared: public noise directions that estimate laws.
+        sent: what components of the pages were given of it; such a thing is not changed.
     """
 
     sentence: Sentence
     shared: SharedDirections
+    sent: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     _draws: dict[tuple[Mechanism, int, int, tuple[float, ...]], SentenceDraw] = field(
         default_factory=dict
     )

@@ -30,6 +30,6 @@ except DpcoreError as error:
     refuse(say("This could not be rewritten."), error)
     st.stop()
 scene = scene_or_stop(bench, labels, leakage, utility, seed, number)
-show_scene(scene, dial_place, board_place)
+show_scene(scene, bench, dial_place, board_place)
 views(scene, bench)
 footer(words, seed, say("the curves are recorded, one draw of noise for each word of the sentence"))

@@ -17,7 +17,8 @@ from dpcore.study.reading import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.fragments import run_parts
-from pages.shared.language import later, numeral, say
+from pages.shared.language import language, later, numeral, say
+from pages.shared.memo import memo
 from pages.shared.messages import inform, refuse
 from pages.shared.progress import timed
 from pages.shared.recorded import recorded
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pages.tradeoff.quantities import Leakage, Utility
 
 _LEVEL = "level"
+_SENT = 20  # boards of one sentence, of some 60 kB each
 _TURNING, VIEWS = "turning", "tradeoff_views"
 """The fragments that run when the dial rests, the second one if it shows what is there."""
 OPEN_VIEW, AT_THE_DIAL = "part", later("In numbers")
@@ -55,12 +57,14 @@ class Scene:
         leakage: across.
         utility: upwards.
         without: what texts teach without privacy; None where that is not the question.
+        drawing: seed and number of the draw of the sentence.
     """
 
     shown: tuple[Shown, ...]
     leakage: Leakage
     utility: Utility
     without: float | None
+    drawing: tuple[int, int]
 
 
 def scene_or_stop(
@@ -81,7 +85,7 @@ def scene_or_stop(
         kind, draw = _drawn(bench, curve, leakage, seed, number)
         taught = drawn.get(label, _nothing(curve)) if drawn else curve
         shown.append(Shown(curve, taught, kind, draw))
-    return Scene(tuple(shown), leakage, utility, without)
+    return Scene(tuple(shown), leakage, utility, without, (seed, number))
 
 
 def draw_ahead(words: Lexicon) -> None:
@@ -122,14 +126,22 @@ def _taught(name: str, data: str) -> tuple[dict[str, TradeCurve], float]:
     return task_curves(figures, data), without_privacy(figures, data)[0].mean
 
 
-def show_scene(scene: Scene, dial_place: DeltaGenerator, board_place: DeltaGenerator) -> None:
+def show_scene(
+    scene: Scene, bench: Bench, dial_place: DeltaGenerator, board_place: DeltaGenerator
+) -> None:
     """Draw the dial and the board."""
-    leakage = scene.leakage
+    leakage, utility = scene.leakage, scene.utility
     step = step_of(leakage)
+    labels = tuple(one.curve.label for one in scene.shown)
+    # A third of what the page costs; of the sentence that all begin with, once for everybody.
+    key = language(), labels, leakage.key, utility.key, utility.data, *scene.drawing, step
+    data = memo(
+        bench.sent, key, lambda: packet(scene.shown, leakage, utility, step, scene.without), _SENT
+    )
     with dial_place:
         st.fragment(_turning, key=_TURNING)(scene, step)
     with board_place:
-        show_board(packet(scene.shown, leakage, scene.utility, step, scene.without))
+        show_board(data)
 
 
 def _turning(scene: Scene, step: int) -> None:

@@ -215,7 +215,7 @@ def test_below_runs_what_shows_the_place_of_the_dial(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(scene, "run_parts", lambda *parts: asked.extend(parts))
-    monkeypatch.setattr(scene.link, "write", lambda *_: None)
+    monkeypatch.setattr("pages.shared.link.write", lambda *_: None)
     monkeypatch.setattr("streamlit.session_state", state)
     scene._rested(WORD, 3)
     assert (scene.VIEWS in asked) == runs
