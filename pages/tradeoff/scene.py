@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from pages.tradeoff.quantities import Leakage, Utility
 
 _LEVEL = "level"
-_SENT = 20  # boards of one sentence, of some 60 kB each
+_SENT = 20  # boards of one sentence; with five mechanisms one takes 200 kB
 _TURNING, VIEWS = "turning", "tradeoff_views"
 """The fragments that run when the dial rests, the second one if it shows what is there."""
 OPEN_VIEW, AT_THE_DIAL = "part", later("In numbers")
-"""Key of the open view; the only one that shows numbers at the dial."""
+"""Key of the open view, and the only view whose numbers are those at the dial."""
 
 
 @dataclass(frozen=True, eq=False)
