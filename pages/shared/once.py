@@ -31,9 +31,12 @@ class _Shelf:
     making: dict[Hashable, threading.Lock] = field(default_factory=dict)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)  # there are some thirty kinds
-def _shelf(name: str) -> _Shelf:  # noqa: ARG001 - the key of the cache
-    return _Shelf()
+_SHELVES: dict[str, _Shelf] = {}
+"""By kind, of which there are some thirty."""
+
+
+def _shelf(name: str) -> _Shelf:
+    return _SHELVES.get(name) or _SHELVES.setdefault(name, _Shelf())
 
 
 def is_there(name: str, key: Hashable) -> bool:
@@ -47,6 +50,8 @@ def _of_ones_own(key: object) -> bool:
     """Whether a result is of vectors that a person uploaded: those are of that session alone."""
     if isinstance(key, tuple):
         return any(map(_of_ones_own, key))
+    if isinstance(key, (int, float)):
+        return False
     lexicon = getattr(key, "lexicon", None)
     fingerprint = getattr(lexicon, "fingerprint", key)
     return isinstance(fingerprint, str) and only_in_memory(fingerprint)
@@ -64,12 +69,15 @@ def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) 
     if _of_ones_own(key):
         return session_memo(f"own {name}", key, compute, kept)
     shelf = _shelf(name)
+    known: T | object = shelf.results.get(key, _ABSENT)
+    if known is not _ABSENT:  # a page asks hundreds of times
+        return cast("T", known)
     with _LOCK:
         making = shelf.making.setdefault(key, threading.Lock())
     # Two keys are computed side by side; who asks for the same one waits here, and computes it only
     # if the first was interrupted.
     with making, under_a_lock():
-        known: T | object = shelf.results.get(key, _ABSENT)
+        known = shelf.results.get(key, _ABSENT)
         if known is not _ABSENT:
             return cast("T", known)
         result = compute()

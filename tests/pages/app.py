@@ -9,11 +9,13 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
+from pages.shared import once
 from pages.shared.groups import Group
 from tests.needs import ROOT
 
@@ -21,6 +23,12 @@ Screen = dict[tuple[int, ...], tuple[str, str, bytes]]
 """What is on the screen, by place: the fragment that drew it, its kind, and all that it says."""
 
 _SAYING = ("text", "markdown", "html", "heading", "alert", "code", "dataframe", "plotly_chart")
+
+
+def forget() -> None:
+    """Forget what the pages keep for all sessions."""
+    once._SHELVES.clear()
+    st.cache_resource.clear()
 
 
 def unopened(page: str, seconds: float = 120) -> AppTest:

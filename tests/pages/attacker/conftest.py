@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from pages.shared import warmup
-from tests.pages.app import open_link
+from tests.pages.app import forget, open_link
 from tests.pages.attacker.reading import small
 
 
@@ -20,7 +19,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     # What is computed ahead in the background may or may not be there when a test looks.
     monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
-    st.cache_resource.clear()  # another test may have kept the density of the same words
+    forget()  # another test may have kept the density of the same words
 
     yield functools.partial(open_link, "attacker")
-    st.cache_resource.clear()
+    forget()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.game import Game
@@ -20,7 +19,7 @@ from pages.attacker import channels, recorded_view
 from pages.attacker.believing import AROUND, LIST
 from pages.attacker.board import BUDGET, GAME, OUTPUT, SENTENCE
 from pages.attacker.listing import OWN
-from tests.pages.app import shown_text, table
+from tests.pages.app import forget, shown_text, table
 
 
 def take(test: AppTest) -> list[str]:
@@ -141,11 +140,11 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
         raise DpcoreError("take another lexicon")
 
     monkeypatch.setattr(channels, "open_channel", refusing)
-    st.cache_resource.clear()
+    forget()
     try:
         assert "take another lexicon" in shown_text(opened(beta="x"))
     finally:
-        st.cache_resource.clear()
+        forget()
 
 
 def test_nothing_typed_enters_a_shared_cache(
@@ -158,7 +157,7 @@ def test_nothing_typed_enters_a_shared_cache(
         return open_channel(mechanism, *arguments, **options)
 
     monkeypatch.setattr(channels, "open_channel", watched)
-    st.cache_resource.clear()
+    forget()
     test = opened(prior=LIST)
     test.text_area(key="prior_list").set_value("nurse=0.5, patient=0.5").run()
     assert set(table(test, "now", "before")["word"]) == {"nurse", "patient"}
