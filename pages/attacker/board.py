@@ -42,7 +42,7 @@ _VIEWS = {
 
 
 TURNING, VIEW = "attack_turning", "attack_view"
-"""The fragments that run when the dial rests."""
+"""The fragments: of the dial, and the one that runs when it rests."""
 
 
 def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> None:
@@ -69,7 +69,7 @@ def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> Non
 
 def _turning(mechanism: Mechanism, defined: list[float]) -> None:
     group = group_of(mechanism.meaning)
-    epsilon_dial(group, [mechanism], lambda: run_parts(TURNING, VIEW), grid=defined)
+    epsilon_dial(group, [mechanism], lambda: run_parts(VIEW), grid=defined)
 
 
 def _view(mechanism: Mechanism, lexicon: str) -> None:

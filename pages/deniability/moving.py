@@ -63,4 +63,4 @@ def _dials(
 
 def _rested(fragment: str) -> None:
     views = () if st.session_state.get(OPEN_VIEW) in STILL_VIEWS else (VIEWS,)
-    run_parts(DIALS, fragment, *views, TAKING)
+    run_parts(fragment, *views, TAKING)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 DIALS, GRID, VIEWS = "rewrite_dials", "rewrite_grid", "rewrite_views"
-"""The fragments that run when a dial rests."""
+"""The fragments: of the dials, and those that run when one rests."""
 
 _STYLE = """
 @media (max-width: 640px) {
@@ -54,7 +54,7 @@ def _dials(mechanisms: list[Mechanism]) -> None:
 
 def moved() -> None:
     """From a callback: what depends on ε, or on the chosen word, runs; nothing else does."""
-    run_parts(DIALS, GRID, VIEWS)
+    run_parts(GRID, VIEWS)
 
 
 def dialled(mechanisms: list[Mechanism]) -> dict[str, float]:

@@ -163,7 +163,7 @@ def _rested(leakage: Leakage, step: int) -> None:
     st.session_state.setdefault(_LEVEL, {})[leakage.key] = f"{100 * share:g}"
     link.write(_LEVEL, f"{100 * share:g}", f"{100 * leakage.start:g}")
     if st.session_state.get(OPEN_VIEW) == AT_THE_DIAL or drawer_is_open():
-        run_parts(_TURNING, VIEWS)
+        run_parts(VIEWS)
 
 
 def _dial(scene: Scene) -> Dial:

@@ -60,4 +60,4 @@ def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, s
 
 def _moved() -> None:
     if st.session_state.get(OPEN_VIEW) not in STILL_VIEWS or drawer_is_open():
-        run_parts(MOVING, VIEWS)
+        run_parts(VIEWS)

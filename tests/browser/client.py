@@ -92,7 +92,6 @@ class Session:
 
     async def _run(self, message: BackMsg) -> Answer:
         start, size = time.perf_counter(), 0
-        again = message.rerun_script.fragment_id
         await self.socket.send(message.SerializeToString())
         while True:
             data = await self.socket.recv(decode=False)
@@ -102,10 +101,11 @@ class Session:
             forward = ForwardMsg.FromString(data)
             kind = forward.WhichOneof("type")
             if kind == "new_session":  # what this run does not draw again is gone
+                again = set(forward.new_session.fragment_ids_this_run)
                 self.screen = {
                     place: element
                     for place, element in self.screen.items()
-                    if again and element.fragment != again
+                    if again and element.fragment not in again
                 }
             self._take(kind, forward)
             if kind == "script_finished" and forward.script_finished != _EARLY:

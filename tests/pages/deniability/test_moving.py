@@ -9,13 +9,13 @@ from streamlit.testing.v1 import AppTest
 from pages.deniability import curves as computing
 from pages.deniability import moving
 from pages.deniability.board import EQUAL
-from pages.deniability.moving import COMPARED, DIALS, TAKING, VIEWS, fragment_of
+from pages.deniability.moving import COMPARED, TAKING, VIEWS, fragment_of
 from pages.shared.groups import GROUPS
 from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.deniability.reading import assert_no_cell_says_none, marks, row, watch_sessions
 
 METRIC = GROUPS[0]
-PARTS = DIALS, fragment_of(METRIC), VIEWS, TAKING
+PARTS = fragment_of(METRIC), VIEWS, TAKING
 
 
 def test_a_turn_of_the_dial_measures_nothing_and_draws_no_figure_again(
@@ -27,8 +27,7 @@ def test_a_turn_of_the_dial_measures_nothing_and_draws_no_figure_again(
     monkeypatch.setattr(computing, "measure_waiting", lambda *a: pytest.fail("measured"))
     watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
     turn(test, METRIC, 3.0, *PARTS)
-    told = dials(test)["metric"]
-    assert told["epsilons"][told["step"]] == 3.0
+    assert not dials(test)  # the hand has turned it
     after = row(test, "mean")
     assert (after["Nw"] < before["Nw"]).all()
     assert row(test, "median")["Nw at most"].isna().all()
@@ -62,7 +61,7 @@ def test_only_a_view_that_shows_numbers_at_epsilon_runs(
     monkeypatch.setattr("streamlit.session_state", {"part": view} if view else {})
     moving._rested(fragment_of(METRIC))
     assert (VIEWS in asked) == runs
-    assert [part for part in asked if part != VIEWS] == [DIALS, fragment_of(METRIC), TAKING]
+    assert [part for part in asked if part != VIEWS] == [fragment_of(METRIC), TAKING]
 
 
 @pytest.mark.slow
@@ -79,7 +78,7 @@ def test_only_a_view_that_shows_numbers_at_epsilon_runs(
 def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
     opened: Callable[..., AppTest], state: dict[str, Any]
 ) -> None:
-    parts = (DIALS, COMPARED, VIEWS, TAKING) if "compare" in state else PARTS
+    parts = (COMPARED, VIEWS, TAKING) if "compare" in state else PARTS
     test, before = watched(lambda: opened(**state))
     test, after = watched(lambda: turn(test, METRIC, 3.0, *parts), before)
     _, wanted = watched(lambda: opened(eps_metric=3.0, **state))
