@@ -80,6 +80,7 @@ class Session:
     query: str = ""
     _page: str = ""
     _states: dict[str, WidgetState] = field(default_factory=dict)
+    _drawn: set[tuple[int, ...]] = field(default_factory=set)
 
     async def run(self, message: BackMsg) -> Answer:
         """Send a request and wait for the end of its script run.
@@ -92,6 +93,7 @@ class Session:
 
     async def _run(self, message: BackMsg) -> Answer:
         start, size = time.perf_counter(), 0
+        parts: set[str] = set()
         await self.socket.send(message.SerializeToString())
         while True:
             data = await self.socket.recv(decode=False)
@@ -100,16 +102,21 @@ class Session:
                 self.raw(data)
             forward = ForwardMsg.FromString(data)
             kind = forward.WhichOneof("type")
-            if kind == "new_session":  # what this run does not draw again is gone
-                again = set(forward.new_session.fragment_ids_this_run)
-                self.screen = {
-                    place: element
-                    for place, element in self.screen.items()
-                    if again and element.fragment not in again
-                }
+            if kind == "new_session":
+                parts = set(forward.metadata.run.fragment_ids)
+                self._drawn.clear()
             self._take(kind, forward)
             if kind == "script_finished" and forward.script_finished != _EARLY:
+                self._forget(parts)
                 return Answer(time.perf_counter() - start, size)
+
+    def _forget(self, parts: set[str]) -> None:
+        """Of the parts that ran, or of the whole page, what was not drawn again is gone."""
+        self.screen = {
+            place: element
+            for place, element in self.screen.items()
+            if place in self._drawn or (parts and element.fragment not in parts)
+        }
 
     def _take(self, kind: str | None, forward: ForwardMsg) -> None:
         if kind == "new_session":
@@ -129,6 +136,7 @@ class Session:
         place = tuple(forward.metadata.delta_path)
         delta = forward.delta
         what = delta.WhichOneof("type")
+        self._drawn.add(place)
         if what == "new_element":
             kind: str = delta.new_element.WhichOneof("type") or ""
             shown = Shown(kind, getattr(delta.new_element, kind), delta.fragment_id)
