@@ -13,7 +13,7 @@ from pages.release.command import takeaway
 from pages.release.copying import choose_kept, private_copy
 from pages.release.goal import step_of
 from pages.release.offering import in_vocabulary
-from pages.release.running import choose_run, run_of
+from pages.release.running import choose_run
 from pages.shared.language import say
 from pages.shared.learning.views import run_views
 from pages.shared.messages import inform, note
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pages.release.uploading import Source
     from pages.shared.resources import Settings
 
+BELOW = "release_below"
+"""The fragment that runs when the dial rests."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scene:
@@ -35,6 +38,7 @@ class Scene:
 
     Attributes:
         source: the texts; None where a table was refused.
+        run: of this session on these texts, as the table shows it.
         rows: of the table.
         goal: that they shall meet.
         words: the lexicon.
@@ -43,6 +47,7 @@ class Scene:
     """
 
     source: Source | None
+    run: Run | None
     rows: list[Row]
     goal: Goal
     words: Lexicon
@@ -51,7 +56,14 @@ class Scene:
 
 
 def below(scene: Scene) -> None:
-    """All that follows the table, for the mechanism that is chosen at the step of the dial."""
+    """All that follows the table, for the mechanism that is chosen at the step of the dial.
+
+    A step of the dial moves the table in the browser; here only what is below runs for it.
+    """
+    st.fragment(_below, key=BELOW)(scene)
+
+
+def _below(scene: Scene) -> None:
     source, rows, step = scene.source, scene.rows, step_of(scene.goal)
     row = chosen_row(rows)
     offer = row.offers[step]
@@ -80,11 +92,11 @@ def below(scene: Scene) -> None:
         keep = choose_kept(source)
         private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
     st.header(say("Measured on these texts"), anchor=False)
-    run = run_of(source)
+    run = scene.run
     epsilons = {each.mechanism.short: each.offers[step].epsilon for each in rows}
     wanted = {short: epsilon for short, epsilon in epsilons.items() if epsilon is not None}
     members = [each.mechanism for each in rows]
-    choose_run(source, members, scene.settings, scene.lexicon, wanted)
+    choose_run(source, run, members, scene.settings, scene.lexicon, wanted)
     if run is not None and run.rows is not None:
         run_views(run, run.rows)
     with st.expander(say("How is this computed?")):

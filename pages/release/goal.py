@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.fragments import run_parts
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.promised import of_100
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.papers.ours.offers import Offer
+
+_TURNING = "release_turning"
 
 
 @dataclass(frozen=True)
@@ -102,17 +105,26 @@ def step_of(goal: Goal) -> int:
     return min(range(len(goal.steps)), key=lambda i: abs(goal.steps[i] - wanted))
 
 
-def goal_dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> None:
-    """Draw the dial; the page runs when it rests, since what is run and released follows it.
+def goal_dial(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> None:
+    """Draw the dial, in a fragment of its own.
 
     Args:
         goal: which.
         offers: of each mechanism, one a step.
+        follows: the fragment that runs when it rests, since what is run and released follows it.
     """
-    show_dial(_dial(goal, offers), step_of(goal), lambda step: _rested(goal, step))
+    st.fragment(_turning, key=_TURNING)(goal, offers, follows)
 
 
-def _rested(goal: Goal, step: int) -> None:
+def _turning(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> None:
+    def rested(step: int) -> None:
+        _set(goal, step)
+        run_parts(follows)
+
+    show_dial(_dial(goal, offers), step_of(goal), rested)
+
+
+def _set(goal: Goal, step: int) -> None:
     value = f"{goal.steps[step]:g}"
     st.session_state[goal.field] = value
     link.write(goal.field, value, f"{goal.start:g}")

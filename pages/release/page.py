@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.release.below import Scene, below
+from pages.release.below import BELOW, Scene, below
 from pages.release.board import CHOSEN, show_board
 from pages.release.goal import choose_goal, goal_dial, step_of
 from pages.release.offering import offered
@@ -53,12 +53,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
 words = lexicon_or_stop(name)
 members = mechanisms_or_stop(words, chosen)
 try:
-    rows, without = offered(source, None if source is None else run_of(source), members, goal)
+    run = None if source is None else run_of(source)
+    rows, without = offered(source, run, members, goal)
 except DpcoreError as error:
     refuse(say("What was recorded could not be read."), error)
     st.stop()
 with dial_place:
-    goal_dial(goal, [row.offers for row in rows])
+    goal_dial(goal, [row.offers for row in rows], BELOW)
 show_board(rows, goal, step_of(goal), without, choose)
-below(Scene(source, rows, goal, words, name, dict(chosen)))
+below(Scene(source, run, rows, goal, words, name, dict(chosen)))
 footer(words, 0, say("noise of a private copy from the operating system; trials as set above"))

@@ -73,6 +73,7 @@ def run_of(source: Source) -> Run | None:
 
 def choose_run(
     source: Source,
+    run: Run | None,
     members: list[Mechanism],
     settings: dict[str, Settings],
     lexicon: str,
@@ -82,12 +83,12 @@ def choose_run(
 
     Args:
         source: whose texts are learned from.
+        run: of this session on these texts.
         members: the chosen mechanisms.
         settings: of each, by its key.
         lexicon: name in the catalogue.
         wanted: by short name, an ε that is measured beside the others: that of the goal.
     """
-    run = run_of(source)
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse(say("This run cannot be started."), DpcoreError(refused))
@@ -269,6 +270,7 @@ def _start(
         st.session_state[_REFUSED] = str(error)
         return
     st.session_state[_RUN] = Run(live_jobs.start(live), live, source)
+    st.rerun()  # the table shows a run, too
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
@@ -286,6 +288,7 @@ def _watch() -> None:
 def _stop(run: Run) -> None:
     run.job.stop()
     run.job.wait(_PATIENCE_SECONDS)
+    st.rerun()  # as above
 
 
 def _take_in(run: Run) -> None:

@@ -65,7 +65,7 @@ def step(test: AppTest, slider: str, value: float, fragment: str) -> AppTest:
     """
     test.select_slider(key=slider).set_value(value)
     test.query_params[slider] = f"{value:g}"
-    return _run_parts(test, fragment)
+    return run_parts(test, fragment)
 
 
 def turn(test: AppTest, group: Group, epsilon: float, *fragments: str) -> AppTest:
@@ -79,10 +79,11 @@ def turn(test: AppTest, group: Group, epsilon: float, *fragments: str) -> AppTes
     """
     test.session_state[f"eps_{group.name}"] = epsilon
     test.query_params[f"eps_{group.name}"] = group.label(epsilon)
-    return _run_parts(test, *fragments)
+    return run_parts(test, *fragments)
 
 
-def _run_parts(test: AppTest, *fragments: str) -> AppTest:
+def run_parts(test: AppTest, *fragments: str) -> AppTest:
+    """Run these fragments, as a page asks when something of it has moved."""
     queue = [part for name in fragments for part in test._fragment_storage.resolve_target(name)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(

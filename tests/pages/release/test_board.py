@@ -15,9 +15,10 @@ from dpcore.papers.ours.offers import Offer, guess_offer
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.study.reading import Figures, Reading
 from dpcore.study.recorded import read_recorded
+from pages.release.below import BELOW
 from pages.release.board import accuracy_text, auc_text, badge, finding, guessed_text
 from pages.release.goal import GOALS
-from tests.pages.app import component, shown_text
+from tests.pages.app import component, run_parts, shown_text, watched
 
 GUESS, ACCURACY = GOALS["guess"], GOALS["accuracy"]
 TEN = GUESS.steps.index(10)
@@ -26,6 +27,27 @@ TEN = GUESS.steps.index(10)
 def row_of(data: dict[str, Any], key: str) -> dict[str, Any]:
     (row,) = (row for row in data["rows"] if row["key"] == key)
     return dict(row)
+
+
+def test_after_a_step_of_the_dial_the_screen_is_that_of_a_visit_with_the_new_goal(
+    opened: Callable[..., AppTest],
+) -> None:
+    def turned(test: AppTest) -> AppTest:
+        test.session_state["aim_guess"] = test.query_params["aim_guess"] = "20"
+        return run_parts(test, BELOW)
+
+    test, before = watched(lambda: opened(taking=True))
+    test, after = watched(lambda: turned(test), before)
+    assert not test.get("bidi_component")  # the table stands, and the hand has turned the dial
+
+    def visit() -> AppTest:
+        there = opened(taking=True, aim_guess="20")
+        there.query_params["aim_guess"] = "20"
+        return there.run()
+
+    _, wanted = watched(visit)
+    assert before != wanted
+    assert after == wanted
 
 
 def test_every_cell_is_what_the_engine_offers(opened: Callable[..., AppTest]) -> None:
