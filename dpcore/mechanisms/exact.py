@@ -150,10 +150,16 @@ class ExactMechanism(Mechanism):
             for word, members in zip(*by_word(block), strict=True):
                 first = start + int(members[0])
                 ranking = self.ranked(word) if rankings is None else rankings[first]
-                for e, epsilon in enumerate(points.tolist()):
-                    scores = noise[members] + self.log_law(word, epsilon, ranking=ranking)
-                    outputs[start + members, e] = scores.argmax(axis=1)
+                own = noise[members]
+                for e, scores in enumerate(self.log_scores(word, points.tolist(), ranking)):
+                    outputs[start + members, e] = (own + scores).argmax(axis=1)
         return EpsilonPaths.of_grid(entries, points, outputs)
+
+    def log_scores(
+        self, word: int, epsilons: Sequence[float], ranking: Ranking
+    ) -> Iterator[FloatArray]:
+        """For each ε, ln P(y | word) less a number that is the same for all y; shape (n,)."""
+        return (self.log_law(word, epsilon, ranking=ranking) for epsilon in epsilons)
 
     def ranked(self, word: int) -> Ranking:
         """All words by Euclidean distance from one."""

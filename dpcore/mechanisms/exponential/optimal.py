@@ -18,7 +18,7 @@ Without weights for a lexicon a = 1, and |ln Z_w − ln Z_v| ≤ min(η·d, ln(1
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.noise.discrete import Rows
 
-_KEPT = 32  # settings without weights whose normalisers are kept: as many ε as a curve has
+_KEPT = 32  # ε whose weights, or normalisers of weights of 1, are kept: as many as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
@@ -125,7 +125,8 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def calibrate(self, progress: Progress = silent) -> Certificate:
         """Compute the weights, and keep them in the cache folder."""
         self.__dict__["_table"] = self._solve(progress)
-        self.__dict__.pop("certificate", None)
+        for follows in ("certificate", "_logarithms"):
+            self.__dict__.pop(follows, None)
         return self.compute_certificate(progress)
 
     def write(self, path: Path, certificate: Certificate, provenance: Mapping[str, Any]) -> None:
@@ -170,6 +171,23 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         if row is None or self._table is None:
             return np.ones(len(self.lexicon))
         return np.asarray(self._table.weights[row], dtype=np.float64)
+
+    def _log_weights(self, epsilon: float) -> FloatArray:
+        """ln a at ε, shape (n,); −∞ for a word without weight. Read-only."""
+        row = self._row(epsilon)
+        known = self._logarithms.get(row)  # looked up once: another session may clear them
+        if known is None:
+            with np.errstate(divide="ignore"):
+                known = np.log(self.weights(epsilon))
+            known.setflags(write=False)
+            if len(self._logarithms) >= _KEPT:
+                self._logarithms.clear()
+            self._logarithms[row] = known
+        return known
+
+    @cached_property
+    def _logarithms(self) -> dict[int | None, FloatArray]:
+        return {}
 
     def least_staying(self, epsilon: float) -> FloatArray:
         """A lower bound on P(w | w) of every word at ε, shape (n,), without a pass over all pairs.
@@ -249,10 +267,17 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         """ln a_y − η·d − ln Z, shape (n,); −∞ for a word without weight."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         distance = self.distances(index, ranking, Metric.parse(self.metric))
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.weights(value)) - self.strength(value) * distance
+        logs = self._log_weights(value) - self.strength(value) * distance
         top = logs.max()
         return np.asarray(logs - (top + math.log(np.exp(logs - top).sum())))
+
+    def log_scores(
+        self, word: int, epsilons: Sequence[float], ranking: Ranking
+    ) -> Iterator[FloatArray]:
+        """For each ε ln a_y − η·d: ln P(y | word) without its normaliser, which is most work."""
+        distance = self.distances(word, ranking, Metric.parse(self.metric))
+        for epsilon in epsilons:
+            yield self._log_weights(epsilon) - self.strength(epsilon) * distance
 
     def weigher(self, epsilon: float) -> Weigher:
         """a_y·e^(−η·d) as a function of d and y."""
@@ -267,8 +292,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         """The weights of all outputs with one, for each distinct entry."""
         vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
         eta, weights = self.strength(epsilon), self.weights(epsilon)
-        with np.errstate(divide="ignore"):
-            logs = np.log(weights)
+        logs = self._log_weights(epsilon)
 
         def each(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
             for members, distance in distances_by_word(vectors, entries, metric):

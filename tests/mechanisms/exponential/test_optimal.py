@@ -35,6 +35,19 @@ def test_the_law_is_the_formula(epsilon: float) -> None:
     assert law.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "angular"])
+def test_scores_are_the_law_without_its_normaliser(metric: str) -> None:
+    mechanism = Optimal(lexicon=LEXICON, metric=metric)
+    grid = np.geomspace(0.05, 20.0, 40).tolist()  # more than are kept; weights of 1 among them
+    for word in (7, 0):
+        every = mechanism.log_scores(word, grid, mechanism.ranked(word))
+        for epsilon, scores in zip(grid, every, strict=True):
+            law = mechanism.log_law(word, epsilon)
+            assert (np.isneginf(scores) == np.isneginf(law)).all()
+            left = scores[np.isfinite(law)] - law[np.isfinite(law)]
+            np.testing.assert_allclose(left, left[0], atol=1e-12)
+
+
 def test_draws_have_the_law_and_so_have_paths(rng: MakeRng) -> None:
     words, grid = np.full(20_000, 7), np.array([0.3, 1.0, 3.0])
     on_paths = MECHANISM.paths(rng(1), words, epsilons=grid).at(grid)
