@@ -1,4 +1,4 @@
-"""What runs again when a dial rests: the dials, what shows the ε of its group, and no figure.
+"""What runs again when a dial rests: what shows the ε of its group, and no figure.
 
 The dials are in one fragment. Each group has one of its own, which draws into places that the page
 keeps for it; so have the views below, if the open one shows numbers at ε, and the drawer.

@@ -89,6 +89,8 @@ def choose_run(
         lexicon: name in the catalogue.
         wanted: by short name, an ε that is measured beside the others: that of the goal.
     """
+    if run is not None and run.job.finished != run.seen:
+        st.rerun()  # the table lacks it yet, and nobody watches a run that has ended
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse(say("This run cannot be started."), DpcoreError(refused))

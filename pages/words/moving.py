@@ -1,6 +1,6 @@
-"""What runs again when a dial rests: a fragment of the dial, and one of the open view.
+"""What runs again when a dial rests: the fragment of the open view.
 
-The panes are in neither: they have the numbers of every ε, and only hear which it is.
+The panes are not in it: they have the numbers of every ε, and only hear which it is.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.noise.discrete import Rows
 
-_KEPT = 32  # ε whose weights, or normalisers of weights of 1, are kept: as many as a curve has
+_KEPT = 32  # ε whose logarithms of weights, or of normalisers, are kept: as many as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
@@ -274,7 +274,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def log_scores(
         self, word: int, epsilons: Sequence[float], ranking: Ranking
     ) -> Iterator[FloatArray]:
-        """For each ε ln a_y − η·d: ln P(y | word) without its normaliser, which is most work."""
+        """For each ε ln a_y − η·d: ln P(y | word) without its normaliser, most of the work."""
         distance = self.distances(word, ranking, Metric.parse(self.metric))
         for epsilon in epsilons:
             yield self._log_weights(epsilon) - self.strength(epsilon) * distance

@@ -8,10 +8,29 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.jobs.executors import Serial
 from dpcore.study import live_jobs
-from tests.pages.app import figures, shown_text
+from pages.release.below import BELOW
+from tests.pages.app import figures, run_parts, shown_text
 from tests.pages.release.settings import SMALL, taken
 
 PATIENCE = 120.0
+
+
+def test_a_step_of_the_dial_loses_no_result_of_a_run_that_has_just_ended(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, runs = live_jobs.start, []
+
+    def here(live: Any) -> Any:
+        runs.append(start(live, Serial))
+        return runs[-1]
+
+    monkeypatch.setattr(live_jobs, "start", here)
+    test = opened(**SMALL)
+    test.button(key="use_start").click().run()
+    assert runs[0].wait(PATIENCE)
+    run_parts(test, BELOW)
+    assert test.session_state["use_run"].seen == runs[0].finished
+    assert len(figures(test)) == 2
 
 
 def test_a_run_is_started_watched_and_shown(
