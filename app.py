@@ -2,7 +2,7 @@
 
 from streamlit.starlette import App
 
-from pages.shared.process import leave_routing_to_app
+from pages.shared.process import leave_routing_to_app, prepared
 from pages.shared.security import guards
 
 if __name__ == "__main__":  # run by Streamlit, for a visitor
@@ -10,16 +10,17 @@ if __name__ == "__main__":  # run by Streamlit, for a visitor
     from pages.shared.contents import CONTENTS
     from pages.shared.frame import open_frame
     from pages.shared.language import say
-    from pages.shared.process import settle
-    from pages.shared.warmup import warm_up
+    from pages.shared.process import hurried, settle
+    from pages.shared.warmup import receive, warm_up
 
+    receive()
     page = open_frame()
-    if page.title != say(CONTENTS[0].title):  # which needs nothing that is loaded first
+    if page.title != say(CONTENTS[0].title):  # which needs little of it
         warm_up()
-    reading_aids(page.url_path)
-    page.run()
-    warm_up()
+    with hurried():
+        reading_aids(page.url_path)
+        page.run()
     settle()
 else:  # imported by the server, once
     leave_routing_to_app()
-    app = App(__file__, middleware=guards())
+    app = App(__file__, lifespan=prepared, middleware=guards())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.lexicon.catalogue import load
 from dpcore.papers.lesson import EXERCISES, Exercise, exercise
 from pages.shared.language import Waiting
+from pages.shared.resources import catalogued
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ GUESS = "lesson_guess_"
 @st.cache_resource(max_entries=len(EXERCISES), show_spinner=Waiting("Calculating the answer…"))
 def computed(key: str) -> Exercise:
     """An exercise on the bundled words, computed once for all sessions."""
-    return exercise(key, load())
+    return exercise(key, catalogued("default"))
 
 
 def guesses() -> Mapping[str, float]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.lexicon.catalogue import load
 from dpcore.papers.lesson_turns import TURNS, Turn, turn
 from pages.shared.language import Waiting, later, say
+from pages.shared.resources import catalogued
 
 if TYPE_CHECKING:
     from dpcore.papers.lesson_turns import Frame
@@ -28,7 +28,7 @@ _FIRST = later("Take your guess below; then this is shown.")
 @st.cache_resource(max_entries=len(TURNS), show_spinner=Waiting("Calculating…"))
 def turned(key: str) -> Turn:
     """What can be turned in a step, on the bundled words, computed once for all sessions."""
-    return turn(key, load())
+    return turn(key, catalogued("default"))
 
 
 @cache

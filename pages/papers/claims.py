@@ -13,7 +13,7 @@ from dpcore.papers.claim import facts
 from dpcore.papers.claims import CLAIMS
 from dpcore.papers.overview import PAPER, REPAIRS, SAYS, measured
 from pages.papers.listing import Row, listing
-from pages.papers.store import compute_all, known
+from pages.papers.store import CLAIM, compute_all, known
 from pages.shared import link
 from pages.shared.language import later, say
 from pages.shared.linking import choose_one
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.papers.verdicts import RecordedVerdicts
 
-CLAIM = "claim"
 _USUAL = next(iter(CLAIMS))
 _ALL = "all"
 WORDS = {

@@ -8,7 +8,6 @@ import streamlit as st
 
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import DpcoreError
-from dpcore.papers.claims import CLAIMS, verdict
 from dpcore.papers.verdicts import RecordedVerdicts, read_recorded
 from pages.shared.language import say
 from pages.shared.memo import memo
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Verdict
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
+
+CLAIM = "claim"
+"""Name of the chosen claim in links."""
 
 _COMPUTED = "audit_computed"
 _MOST = 200  # verdicts that a session keeps
@@ -66,6 +68,8 @@ def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None
 
 def compute_all(words: Lexicon) -> None:
     """Compute every claim on a lexicon at the usual settings, one after the other."""
+    from dpcore.papers.claims import CLAIMS
+
     settings = AuditSettings()
     with Reporter(say("This claim"), stop="audit_stop_all") as progress:
         for key in timed(say("Auditing"), list(CLAIMS)):
@@ -76,6 +80,8 @@ def compute_all(words: Lexicon) -> None:
 
 
 def _compute(key: str, words: Lexicon, settings: AuditSettings, progress: Progress) -> Verdict:
+    from dpcore.papers.claims import verdict  # and all that is audited: the first page needs none
+
     return memo(
         _computed(),
         (words.fingerprint, key, settings),

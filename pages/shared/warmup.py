@@ -1,4 +1,4 @@
-"""Everything that is slow once, done once, before the first page is drawn."""
+"""Everything that is slow once, done once, from the start of the server on."""
 
 from __future__ import annotations
 
@@ -14,35 +14,58 @@ from pages.shared import link
 from pages.shared.language import Waiting
 from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
 from pages.shared.process import (
-    give_memory_back,
-    leave_with_the_process,
+    AHEAD,
+    freeze,
+    give_way,
     one_thread_each,
     send_at_once,
-    settle,
 )
-from pages.shared.resources import lexicon, mechanism
+from pages.shared.resources import catalogued, mechanism
 from pages.shared.uploads import bound_uploads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-AHEAD = "ahead"
-"""Name of the thread that computes what fresh visits will ask for."""
+    from pages.shared.bench import Bench
+
 _BEGUN = threading.Event()
+
+
+@st.cache_resource(show_spinner=False)
+def receive() -> None:
+    """What wants a server that listens, before the first page is drawn."""
+    send_at_once()
+    bound_uploads()
 
 
 @st.cache_resource(show_spinner=Waiting("Starting the laboratory: loading words and mechanisms…"))
 def warm_up() -> None:
+    """Have everything there that is slow once; who needs it while it is being made waits for it."""
+    warm()
+
+
+@st.cache_resource(show_spinner=False)
+def warm() -> None:
     """Import, load the bundled lexicon, draw the first example, freeze."""
-    send_at_once()
-    give_memory_back()
-    bound_uploads()
     with one_thread_each():
-        import faiss  # noqa: F401 - this one and the next so that no click waits for them
-        import pandas  # noqa: F401
+        import faiss  # noqa: F401
+
+        # What the first page is made of comes first: somebody may be waiting for it.
+        import pages.papers.store
+        import pages.shared.aids
+        import pages.shared.frame
+        import pages.start.links
+        import pages.start.verdicts
+        import pages.start.ways
+        from pages.start.changing import draw_ahead
+
+        give_way()
+        _with_first_bench(draw_ahead)
+        import pandas  # noqa: F401 - this one and the next so that no click waits for them
         import plotly.graph_objects  # noqa: F401
 
         # What other pages consist of is imported here too, so that it is frozen with the rest.
+        give_way()
         import pages.deniability.board
         import pages.papers.experiment
         import pages.release.board
@@ -51,22 +74,31 @@ def warm_up() -> None:
         import pages.shared.learning.views
         import pages.tradeoff.views
         import pages.words.board  # noqa: F401
-    from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
     from pages.papers.experiment import recorded_rows
+
+    give_way()
+    _with_first_bench(_draw_all)
+    with suppress(DpcoreError):
+        recorded_rows(next(iter(EXPERIMENTS)))
+    freeze()
+    _look_ahead()
+
+
+def _with_first_bench(prepare: Callable[[Bench], None]) -> None:
+    """Prepare the first example, if that is possible: a page meets the same error and says it."""
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
 
-    try:
-        words = lexicon("default")
-        bench = first_bench(words, Choices("default").treatment)
-        for short in DEFAULT_MECHANISMS:
-            bench.draw(mechanism(words, resolve(short).key), link.SEED, 0)
-        recorded_rows(next(iter(EXPERIMENTS)))
-    except DpcoreError:
-        pass  # the page meets the same error and says what to do
-    settle()
-    _look_ahead()
+    with suppress(DpcoreError):
+        prepare(first_bench(catalogued("default"), Choices("default").treatment))
+
+
+def _draw_all(bench: Bench) -> None:
+    from dpcore.mechanisms.registry import resolve
+
+    for short in DEFAULT_MECHANISMS:
+        bench.draw(mechanism(bench.lexicon, resolve(short).key), link.SEED, 0)
 
 
 def _look_ahead() -> None:
@@ -83,7 +115,7 @@ def _look_ahead() -> None:
     from pages.words.measuring import panes_ahead
 
     try:
-        words = lexicon("default")
+        words = catalogued("default")
         kinds = [resolve(short) for short in CURVE_MECHANISMS]
         work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
         mechanisms = [mechanism(words, kind.key) for kind in kinds]
@@ -117,11 +149,12 @@ def _in_background(jobs: Sequence[Callable[[], object]]) -> None:
         return
     _BEGUN.set()
 
+    @st.cache_resource(show_spinner=False)  # in which no other draws a spinner: here is no page
     def run() -> None:
         for job in jobs:
-            leave_with_the_process()
+            give_way()
             with suppress(DpcoreError):
                 job()
-        settle()
+        freeze()
 
     threading.Thread(target=run, name=AHEAD).start()

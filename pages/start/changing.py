@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dpcore.attack.trade.curve import TradeCurve
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.sentence import SentenceDraw
     from pages.shared.bench import Bench
 
 _HERE = Path(__file__).parent
@@ -77,14 +78,31 @@ def changing_sentence(
         number: of the draw.
         dial_place: where the dial stands.
     """
-    curve = recorded_curves()[label]
-    (arm,) = (arm for arm in ARMS if arm.name == label)
-    kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
+    curve, kind = _method(bench, label)
     shares = _steps(curve)
     step = _step(shares)
     _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
     with dial_place:
         _turning(label, curve, kind, shares, step)
+
+
+def draw_ahead(bench: Bench) -> None:
+    """Draw the first example as a fresh visit does, before anybody asks for it."""
+    label, _ = next(iter(_SHOWN.values()))
+    curve, kind = _method(bench, label)
+    _drawn(bench, kind, (link.SEED, 0), _epsilons(curve, _steps(curve)))
+
+
+def _method(bench: Bench, label: str) -> tuple[TradeCurve, Mechanism]:
+    (arm,) = (arm for arm in ARMS if arm.name == label)
+    kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
+    return recorded_curves()[label], kind
+
+
+def _drawn(
+    bench: Bench, kind: Mechanism, drawing: tuple[int, int], epsilons: list[float]
+) -> SentenceDraw:
+    return bench.draw(kind, *drawing, tuple(sorted(set(epsilons))))
 
 
 @st.fragment
@@ -156,7 +174,7 @@ def _data(
     drawing: tuple[int, int],
 ) -> dict[str, Any]:
     epsilons = _epsilons(curve, shares)
-    drawn = bench.draw(kind, *drawing, tuple(sorted(set(epsilons))))
+    drawn = _drawn(bench, kind, drawing, epsilons)
     texts: dict[str, int] = {}
     words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
     numbers = []

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.audit.verdict import Outcome
 from dpcore.papers.overview import SAYS, measured
-from pages.papers.claims import CLAIM
+from pages.papers.store import CLAIM
 from pages.papers.tables import signed
 from pages.shared.language import say
 from pages.shared.messages import note

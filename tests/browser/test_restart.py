@@ -46,6 +46,7 @@ def test_the_first_visitor_of_a_fresh_server_may_come_by_a_link(
         if "eps_metric" in link:
             assert "7" in seen(page)[0]
         assert "Traceback" not in server.printed()
+        assert "ScriptRunContext" not in server.printed()  # what is computed ahead draws nothing
     assert not watch.page_errors
 
 

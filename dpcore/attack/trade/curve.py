@@ -47,10 +47,13 @@ class TradeCurve:
         """
         ordered = rows.sort_values("epsilon", kind="stable")
         epsilons = np.unique(ordered["epsilon"].to_numpy(dtype=np.float64))
+        quantities = ordered["quantity"].to_numpy(dtype=object)
+        readings = ordered[["value", "low", "high"]].to_numpy(dtype=np.float64)
         amounts: dict[str, FloatArray] = {}
-        for quantity, some in ordered.groupby("quantity", sort=False):
+        for quantity in dict.fromkeys(quantities):
+            some = readings[quantities == quantity]
             if len(some) == len(epsilons):
-                amounts[str(quantity)] = some[["value", "low", "high"]].to_numpy(dtype=np.float64)
+                amounts[str(quantity)] = some
         weaker = ordered[~ordered["variant"].isin(["", best])]["quantity"]
         first = ordered.iloc[0]
         return cls(

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.deniability import measuring
-from pages.shared.warmup import AHEAD
+from pages.shared.process import AHEAD
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
 

@@ -11,10 +11,11 @@ from streamlit.testing.v1 import AppTest
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.lexicon import catalogue
+from dpcore.papers import claims as audited
 from dpcore.papers.claims import CLAIMS
 from dpcore.papers.overview import CITED, PAPERS, REPAIRS, measured
 from dpcore.papers.verdicts import read_recorded
-from pages.papers import pictures, store
+from pages.papers import pictures
 from pages.papers.claims import word
 from pages.papers.tables import signed
 from pages.shared import progress, resources
@@ -42,7 +43,7 @@ def chosen(test: AppTest, key: str) -> AppTest:
 def test_it_opens_with_the_recorded_verdicts_and_computes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store, "verdict", lambda *_: pytest.fail("computed"))
+    monkeypatch.setattr(audited, "verdict", lambda *_: pytest.fail("computed"))
     test = opened()
     rows = {row["key"]: row for row in listed(test)}
     assert set(rows) == set(CLAIMS)
@@ -223,7 +224,7 @@ def test_a_long_computation_shows_progress_and_a_stop(monkeypatch: pytest.Monkey
         stops = [b for b in st.session_state if b == "audit_stop"]
         raise ParameterError(f"buttons: {stops}")
 
-    monkeypatch.setattr(store, "verdict", slow)
+    monkeypatch.setattr(audited, "verdict", slow)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.0)
     monkeypatch.setattr(progress, "_PULSE_SECONDS", 0.0)
     assert "buttons: ['audit_stop']" in shown_text(compute(test))
@@ -235,13 +236,13 @@ def test_what_the_engine_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
         raise ParameterError("epsilon must be smaller: choose another one")
 
     test = opened(claim="gaussian")
-    monkeypatch.setattr(store, "verdict", refusing)
+    monkeypatch.setattr(audited, "verdict", refusing)
     assert "choose another one" in shown_text(compute(test))
 
 
 def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = dict.fromkeys(("pixeldp", "gaussian"))
-    monkeypatch.setattr(store, "CLAIMS", few)
+    few = {key: CLAIMS[key] for key in ("pixeldp", "gaussian")}
+    monkeypatch.setattr(audited, "CLAIMS", few)
     monkeypatch.setattr(catalogue, "load", lambda _: lexicons.cloud(50, 6))
     resources.catalogued.clear()
     try:

@@ -5,6 +5,7 @@ import platform
 import socket
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -47,7 +48,7 @@ SETTLED = """
 import gc, weakref
 from pages.shared import process
 from pages.shared.process import settle
-now = 1000.0
+now = process.time.monotonic() + 20.0
 process.time.monotonic = lambda: now
 class Ring:
     pass
@@ -83,6 +84,21 @@ thread.start()
 thread.join()
 """
 
+# What a server does before anybody has come.
+READY = """
+import asyncio, sys, threading
+from pages.shared import once, process, warmup
+warmup._look_ahead = lambda: None
+async def serve():
+    async with process.prepared(None):
+        print(sum(thread.name == process.AHEAD for thread in threading.enumerate()))
+asyncio.run(serve())
+for thread in threading.enumerate():
+    if thread.name == process.AHEAD:
+        thread.join()
+print("pages.words.board" in sys.modules, len(once._SHELVES["first bench"].results))
+"""
+
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="this C library has no such choice")
 def test_what_is_freed_is_given_back() -> None:
@@ -112,6 +128,30 @@ def test_the_router_is_ours_from_the_first_session_on() -> None:
         "print(PagesManager.uses_pages_directory)"
     )
     assert _printed(program).strip() == "False"
+
+
+def test_a_server_makes_ready_before_anybody_comes() -> None:
+    assert _printed(READY).split() == ["1", "True", "1"]
+
+
+def test_what_is_computed_ahead_gives_way_to_a_page_that_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passed = threading.Event()
+
+    def ahead() -> None:
+        process.give_way()
+        passed.set()
+
+    with process.hurried():
+        thread = threading.Thread(target=ahead)
+        thread.start()
+        assert not passed.wait(0.2)
+    assert passed.wait(10.0)
+    thread.join()
+    monkeypatch.setattr(process, "_PATIENCE_SECONDS", 0.05)
+    with process.hurried():
+        process.give_way()  # not for ever: somebody may be waiting for what is computed
 
 
 def test_products_take_one_thread_in_every_script_run() -> None:

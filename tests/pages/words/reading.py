@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.warmup import AHEAD
+from pages.shared.process import AHEAD
 from pages.words import bench as benches
 from tests.pages.app import component
 
