@@ -1,5 +1,6 @@
 """The process of the pages: answers go out at once, memory is given back, little is walked."""
 
+import contextlib
 import os
 import platform
 import socket
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from streamlit import config
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
+from uvicorn import Config
 
 from pages.shared import process
 from pages.shared.process import give_memory_back, send_at_once
@@ -152,6 +156,39 @@ def test_what_is_computed_ahead_gives_way_to_a_page_that_is_drawn(
     monkeypatch.setattr(process, "_PATIENCE_SECONDS", 0.05)
     with process.hurried():
         process.give_way()  # not for ever: somebody may be waiting for what is computed
+
+
+def test_the_theme_is_read_once_and_sent_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, calls = app_session._populate_theme_msg, list[str]()
+
+    def counted(message: CustomThemeConfig, section: str = "theme") -> None:
+        calls.append(section)
+        read(message, section)
+
+    def theme() -> CustomThemeConfig:
+        made = CustomThemeConfig()
+        app_session._populate_theme_msg(made)
+        app_session._populate_theme_msg(made.light, "theme.light")
+        app_session._populate_theme_msg(made.dark, "theme.dark")
+        app_session._populate_theme_msg(made.sidebar, "theme.sidebar")
+        return made
+
+    plain = theme()
+    monkeypatch.setattr(app_session, "_populate_theme_msg", counted)
+    process.keep_theme()
+    process.keep_theme()  # a server in a process that had one before
+    assert theme() == theme() == plain
+    assert plain.HasField("light")
+    assert len(calls) == len(set(calls)) == 4
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not made for Windows")
+def test_the_event_loop_is_the_fast_one() -> None:
+    """Uvicorn takes it by itself where it is installed."""
+    factory = Config("app:app").get_loop_factory()
+    assert factory is not None
+    with contextlib.closing(factory()) as loop:
+        assert type(loop).__module__.startswith("uvloop")
 
 
 def test_products_take_one_thread_in_every_script_run() -> None:
