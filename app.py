@@ -2,7 +2,8 @@
 
 from streamlit.starlette import App
 
-from pages.shared.process import leave_routing_to_app, prepared
+from pages.shared.lifespan import prepared
+from pages.shared.process import leave_routing_to_app
 from pages.shared.security import guards
 
 if __name__ == "__main__":  # run by Streamlit, for a visitor

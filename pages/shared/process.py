@@ -30,10 +30,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-    from streamlit.starlette import App
 
 AHEAD = "ahead"
 """Name of the threads that compute what nobody has asked for yet."""
@@ -177,21 +176,6 @@ def one_thread_each() -> Iterator[None]:
 
     yield
     threadpool_limits(1, user_api="blas")  # of the libraries that are loaded by now
-
-
-@contextlib.asynccontextmanager
-async def prepared(_: App) -> AsyncIterator[None]:
-    """Make ready from the moment the server starts: who comes a little later waits for nothing."""
-    give_memory_back()
-    keep_theme()
-    threading.Thread(target=_make_ready, name=AHEAD).start()
-    yield
-
-
-def _make_ready() -> None:
-    from pages.shared.warmup import warm  # whose caches want a server that is there
-
-    warm()
 
 
 class _Passes:

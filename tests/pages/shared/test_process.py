@@ -8,13 +8,13 @@ import subprocess
 import sys
 import threading
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from streamlit import config
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
-from uvicorn import Config
 
 from pages.shared import process
 from pages.shared.process import give_memory_back, send_at_once
@@ -92,9 +92,10 @@ thread.join()
 READY = """
 import asyncio, sys, threading
 from pages.shared import once, process, warmup
+from pages.shared.lifespan import prepared
 warmup._look_ahead = lambda: None
 async def serve():
-    async with process.prepared(None):
+    async with prepared(None):
         print(sum(thread.name == process.AHEAD for thread in threading.enumerate()))
 asyncio.run(serve())
 for thread in threading.enumerate():
@@ -184,8 +185,8 @@ def test_the_theme_is_read_once_and_sent_as_it_is(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not made for Windows")
 def test_the_event_loop_is_the_fast_one() -> None:
-    """Uvicorn takes it by itself where it is installed."""
-    factory = Config("app:app").get_loop_factory()
+    """Uvicorn, which comes with Streamlit, takes it by itself where it is installed."""
+    factory = import_module("uvicorn").Config("app:app").get_loop_factory()
     assert factory is not None
     with contextlib.closing(factory()) as loop:
         assert type(loop).__module__.startswith("uvloop")

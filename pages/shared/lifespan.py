@@ -1,0 +1,29 @@
+"""What the server does from its start on, before anybody has come."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from pages.shared.process import AHEAD, give_memory_back, keep_theme
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from streamlit.starlette import App
+
+
+@asynccontextmanager
+async def prepared(_: App) -> AsyncIterator[None]:
+    """Make ready while the server waits: who comes a little later waits for nothing."""
+    give_memory_back()
+    keep_theme()
+    threading.Thread(target=_make_ready, name=AHEAD).start()
+    yield
+
+
+def _make_ready() -> None:
+    from pages.shared.warmup import warm  # whose caches want a server that is there
+
+    warm()
