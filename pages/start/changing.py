@@ -40,6 +40,7 @@ _SHOWN = {
 }
 """By name in the link: a recorded curve, and how its method exchanges a word."""
 _NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+_MOST = 0.9  # of the words: where a method goes so far, the sentence is nearly what was written
 _START, _LEVEL = 0.08, "guessed"
 
 
@@ -116,7 +117,7 @@ def _steps(curve: TradeCurve) -> tuple[float, ...]:
     """Round shares of guessed words that the curve reaches, ascending."""
     low, high = curve.values("word")[[0, -1]]
     nice = [float(f"{first * 10.0**power:.2g}") for power in (-3, -2, -1) for first in _NICE]
-    return tuple(share for share in nice if low <= share <= min(high, 0.9))
+    return tuple(share for share in nice if low <= share <= min(high, _MOST))
 
 
 def _epsilons(curve: TradeCurve, shares: tuple[float, ...]) -> list[float]:
@@ -161,8 +162,15 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         f"start_{label}",
         say("How much a stranger may learn"),
         tuple(steps),
-        (say("← nobody can tell"), say("closer to what you wrote →")),
+        (say("← nobody can tell"), _far_end(shares)),
     )
+
+
+def _far_end(shares: tuple[float, ...]) -> str:
+    """Where the dial leads: not every method ever gives the sentence back."""
+    if shares[-1] < _MOST:
+        return say("as close as this method comes →")
+    return say("closer to what you wrote →")
 
 
 def _data(
