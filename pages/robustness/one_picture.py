@@ -17,7 +17,15 @@ from dpcore.plots.captions import Caption
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
-from pages.robustness.pictures_work import PROVED, SCALES, TIGHT, drawn, is_drawn, of_picture
+from pages.robustness.pictures_work import (
+    PICTURE,
+    PROVED,
+    SCALES,
+    TIGHT,
+    drawn,
+    is_drawn,
+    of_picture,
+)
 from pages.shared.figure import show_figure
 from pages.shared.language import language, later, numeral, say
 from pages.shared.messages import note, refuse
@@ -44,7 +52,7 @@ def choose_picture() -> int:
         say("Picture"),
         0,
         len(digits().test) - 1,
-        3,
+        PICTURE,
         key="digits_picture",
         bind="query-params",
         width=165,

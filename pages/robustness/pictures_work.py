@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 """Of the noise, in units of the layer's sensitivity."""
+PICTURE = 3
+"""Of the test pictures, that a fresh visit shows."""
 DRAWS = (50, 100, 200, 500, 1_000, 2_000)
 ERRORS = (0.05, 0.01, 0.001, 0.0001)
 PROVED, TIGHT, SLIDES, ORDINARY = (
@@ -160,3 +162,10 @@ def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
         ).reindex(columns=list(COLUMNS))
 
     return once("digits accuracy", (noise, how), compute)
+
+
+def measure_ahead(scale: float) -> None:
+    """Measure what a fresh visit shows of one scale of the noise, before anybody asks for it."""
+    noise, how = Noise(scale=scale), Bounded()
+    accuracy_table(noise, how)
+    of_picture(noise, how, PICTURE)

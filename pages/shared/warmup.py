@@ -108,6 +108,7 @@ def _look_ahead() -> None:
     from pages.deniability.measuring import Work, measure_ahead
     from pages.papers.experiments import compare_ahead
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
+    from pages.robustness.pictures_work import measure_ahead as measure_scale
     from pages.robustness.words_work import Rules, share_table
     from pages.shared.sidebar import START_MECHANISM
     from pages.tradeoff.scene import draw_ahead
@@ -130,7 +131,7 @@ def _look_ahead() -> None:
             lambda: accuracy_table(Noise(), Bounded()),
             lambda: share_table(words, Rules()),
             # A step of that slider trains a classifier: half a second, once for all sessions.
-            *(partial(accuracy_table, Noise(scale=scale), Bounded()) for scale in SCALES),
+            *(partial(measure_scale, scale) for scale in SCALES),
             compare_ahead,
         ]
     )

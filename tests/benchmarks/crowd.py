@@ -14,6 +14,7 @@ import random
 import re
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.browser.client import Answer, Session, Shown, session
@@ -158,11 +159,13 @@ async def someone(
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - begin)))
 
 
-async def crowd(url: str, sessions: int, seconds: float, first: int = 0) -> Found:
-    """Many people for some seconds."""
+async def crowd(url: str | Sequence[str], sessions: int, seconds: float, first: int = 0) -> Found:
+    """Many people for some seconds, at one process of the app or at several by turns."""
+    urls = [url] if isinstance(url, str) else url
     answers, all_open = Found(), asyncio.Barrier(sessions)
     people = (
-        someone(url, first + number, seconds, answers, all_open) for number in range(sessions)
+        someone(urls[number % len(urls)], first + number, seconds, answers, all_open)
+        for number in range(sessions)
     )
     for error in await asyncio.gather(*people, return_exceptions=True):
         if isinstance(error, BaseException):

@@ -1,9 +1,9 @@
 """A class at once on a fresh server: speed, bytes, memory, whose text goes where, and a crash.
 
-Run: python -m tests.benchmarks.load [--quick] [sessions ...]
+Run: python -m tests.benchmarks.load [--quick] [--processes N] [sessions ...]
 
 What a person does is in `tests.benchmarks.crowd`. `--quick` does little of everything: to try the
-script.
+script. `--processes` measures crowds alone, at several processes as behind a proxy.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ class Size:
     sessions: tuple[int, ...]
     seconds: float  # of each crowd
     reruns: int
-    settle: float  # seconds for what the server prepares in advance
 
 
-FULL = Size((1, 10, 25, 50), 15.0, 2_000, 10.0)
-QUICK = Size((1, 4), 4.0, 60, 1.0)
+FULL = Size((1, 10, 25, 50), 15.0, 2_000)
+QUICK = Size((1, 4), 4.0, 60)
 
 
 async def walk(url: str) -> dict[str, float]:
@@ -158,7 +157,7 @@ def measure(server: Server, size: Size) -> list[str]:
     for page, seconds in asyncio.run(walk(server.url)).items():
         goal = "3 s" if not page else ""
         report(f"first view ever, {page or 'start'}", f"{seconds:.2f} s", goal)
-    time.sleep(size.settle)
+    _rest(server)
     report("memory, all pages visited", f"{memory_megabytes(server.pid):.0f} MB", "500 MB")
     for sessions in size.sessions:
         used = cpu_seconds(server.pid)
@@ -211,6 +210,35 @@ def main(size: Size) -> None:
         raise SystemExit("\n".join(dict.fromkeys(wrong)))
 
 
+def several(processes: int, size: Size) -> None:
+    """Crowds at several processes by turns; end with an error if something went wrong."""
+    wrong: list[str] = []
+    with contextlib.ExitStack() as stack:
+        homes = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(processes)]
+        servers = [stack.enter_context(serve(ROOT / "app.py", home)) for home in homes]
+        urls = [server.url for server in servers]
+        for url in urls:
+            asyncio.run(walk(url))
+        for server in servers:
+            _rest(server)
+        for sessions in size.sessions:
+            used = sum(cpu_seconds(server.pid) for server in servers)
+            answers = asyncio.run(crowd(urls, sessions, size.seconds))
+            used = sum(cpu_seconds(server.pid) for server in servers) - used
+            report_crowd(sessions, answers, 1000 * used / max(1, answers.steps))
+            wrong += answers.wrong
+    if wrong:
+        raise SystemExit("\n".join(dict.fromkeys(wrong)))
+
+
+def _rest(server: Server) -> None:
+    """Wait until a server has prepared what it does in advance."""
+    used = 0.0
+    while (now := cpu_seconds(server.pid)) > used + 0.05:
+        used = now
+        time.sleep(1.0)
+
+
 def _holds(path: Path) -> bool:
     return TYPED.search(path.read_bytes()) is not None
 
@@ -218,9 +246,13 @@ def _holds(path: Path) -> bool:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("sessions", nargs="*", type=int)
     given = parser.parse_args()
     size = QUICK if given.quick else FULL
     if given.sessions:
-        size = Size(tuple(given.sessions), size.seconds, size.reruns, size.settle)
-    main(size)
+        size = Size(tuple(given.sessions), size.seconds, size.reruns)
+    if given.processes > 1:
+        several(given.processes, size)
+    else:
+        main(size)
