@@ -23,6 +23,4 @@ def lesson_steps() -> None:
 def other_pages() -> None:
     """Draw a link to every other page with the question that it answers."""
     for page in CONTENTS[1:]:
-        name, question = st.columns((1, 4), vertical_alignment="center", gap="small")
-        name.page_link(page.file, label=say(page.title))
-        question.text(say(page.question))
+        st.page_link(page.file, label=f"**{say(page.title)}**: {say(page.question)}")
