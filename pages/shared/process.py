@@ -128,7 +128,7 @@ def keep_theme() -> None:
     from streamlit.runtime import app_session
 
     read = getattr(app_session, "_populate_theme_msg", None)
-    if read is not None and not hasattr(read, "kept"):
+    if read is not None and not isinstance(read, _Theme):
         app_session._populate_theme_msg = _Theme(read)  # type: ignore[assignment]
 
 
