@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -75,20 +76,21 @@ def _locked(file: Path, *, alone: bool) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_UN)
 
 
-@pytest.fixture(autouse=True)
-def machine(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """Workers share the machine, but for a test marked `undisturbed`, which has it alone."""
-    if fcntl is None or not hasattr(request.config, "workerinput"):  # there is one process only
-        yield
-        return
-    shared = tmp_path_factory.getbasetemp().parent  # the folder of all workers of this run
-    alone = request.node.get_closest_marker("undisturbed") is not None
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Let workers share the machine, but for a test marked `undisturbed`, which has it alone.
+
+    The lock is held for the fixtures too: the server that one worker starts, or the law that it
+    computes for a whole file, would disturb the other as much as a test.
+    """
+    if fcntl is None or not hasattr(item.config, "workerinput"):  # there is one process only
+        return (yield)
+    shared = Path(item.config.getoption("basetemp")).parent  # the folder of all workers of this run
+    alone = item.get_closest_marker("undisturbed") is not None
     with ExitStack() as inside:
         with _locked(shared / "door", alone=True):  # who waits to be alone lets nobody else pass
             inside.enter_context(_locked(shared / "machine", alone=alone))
-        yield
+        return (yield)
 
 
 @pytest.fixture(scope="session")
@@ -146,23 +148,30 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 _QUICK_IN_A_BROWSER = {"test_walk.py", "test_start_page.py", "test_frame.py"}
-"""Files of browser tests that everybody runs: the way through the app. All take twenty minutes."""
+"""Files of tests of the served app that everybody runs: the way through the app."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a browser, the data or much time before `-m` selects; put tests in order.
 
-    Browser tests come late, because Playwright's event loop runs in a worker from the first of them
-    on; files with a test that wants the machine alone come last, when nobody has to wait for it.
+    A worker takes whole files. Those with a test in a browser come late, because Playwright's event
+    loop runs in a worker from the first of them on. Among them the ones with the most tests come
+    first, so that the workers end together; files with a test that wants the machine alone come
+    last, when nobody has to wait for it.
     """
-    browser = Path(__file__).parent / "browser"
+    served = Path(__file__).parent / "browser"
+    browser: Counter[Path] = Counter()
+    alone: set[Path] = set()
     for item in items:
-        if browser in item.path.parents:
+        fixtures = getattr(item, "fixturenames", ())
+        if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)
-            if item.path.name not in _QUICK_IN_A_BROWSER:
-                item.add_marker(pytest.mark.slow)
-        if "data_dir" in getattr(item, "fixturenames", ()):
+            browser[item.path] += 1
+        if served in item.path.parents and item.path.name not in _QUICK_IN_A_BROWSER:
+            item.add_marker(pytest.mark.slow)
+        if "data_dir" in fixtures:
             item.add_marker(pytest.mark.data)
-    alone = {item.path for item in items if item.get_closest_marker("undisturbed")}
-    items.sort(key=lambda item: (item.path in alone, browser in item.path.parents))
+        if item.get_closest_marker("undisturbed"):
+            alone.add(item.path)
+    items.sort(key=lambda item: (item.path in alone, item.path in browser, -browser[item.path]))

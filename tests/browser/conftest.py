@@ -37,14 +37,8 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def start_server(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., Server]]:
-    """Start a fresh server: `start_server()` for the app, `start_server(script)` for another.
-
-    It depends on the browser, so that no server starts where there is no browser.
-    """
-    assert browser.is_connected()
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start a fresh server: `start_server()` for the app, `start_server(script)` for another."""
     with ExitStack() as running:
 
         def start(script: Path = ROOT / "app.py", *options: str) -> Server:

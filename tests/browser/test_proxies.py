@@ -116,6 +116,7 @@ def test_what_a_visitor_sends_meets_the_own_session(proxy: Server, servers: list
         alone(visit())
 
 
+@pytest.mark.undisturbed  # they fill the machine
 def test_fifty_people_work_through_it(proxy: Server, servers: list[Server]) -> None:
     result = alone(crowd(proxy.url, PEOPLE, SECONDS))
     assert not result.wrong, result.wrong[:5]
