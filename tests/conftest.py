@@ -5,7 +5,7 @@ import signal
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def _locked(file: Path, *, alone: bool) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let workers share the machine, but for a test marked `undisturbed`, which has it alone.
 
     The lock is held for the fixtures too: the server that one worker starts, or the law that it
