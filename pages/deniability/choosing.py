@@ -203,4 +203,4 @@ def _runs() -> tuple[int, int]:
 
 def _typed() -> None:
     """Words of an old link leave it once others are typed."""
-    st.query_params.pop(WORDS, None)
+    link.drop(WORDS)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared import link
 from pages.shared.language import later, say
 from pages.shared.pair import OTHER, WORD, choose, chosen_pair, write_pair
 from pages.shared.words import choose_word
@@ -50,7 +51,7 @@ def _choice(
 ) -> None:
     def clear() -> None:
         st.session_state.pop(slot, None)
-        st.query_params.pop("word" if slot == WORD else "other", None)
+        link.drop("word" if slot == WORD else "other")
 
     choose_word(
         say(_LABELS[slot]),

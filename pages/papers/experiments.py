@@ -136,4 +136,4 @@ def _judged(counts: Agreement) -> tuple[str, str]:
 
 
 def _take(name: str) -> None:
-    st.query_params[STUDY] = name
+    link.put({STUDY: [name]})

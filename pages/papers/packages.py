@@ -154,4 +154,4 @@ def _table(record: RecordedPackages) -> pd.DataFrame:
 
 
 def _take(key: str) -> None:
-    st.query_params[PACKAGE] = key
+    link.put({PACKAGE: [key]})

@@ -25,6 +25,7 @@ from pages.papers.packages import (
     recorded_packages,
 )
 from pages.papers.store import recorded_verdicts
+from pages.shared import link
 from pages.shared.footer import footer, provenance
 from pages.shared.language import later, say
 from pages.shared.linking import choose_one
@@ -144,5 +145,5 @@ with controls:
     )
 for other, kept in ((CLAIMS, "claim"), (EXPERIMENTS, STUDY), (PACKAGES, PACKAGE)):
     if look != other:
-        st.query_params.pop(kept, None)
+        link.drop(kept)
 {CLAIMS: claims_part, EXPERIMENTS: experiments_part, PACKAGES: packages_part}[look]()

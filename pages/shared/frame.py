@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
+from pages.shared import link
 from pages.shared.contents import CONTENTS, MOVED
 from pages.shared.departure import keep_order, mind_links
 from pages.shared.groups import GROUPS
@@ -108,9 +109,8 @@ def _mend_link() -> None:
     """
     given = {name: st.query_params.get_all(name) for name in st.query_params}
     broken = [n for n, values in given.items() if not all(_usable(n, value) for value in values)]
-    for name in broken:
-        del st.query_params[name]
     if broken:
+        link.drop(*broken)
         st.rerun()
 
 
@@ -133,7 +133,7 @@ def _take_along(address: str) -> None:
         st.rerun()  # which reads the whole link of the page before
     if given is not None:
         kept = {name: values for name, values in asked.items() if _shared(name)}
-        st.query_params.from_dict(kept | given)
+        link.put(dict.fromkeys(asked, ()) | kept | given)
 
 
 def open_address() -> str:

@@ -6,9 +6,14 @@ chosen word, is written here. Typed text gets into a link only when a person ask
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 SEED = 2024
 """The seed that a fresh visit begins with: the same for everybody, so that all see one draw."""
@@ -28,10 +33,34 @@ def write(name: str, value: str, default: str) -> None:
     """
     if st.query_params.get(name) == value:
         return
-    if value != default:
-        st.query_params[name] = value
-    elif name in st.query_params:
-        del st.query_params[name]
+    put({name: [value] if value != default else []})
+
+
+def drop(*names: str) -> None:
+    """Take parameters out of the address."""
+    put({name: [] for name in names})
+
+
+def put(wanted: Mapping[str, Iterable[str]]) -> None:
+    """Set parameters of the address, or take out those that have no values.
+
+    `st.query_params` refuses to change a parameter while a field is bound to it. A field of the
+    page before stays bound until the next run has ended, and a field may write a value into the
+    address that no page can be opened with, so the refusal would end the page with an error.
+    """
+    context = get_script_run_ctx()
+    present = {name: st.query_params.get_all(name) for name in wanted}
+    changed = {name: list(values) for name, values in wanted.items()}
+    changed = {name: values for name, values in changed.items() if values != present[name]}
+    if context is None or not changed:
+        return
+    with context.session_state.query_params() as address:
+        for name, values in changed.items():
+            if values:
+                address.set_with_no_forward_msg(name, values if len(values) > 1 else values[0])
+            else:
+                address.discard_param_no_forward_msg(name)
+        address._send_query_param_msg()
 
 
 def permalink(text: str | None = None, field: str = "text") -> str:

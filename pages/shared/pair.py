@@ -39,7 +39,7 @@ def choose(slot: str, word: str, *, typed: bool = False) -> None:
     others = st.session_state.get(_TYPED, frozenset()) - {slot}
     st.session_state[_TYPED] = others | {slot} if typed else others
     if typed:
-        st.query_params.pop(_FIELDS[slot], None)
+        link.drop(_FIELDS[slot])
 
 
 def exchange(first: str, second: str) -> None:

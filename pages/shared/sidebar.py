@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.mechanisms.registry import MECHANISMS, package_of, resolve
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy, describe
+from pages.shared import link
 from pages.shared.fields import pick
 from pages.shared.groups import GROUPS
 from pages.shared.language import say
@@ -164,7 +165,7 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
         if carried is not None and key not in st.query_params:
             st.session_state[key] = carried
             if carried != start:  # the widget writes into the link only what is chosen in it
-                st.query_params[key] = carried
+                link.put({key: carried or [""]})
             start = None  # a default beside a value in the session state is one too many
         names = st.pills(
             say(group.title),

@@ -41,6 +41,7 @@ def _presets() -> None:
     more: dict[str, Any] = {
         "key": _PRESET,
         "on_change": _take_preset,
+        "required": True,
         "help": say("Puts an example into the box below; you can change it there."),
     }
     if language() == ENGLISH:
@@ -77,11 +78,11 @@ def _take_preset() -> None:
     preset = st.session_state[_PRESET]
     if preset is not None:
         st.session_state[TEXT] = PRESETS[preset]
-        st.query_params.pop(TEXT, None)
+        link.drop(TEXT)
 
 
 def _typed() -> None:
     """A text of one's own belongs to no preset, and an old text leaves the link."""
     text = st.session_state[TEXT]
     st.session_state[_PRESET] = next((n for n, t in PRESETS.items() if t == text), None)
-    st.query_params.pop(TEXT, None)
+    link.drop(TEXT)

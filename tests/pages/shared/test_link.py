@@ -1,0 +1,70 @@
+"""The address of a view: whatever it says, and whatever fields it is bound to, the page comes."""
+
+from collections.abc import Iterator
+from itertools import cycle
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import link
+from pages.shared.contents import CONTENTS
+from tests.pages.app import open_link, open_page
+
+WORTHLESS = ("", "inf", "-1e999", "nan")
+
+
+def fields(test: AppTest) -> Iterator[str]:
+    """Parameters of the address that a field of this page is bound to."""
+    with test.session_state._state.query_params() as address:
+        yield from list(address._bindings_by_param)
+
+
+def test_a_chosen_example_that_is_clicked_again_stays() -> None:
+    test = open_page("rewrite", view="A new sentence")
+    pills = test.button_group(key="preset")
+    assert pills.proto.required
+    test.query_params["preset"] = ""  # the browser of somebody who unchooses it by other means
+    pills.unselect("hospital").run()
+    assert not test.exception
+    assert test.query_params.get("preset") in (None, [], ["hospital"])
+    assert test.text_area(key="text").value.startswith("My doctor")
+
+
+@pytest.mark.parametrize("page", [content.address for content in CONTENTS])
+def test_no_value_in_the_address_ends_a_page_that_is_open(page: str) -> None:
+    """A field that is bound to a parameter refuses to have it taken away, so none may be asked."""
+    test = open_link(page)
+    assert not test.exception
+    for values in (WORTHLESS[:1], WORTHLESS[1:]):
+        for name, value in zip(fields(test), cycle(values), strict=False):
+            test.query_params[name] = value
+        test.run()
+        assert not test.exception, (page, values)
+
+
+def test_a_bound_parameter_is_set_and_taken_out() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from pages.shared import link
+
+        if "change" in st.session_state:  # the field of the run before is bound still
+            link.put(st.session_state["change"])
+        st.segmented_control("Kind", ["a", "b"], key="kind", bind="query-params")
+
+    test = AppTest.from_function(script).run()
+    for change, seen in (
+        ({"kind": ["b"], "more": ["1", "2"]}, {"kind": "b", "more": ["1", "2"]}),
+        ({"kind": []}, {"more": ["1", "2"]}),
+        ({"more": ["3"], "absent": []}, {"more": "3"}),
+    ):
+        test.session_state["change"] = change
+        test.run()
+        assert not test.exception
+        assert dict(test.query_params) == seen
+
+
+def test_outside_a_page_no_address_is_changed() -> None:
+    link.drop("kind")
+    assert "kind" not in st.query_params
