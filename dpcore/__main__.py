@@ -1,8 +1,24 @@
 """`python -m dpcore`: the engine from a shell."""
 
+import os
 import sys
 
+
+def _open_standard_streams() -> None:
+    """Open closed standard streams on the null device.
+
+    Otherwise the next file that is opened takes the number of the stream, and what a library or a
+    worker prints is written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the least number
+
+
 if __name__ == "__main__":
+    _open_standard_streams()
     try:
         from dpcore.cli.main import main
 

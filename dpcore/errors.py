@@ -49,5 +49,9 @@ class MapMissingError(DpcoreError):
     """A map that has not been built yet; the message holds the command that builds it."""
 
 
+class ResourceError(DpcoreError):
+    """The system cannot give a file or memory at the moment; nothing is known to be damaged."""
+
+
 class MissingPackageError(DpcoreError):
     """An optional package is absent; the message holds the command that installs it."""

@@ -1,12 +1,12 @@
 """The command line: the same engine as the pages, on one word, a sentence or a file.
 
 Every command prints a table for a person, or with `--json` one JSON object whose fields are
-stable. A refused input is one sentence on standard error and exit code 2, never a traceback.
+stable. A refused input is one sentence on standard error and exit code 2, never a traceback. So is
+a system that is out of room or of memory.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from dpcore.cli.printer import note
+from dpcore.cli.printer import FAILED, OutputError, flush_output, lossless_output, note
 from dpcore.cli.shell import Commands
 from dpcore.errors import DpcoreError
 
@@ -38,12 +38,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: as the shell gives them; those of this process if left out.
 
     Returns:
-        0, or 1 where `doctor` finds a fault, or 2 for a refused input, or 130 after an interrupt.
+        0; 1 where `doctor` finds a fault, the system fails or the answer cannot be written; 2 for a
+        refused input; 3 where a result is published and something that belongs to it could not be
+        written; 130 after an interrupt.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), lossless_output():
         _say_plainly()
-        return _run(given)
+        try:
+            code = _run(given)
+            flush_output()
+        except BrokenPipeError:  # the reader of a pipe went away, which is its right
+            return 0
+        except OutputError as error:  # of --help
+            note(f"error: standard output cannot be written ({error})")
+            return code or FAILED
+        return code
 
 
 def _say_plainly() -> None:
@@ -75,9 +85,15 @@ def _run(given: list[str]) -> int:
     except KeyboardInterrupt as stop:
         note("; ".join(["stopped", *map(str, stop.args)]))
         return 130
-    except BrokenPipeError:  # the reader of a pipe went away, which is its right
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a disk that is full, a folder that may not be read
+        place = f"{error.filename}: " if error.filename else ""
+        note(f"error: {place}{error.strerror or type(error).__name__}")
+        return FAILED
+    except MemoryError:
+        note("error: there is not enough memory for this: end other programs, or ask for less")
+        return FAILED
 
 
 def _sentence(error: click.UsageError) -> str:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from dpcore.lexicon.progress import Progress, silent
 
 # A column: {name}, {name:format} or {name:format|heading}.
 _COLUMN = re.compile(r"{(?P<name>\w+)(:(?P<width>[<>]?\d*)[^}|]*)?(\|(?P<heading>[^}]*))?}")
 _BYTE_STAGES = frozenset({"reading", "downloading", "checking"})
+FAILED = 1
+"""Exit code of a command that was not refused and whose answer cannot be made or written."""
+UNFINISHED = 3
+"""Exit code of a command that has published its result, but could not write all that belongs to it:
+the label, or the answer itself."""
+
+
+class OutputError(Exception):
+    """Standard output cannot be written; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,8 @@ class Answer:
             a file that standard output is sent to should not hold.
         code: the exit code.
         indent: spaces of the JSON; None prints one line.
+        published: a sentence on what stays done even if this answer cannot be written; empty for a
+            command that publishes nothing.
     """
 
     result: Mapping[str, Any]
@@ -35,17 +47,32 @@ class Answer:
     notes: Iterable[str] = ()
     code: int = 0
     indent: int | None = None
+    published: str = ""
 
     def show(self, *, as_json: bool) -> int:
-        """Print it; returns the exit code."""
-        if as_json:
-            print(to_json(self.result, self.indent))
-            return self.code
-        for line in self.lines:
-            print(line)
-        for line in self.notes:
+        """Print it; returns the exit code.
+
+        Raises:
+            BrokenPipeError: the reader of standard output has gone.
+        """
+        code = self.code
+        try:
+            for line in self._json() if as_json else self.lines:
+                _say(line)
+            flush_output()
+        except OutputError as error:
+            begin = f"{self.published}; " if self.published else "error: "
+            note(f"{begin}the answer could not be written ({error})")
+            code = code or (UNFINISHED if self.published else FAILED)
+        for line in () if as_json else self.notes:
             note(line)
-        return self.code
+        return code
+
+    def _json(self) -> Iterator[str]:
+        # Other encodings lack letters, and what stands for them need not be JSON.
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        text = to_json(self.result, self.indent)
+        yield text if "utf" in encoding.lower() else _ascii(text)
 
 
 def to_json(result: Mapping[str, Any], indent: int | None = None) -> str:
@@ -53,9 +80,79 @@ def to_json(result: Mapping[str, Any], indent: int | None = None) -> str:
     return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
+def _ascii(text: str) -> str:
+    """JSON with escapes for letters beyond ASCII, which stand in its strings alone."""
+    return "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+
+
+def _say(line: str) -> None:
+    """Print a line.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+        OutputError: standard output is closed, or cannot be written.
+    """
+    if sys.stdout is None:
+        raise OutputError("standard output is closed")
+    with _writing():
+        print(line)
+
+
+def flush_output() -> None:
+    """Write what waits in the buffer of standard output.
+
+    Raises:
+        BrokenPipeError: the reader has gone.
+        OutputError: it cannot be written.
+    """
+    if sys.stdout is not None:
+        with _writing():
+            sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        discard(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(error.strerror or "unknown reason") from None
+
+
+def discard(stream: IO[str]) -> None:
+    """Send a stream that cannot be written to nowhere: Python tries again when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+
+
+@contextlib.contextmanager
+def lossless_output() -> Iterator[None]:
+    """Print characters that the encoding of standard output lacks as escapes."""
+    stream: Any = sys.stdout
+    if not hasattr(stream, "reconfigure"):
+        yield
+        return
+    errors = stream.errors
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            stream.reconfigure(errors=errors)
+
+
 def note(line: str) -> None:
-    """Say something on standard error."""
-    print(line, file=sys.stderr)
+    """Say something on standard error; if it is closed or cannot be written, to nobody."""
+    if sys.stderr is None:  # then `print` would take standard output
+        return
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def table(template: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -82,7 +179,7 @@ def table(template: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 @contextlib.contextmanager
 def progress_bars() -> Iterator[Progress]:
     """Give a `Progress` that draws a bar a stage on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield silent
         return
     from tqdm import tqdm

@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING
 from click import argument, option
 
 from dpcore.cli import shared
-from dpcore.cli.printer import Answer
+from dpcore.cli.printer import UNFINISHED, Answer, note
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.errors import ParameterError
+from dpcore.errors import DpcoreError, ParameterError
 from dpcore.jobs import executors
 from dpcore.noise.streams import check_seed
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import alone_with
 from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_label
-from dpcore.privatize.order import Order, check_files
+from dpcore.privatize.order import Order, check_files, is_published, read_published
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
 
 if TYPE_CHECKING:
+    from dpcore.attack.trade.curve import TradeCurve
+    from dpcore.jobs.executors import Executor
     from dpcore.jobs.worker import Json
+    from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.privatize.label import Label
 
 
 @command("privatize")
@@ -63,61 +65,32 @@ def privatize_command(options: Options) -> Answer:
     """Rewrite a corpus of any size: text lines, CSV, JSON lines or parquet.
 
     Every document of SOURCE gets fresh noise. A run that is interrupted goes on when the same
-    command is given again.
+    command is given again, and a label that is lost is written again from the record. The exit code
+    is 3 if the copy is published and something that belongs to it could not be written.
     """
     if options.seed is not None and not options.experiment:
         raise ParameterError(
             "--seed needs --experiment: a release takes its noise from the operating system"
         )
     if options.label is not None:
-        check_label(options.label)
+        check_label(options.label, options.out)
     executor = executors.of(options.workers, options.scheduler)
-    order = _order(options)
-    try:
-        with executor:
-            record = privatize(order, executor=executor, progress=options.progress)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"what is finished is kept in {order.folder}: give the same command again to go on, or "
-            "delete that folder"
-            if order.folder.exists()
-            else "nothing is kept"
-        ) from None
-    label = _label(record, order.mechanism)
-    lines = [
-        f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
-        f"{order.record}: how it was made",
-    ]
-    if options.label is not None:
-        write_label(label, options.label)
-        lines.append(f"{options.label}: the privacy label")
-    guarantee = record["guarantee"]
-    notes = [
-        f"{guarantee['status']}: {guarantee['statement']}",
-        label.guesses,
-        record["longest_document"],
-        record["composed"]["statement"],
-    ]
-    return Answer(
-        record,
-        lines,
-        [*notes, "an experiment: never release this file"] if order.experiment else notes,
-    )
+    order, lacks_label = _order(options)
+    curve, unknown = _curve(order.mechanism, needed=options.label is not None)
+    record = read_published(order) if lacks_label else _published(order, executor, options.progress)
+    return _answer(order, record, curve, unknown, options.label, fresh=not lacks_label)
 
 
-def _label(record: Json, mechanism: Mechanism) -> Label:
-    """The label of today."""
-    return privacy_label(record, mechanism, recorded_curve(mechanism), datetime.now(UTC).date())
-
-
-def _order(options: Options) -> Order:
-    """What the options ask for."""
+def _order(options: Options) -> tuple[Order, bool]:
+    """What the options ask for, and whether all is done already but for the label."""
     keep = tuple(dict.fromkeys(name.strip() for name in options.keep.split(",") if name.strip()))
     columns = Columns(options.text_column, keep, options.experiment)
     with alone_with(options.out):  # before a large lexicon is read
-        check_files(options.source, options.out, columns)
+        lacks_label = options.label is not None and is_published(options.out)
+        if not lacks_label:
+            check_files(options.source, options.out, columns)
     mechanism = shared.build(options)
-    return Order(
+    order = Order(
         source=options.source,
         out=options.out,
         mechanism=mechanism,
@@ -126,3 +99,80 @@ def _order(options: Options) -> Order:
         treatment=Treatment(options.unknown, options.keep_stop_words, options.case),
         seed=None if options.seed is None else check_seed(options.seed),
     )
+    return order, lacks_label
+
+
+def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, str]:
+    """What was recorded of a mechanism, or a sentence on why that cannot be read here.
+
+    It is read before there is a copy: its package may be missing.
+    """
+    try:
+        return recorded_curve(mechanism), ""
+    except DpcoreError as error:
+        if needed:
+            raise type(error)(
+                f"the label needs the measurements of this mechanism: {error}; or leave out "
+                "--label, and give the command with --label later"
+            ) from None
+        return None, f"How many words a stranger guesses cannot be said here: {error}."
+
+
+def _published(order: Order, executor: Executor, progress: Progress) -> Json:
+    """Make the copy; returns its record."""
+    try:
+        with executor:
+            return privatize(order, executor=executor, progress=progress)
+    except KeyboardInterrupt:
+        if order.folder.exists():
+            left = (
+                f"what is finished is kept in {order.folder}: give the same command again to go "
+                "on, or delete that folder"
+            )
+        elif is_published(order.out):
+            left = f"{order.out} is published already, with its record {order.record}"
+        else:
+            left = "nothing is kept"
+        raise KeyboardInterrupt(left) from None
+
+
+def _answer(
+    order: Order,
+    record: Json,
+    curve: TradeCurve | None,
+    unknown: str,
+    path: Path | None,
+    *,
+    fresh: bool,
+) -> Answer:
+    """Write the label of a published copy, and say what is there. Nothing here is a refusal."""
+    label = privacy_label(record, order.mechanism, curve, datetime.now(UTC).date())
+    done = f"{order.out} is released and {order.record} holds its record"
+    lines = [
+        f"{order.out}: {record['documents']:,} documents, {record['protected_words']:,} words",
+        f"{order.record}: how it was made",
+    ]
+    guarantee = record["guarantee"]
+    notes = [
+        f"{guarantee['status']}: {guarantee['statement']}",
+        unknown or label.guesses,
+        record["longest_document"],
+        record["composed"]["statement"],
+    ]
+    if order.experiment:
+        notes.append("an experiment: never release this file")
+    if not fresh:
+        notes.append("the copy was there already: nothing was drawn, and no ε was spent")
+    code = 0
+    if path is not None:
+        again = "the same command writes it, from the record, and spends no ε"
+        try:
+            write_label(label, path)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"{done}; the label is not written: {again}") from None
+        except DpcoreError as error:
+            note(f"{done}; the label could not be written ({error}): {again}")
+            code = UNFINISHED
+        else:
+            lines.append(f"{path}: the privacy label")
+    return Answer(record, lines, notes, code, published=done)

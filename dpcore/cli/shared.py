@@ -292,6 +292,8 @@ def read_text(name: str) -> str:
     """
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise TextError("standard input is closed: name a file")
             return decode(sys.stdin.buffer.read())
         path = Path(name)
         # UTF-8 takes up to four bytes a character: more cannot be within the limit.

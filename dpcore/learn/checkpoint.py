@@ -18,7 +18,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.packages import safetensors
 from dpcore.learn.tensors import put
 from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 from dpcore.limits import MAX_CHECKPOINT_BYTES
 
 if TYPE_CHECKING:
@@ -208,6 +208,7 @@ def _read(path: Path) -> Checkpoint:
         groups = {name: text[name] for name in ("settings", "facts")}
         digest = text["digest"]
     except (package.SafetensorError, OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         raise damaged from error
     words = all(isinstance(part, str) for part in parts.values())
     if not (words and all(isinstance(group, dict) for group in groups.values())):

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -47,6 +47,7 @@ def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
 def _bundled(name: str, key: str) -> dict[str, Any] | None:
     try:
         fields = json.loads((bundled_folder() / name).read_text(encoding="utf-8"))[key]
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         return None
     return dict(fields) if isinstance(fields, dict) else None

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -99,6 +99,17 @@ def replacing(path: Path, *, lasting: bool = False) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_place(path: Path) -> None:
+    """Find out whether `replacing` could write a file into a folder that is there.
+
+    Raises:
+        OSError: it could not.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
+    os.close(handle)
+    Path(name).unlink()
 
 
 def flush(path: Path) -> None:
@@ -254,7 +265,8 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
         if _digest(header, arrays.values()) != expected:
             return None
         return Kept(arrays, header["facts"])
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         return None
 
 

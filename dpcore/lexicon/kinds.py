@@ -18,7 +18,7 @@ import numpy as np
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
 from dpcore.lexicon.lexicon import ENGLISH
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def _bundled() -> tuple[tuple[str, ...], dict[str, int]]:
             names, codes = tuple(stored["names"].tolist()), stored["codes"].tolist()
         known = dict(zip(words, codes, strict=True))
     except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         raise LexiconError(
             f"the kinds of words ({FILE}) cannot be read; restore the folder data/lexicon"
         ) from error

@@ -18,7 +18,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_data, bundled_folder
 from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,7 +195,8 @@ def reader_of(lexicon: Lexicon) -> Reader:
     try:
         reader = read_reader(path)
         words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
-    except (OSError, *ARRAYS):
+    except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         raise LexiconError(
             f"the network in {path} cannot be read; train it with `python -m dpcore language train`"
         ) from None

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file, write_text
-from dpcore.lexicon.damage import ARRAYS, FIELDS, brief
+from dpcore.lexicon.damage import ARRAYS, FIELDS, brief, refuse_of_the_system
 from dpcore.lexicon.lexicon import ENGLISH, Lexicon
 from dpcore.lexicon.rows import freeze
 from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY
@@ -65,6 +65,7 @@ def read_manifest(folder: Path) -> Manifest:
         fields = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return _manifest(fields)
     except OSError as error:
+        refuse_of_the_system(error)
         raise LexiconError(
             f"{folder} holds no lexicon: {MANIFEST} cannot be read ({error.strerror})"
         ) from None
@@ -101,6 +102,7 @@ def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
         try:
             digest = sha256_of_file(folder / name)
         except OSError as error:
+            refuse_of_the_system(error)
             raise LexiconError(f"{folder / name} cannot be read ({error.strerror})") from None
         if digest != expected:
             raise LexiconError(
@@ -111,6 +113,7 @@ def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
         vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
         text = (folder / WORDS).read_bytes().decode("utf-8")
     except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         raise LexiconError(f"{folder} cannot be read: {brief(error)}") from None
     words = text.removesuffix("\n").split("\n")
     if vectors.shape != (manifest.words, manifest.dimension) or len(words) != manifest.words:

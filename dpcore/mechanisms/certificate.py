@@ -20,7 +20,7 @@ import numpy as np
 from dpcore.arrays import FloatArray
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -218,7 +218,8 @@ def bundled_file() -> Path:
 def _bundled() -> tuple[dict[str, Any], ...]:
     try:
         return tuple(json.loads(bundled_file().read_text(encoding="utf-8")))
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         return ()
 
 

@@ -10,7 +10,7 @@ from dpcore.audit.blackbox.promise import per_unit
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_data
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,6 +103,7 @@ def read_packages(path: Path | None = None) -> RecordedPackages:
             audits=tuple(_audit(row) for row in record["audits"]),
         )
     except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         raise ParameterError(
             f"the recorded audits of packages cannot be read ({type(error).__name__}); "
             "`python tests/benchmarks/packages.py --out data/audit/packages.json` makes them again"

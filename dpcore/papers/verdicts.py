@@ -15,7 +15,7 @@ from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -106,6 +106,7 @@ def read_recorded(path: Path | None = None) -> RecordedVerdicts:
             verdicts=tuple(Verdict.from_dict(row) for row in record["verdicts"]),
         )
     except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         raise ParameterError(
             f"the recorded verdicts cannot be read ({type(error).__name__}); `{_AGAIN}` makes "
             "them again"

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json
     from dpcore.lexicon.lexicon import Lexicon
 
+_GONE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""Of a file that is not there: damage. Other errors of the system say nothing about the file."""
 STATE, SPANS, LAWS = "state.json", "spans", "laws"
 SECRET = "secret"  # noqa: S105 - the name of a file
 _SCRAP = re.compile(r"\.scrap-[0-9a-f]{16}")
@@ -71,27 +73,33 @@ def alone_with(out: Path) -> Iterator[None]:
     """Keep other runs away from an output, and delete what killed ones have left of no use.
 
     Raises:
-        StudyError: another run is making this output, or its folder cannot be written.
+        StudyError: another run is making this output, or its folder cannot be read or written.
     """
-    if not out.parent.is_dir():
-        raise StudyError(f"there is no folder {out.parent}: make it first")
     with contextlib.ExitStack() as stack:
         busy = StudyError(
             f"another run is writing {out} at this moment: wait until it has ended, or choose "
             "another --out"
         )
         try:
+            if not out.parent.is_dir():
+                raise StudyError(f"there is no folder {out.parent}: make it first")
             stack.enter_context(alone(out.with_name(f"{out.name}.unfinished.lock"), busy))
         except OSError as error:
             raise StudyError(
                 f"{out} cannot be kept for one run alone ({error.strerror}): choose an --out in a "
                 "folder that can be written, on a file system with locks"
             ) from None
-        stack.callback(_sweep, out)
-        folder = folder_of(out)
-        if _is_complete(folder) and not (folder / _JOINED).exists():
-            _drop(folder, out)  # killed when all was published
-        _sweep(out)
+        try:
+            folder = folder_of(out)
+            if _is_complete(folder) and not (folder / _JOINED).exists():
+                _drop(folder, out)  # killed when all was published
+            _sweep(out)
+        except OSError as error:
+            raise StudyError(
+                f"the folder {out.parent} cannot be read ({error.strerror}): choose an --out in a "
+                "folder that can be read and written"
+            ) from None
+        stack.callback(_sweep_if_possible, out)
         yield
 
 
@@ -149,7 +157,7 @@ class Run:
         mark = _mark(path)
         if not mark.is_file():
             return None
-        with contextlib.suppress(OSError, *FIELDS):
+        with contextlib.suppress(*_GONE, *FIELDS):
             facts = _read_sealed(mark, self.secret)
             expected = self._identity(path) | {"sha256": sha256_of_file(path)}
             if all(facts[name] == value for name, value in expected.items()):
@@ -217,10 +225,14 @@ class Run:
             os.replace(beside, record)
             flush(out.parent)
         _expect(self.folder, record, checks[_RECORD])
+        facts = dict(json.loads(record.read_text(encoding="utf-8")))
         os.replace(joined, out)
-        flush(out.parent)
-        self.drop(out)
-        return dict(json.loads(record.read_text(encoding="utf-8")))
+        # It is published. Whatever fails from here on must not look like a refusal: what is left of
+        # the folder is deleted by the next run.
+        with contextlib.suppress(OSError):
+            flush(out.parent)
+            self.drop(out)
+        return facts
 
     def drop(self, out: Path) -> None:
         """Delete the folder, in one step as far as any later run can see."""
@@ -263,11 +275,12 @@ def resume(folder: Path) -> Run:
 
     Raises:
         StudyError: it is damaged, or has lost its secret.
+        OSError: the system cannot read it.
     """
     if _is_complete(folder):
         checks = _completed(folder)
         _expect(folder, folder / STATE, checks[STATE])
-        with contextlib.suppress(OSError, *FIELDS):
+        with contextlib.suppress(*_GONE, *FIELDS):
             return Run(folder, _read_facts(folder / STATE), b"")
         raise _damaged(folder, STATE)
     try:
@@ -276,7 +289,7 @@ def resume(folder: Path) -> Run:
         raise StudyError(
             f"{folder} has lost its secret: delete that folder and begin again"
         ) from None
-    with contextlib.suppress(OSError, *FIELDS):
+    with contextlib.suppress(*_GONE, *FIELDS):
         state = _read_sealed(folder / STATE, secret)
         str(state["run"])
         return Run(folder, state, secret)
@@ -289,7 +302,7 @@ def _is_complete(folder: Path) -> bool:
 
 def _completed(folder: Path) -> dict[str, str]:
     """The checksums of what a complete run is about to publish."""
-    with contextlib.suppress(OSError, *FIELDS):
+    with contextlib.suppress(*_GONE, *FIELDS):
         checks = json.loads((folder / _COMPLETE).read_text(encoding="utf-8"))
         return {name: str(checks[name]) for name in (_JOINED, _RECORD, STATE)}
     raise _damaged(folder, _COMPLETE)
@@ -297,7 +310,7 @@ def _completed(folder: Path) -> dict[str, str]:
 
 def _expect(folder: Path, path: Path, sha256: str) -> None:
     """Refuse a file that is not what the run wrote."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(*_GONE):
         if sha256_of_file(path) == sha256:
             return
     raise _damaged(folder, path.name)
@@ -341,6 +354,11 @@ def _sweep(out: Path) -> None:
     for name in names:
         if _SCRAP.fullmatch(name[len(out.name) :]):
             _delete(out.with_name(name))
+
+
+def _sweep_if_possible(out: Path) -> None:
+    with contextlib.suppress(OSError):  # the next run does it
+        _sweep(out)
 
 
 # Small files of facts, each with an HMAC: only who knows the secret can have written them.

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
-from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.cache import check_place, write_text
+from dpcore.privatize.folder import folder_of, record_path
 
 if TYPE_CHECKING:
     from datetime import date
@@ -223,18 +224,39 @@ def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, 
     return Label(record, guessed, measured, at_least, day.isoformat())
 
 
-def check_label(path: Path) -> None:
+def check_label(path: Path, *taken: Path) -> None:
     """Refuse a file that a label cannot be written to, before there is any work.
+
+    Args:
+        path: of the label.
+        taken: outputs of the same run, which have a record and a folder beside them.
 
     Raises:
         StudyError: with what to do.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise StudyError(f"a label is written to *.html or *.json, got {path.name}")
-    if path.exists():
-        raise StudyError(f"{path} exists already: move it away, or choose another --label")
-    if not path.parent.is_dir():
-        raise StudyError(f"there is no folder {path.parent}: make it first")
+    try:
+        mine = _place(path)
+        for out in taken:
+            within = _place(folder_of(out))
+            if mine in (_place(out), _place(record_path(out))) or mine.is_relative_to(within):
+                raise StudyError(
+                    f"the run itself writes to {path}: choose another --label, such as "
+                    f"{out.stem}.label.html"
+                )
+        if path.exists():
+            raise StudyError(f"{path} exists already: move it away, or choose another --label")
+        if not path.parent.is_dir():
+            raise StudyError(f"there is no folder {path.parent}: make it first")
+        check_place(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror})") from None
+
+
+def _place(path: Path) -> Path:
+    """The place of a file, also on a disk that takes capital and small letters for the same."""
+    return Path(str(path.parent.resolve() / path.name).casefold())
 
 
 def write_label(label: Label, path: Path) -> None:

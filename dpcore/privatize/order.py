@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore import __version__
 from dpcore.audit.composition import composition, group_compositions
 from dpcore.errors import StudyError
+from dpcore.lexicon.damage import FIELDS
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
 from dpcore.privatize.formats import format_of
@@ -69,6 +70,15 @@ def check_files(source: Path, out: Path, columns: Columns) -> Format:
     Raises:
         StudyError: with what to do.
     """
+    try:
+        return _checked(source, out, columns)
+    except OSError as error:
+        raise StudyError(
+            f"{error.filename or source} cannot be read ({error.strerror or 'damaged'})"
+        ) from None
+
+
+def _checked(source: Path, out: Path, columns: Columns) -> Format:
     if not source.is_file():
         if source.exists():
             raise StudyError(f"{source} is no regular file: a corpus is read more than once")
@@ -82,11 +92,51 @@ def check_files(source: Path, out: Path, columns: Columns) -> Format:
     # A run that was killed between its last two steps has published its record already.
     for path in (out,) if awaits_publication(out) else (out, record_path(out)):
         if path.exists():
-            raise StudyError(f"{path} exists already: move it away, or choose another --out")
+            raise StudyError(
+                f"{path} exists already: move it away, or choose another --out (to release the "
+                "same texts a second time spends ε twice)"
+            )
     if not source.stat().st_size:
         raise StudyError(f"{source.name} is empty")
     form.check(source, columns)
     return form
+
+
+def is_published(out: Path) -> bool:
+    """Return True if an output lies there with its record."""
+    return out.exists() and record_path(out).exists()
+
+
+_OF_ITS_ORDER = (
+    "kind", "mechanism", "parameters", "epsilon", "fingerprint", "unknown_words", "released",
+    "format", "columns",
+)  # fmt: skip
+"""Fields of a record that follow from the order alone."""
+
+
+def read_published(order: Order) -> Json:
+    """The record of an output that this very order has made.
+
+    Raises:
+        StudyError: another order made it, or the record cannot be read.
+    """
+    asks = asked(order, format_of(order.source)) | {"released": _released(order)}
+    asks["kind"] = _kind(order)
+    try:
+        record = dict(json.loads(order.record.read_text(encoding="utf-8")))
+        differs = [name for name in _OF_ITS_ORDER if record[name] != asks[name]]
+        if record.get("seed") != asks["seed"]:
+            differs.append("seed")
+    except OSError as error:
+        raise StudyError(f"{order.record} cannot be read ({error.strerror})") from None
+    except FIELDS:
+        raise StudyError(f"{order.record} is no record of a private copy") from None
+    if differs:
+        raise StudyError(
+            f"{order.out} exists already, made with another {', '.join(differs)}: move it away, or "
+            "choose another --out"
+        )
+    return record
 
 
 def asked(order: Order, form: Format) -> Json:
@@ -123,13 +173,8 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         return found.to_dict()
 
     groups = group_compositions(order.mechanism, order.epsilon, longest, guarantee=guarantee)
-    released = list(order.treatment.released(rules_of(order.mechanism.lexicon.language)))
-    if order.columns.keep:
-        released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
-    if order.columns.original:
-        released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
     return {
-        "kind": "experiment" if order.experiment else "release",
+        "kind": _kind(order),
         **{name: state[name] for name in ("run", "mechanism", "parameters", "epsilon")},
         "lexicon": order.mechanism.lexicon.name,
         "fingerprint": state["fingerprint"],
@@ -140,13 +185,27 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         "composed_median": composed(median_length(lengths)),
         "composed_groups": {name: part.to_dict() for name, part in groups.items()},
         "unknown_words": state["unknown_words"],
-        "released": released,
+        "released": _released(order),
         "format": state["format"],
         "columns": state["columns"],
         "documents": sum(lengths.values()),
         "protected_words": sum(length * count for length, count in lengths.items()),
         "noise": "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20",
     } | ({"seed": order.seed} if order.seed is not None else {})
+
+
+def _kind(order: Order) -> str:
+    return "experiment" if order.experiment else "release"
+
+
+def _released(order: Order) -> list[str]:
+    """What an output shows unchanged, in sentences."""
+    released = list(order.treatment.released(rules_of(order.mechanism.lexicon.language)))
+    if order.columns.keep:
+        released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
+    if order.columns.original:
+        released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
+    return released
 
 
 def median_length(lengths: Mapping[int, int]) -> int:

@@ -148,8 +148,13 @@ def _opened(path: Path) -> Any:
 
 
 def _of_the_system(error: Exception) -> bool:
-    """Whether a file could not be read at all: Arrow says OSError of a damaged one as well."""
-    return isinstance(error, OSError) and error.errno is not None
+    """Whether a file could not be read at all: Arrow says OSError of a damaged one as well.
+
+    Its own shortage of memory is one of its exceptions, and of Python's.
+    """
+    return isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno is not None
+    )
 
 
 def released_type(kind: Any) -> Any:

@@ -28,7 +28,14 @@ from dpcore.noise.streams import SECRET_BYTES
 from dpcore.privatize.files import SPAN_BYTES, read_through
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.privatize.order import Order, asked, check_files, record_of
-from dpcore.privatize.span import LAWS_STEP, canary, changed, close, disk_refusal, stamp
+from dpcore.privatize.span import (
+    LAWS_STEP,
+    canary,
+    close,
+    disk_refusal,
+    stamp,
+    unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,8 +102,13 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
                 f"{order.folder} holds an unfinished run with another {', '.join(changes)}: finish "
                 "it with what it began with, or delete that folder (its noise must not serve twice)"
             )
-        if stamp(order.source) != seen:
-            raise changed(order.source)
+        try:
+            unchanged(order.source, seen, wanted["input"])
+        except InputError:
+            raise StudyError(
+                f"{order.source.name} was changed while it was being read: give the same command "
+                f"again when it is as it was when the run in {order.folder} began"
+            ) from None
         progress("checking", size, size)
         return run
     try:  # what a worker would refuse is refused here, before there is a run or a secret
@@ -105,8 +117,9 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
             lambda stop: progress("checking", stop, size),
         )  # fmt: skip
     finally:
-        if stamp(order.source) != seen:
-            raise changed(order.source)
+        unchanged(order.source, seen, wanted["input"])
+    # What the record says is computed once before there is a secret: it cannot fail at the end.
+    record_of(order, wanted | {"run": ""}, {1: 1})
     state = wanted | {
         "span_bytes": span_bytes,
         "canary": canary(order.mechanism, order.epsilon),
@@ -160,8 +173,7 @@ def _work(
         for number, span in enumerate(spans)
         if number in marks
     ]
-    if stamp(order.source) != seen:
-        raise changed(order.source)
+    unchanged(order.source, seen, run.state["input"])
     if not agreed or len(marks) != len(spans):
         raise StudyError(
             f"the unfinished run in {run.folder} lacks a part that it had: give the same command "

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError
+from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError, TextError
+from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.shipping import open_lexicon, shipped
 from dpcore.privatize.files import Columns, Span
 from dpcore.privatize.folder import LAWS, SPANS, Run, resume
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.noise.streams import DocumentGenerators
+    from dpcore.privatize.files import Documents, Format
     from dpcore.rewrite.reader import Reader
 
 LAWS_STEP = 512
@@ -35,9 +37,39 @@ _CANARY_WORDS = 24
 
 
 def stamp(source: Path) -> list[int]:
-    """Size and time of the last change of a corpus; a span is of the corpus that was checked."""
+    """Return size, times of change and inode of a corpus.
+
+    While they stay, its bytes do; where they differ, `unchanged` compares the bytes.
+    """
     status = source.stat()
-    return [status.st_size, status.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
+def unchanged(source: Path, seen: list[int], sha256: str) -> list[int]:
+    """Return the stamp of a corpus that still holds the bytes that were checked.
+
+    A backup or a change of its mode gives a file another stamp, and must not end a run.
+
+    Args:
+        source: the corpus.
+        seen: its stamp when it was checked.
+        sha256: of its bytes then.
+
+    Raises:
+        InputError: it holds other bytes, or changes while it is read.
+    """
+    now = stamp(source)
+    if now == seen:
+        return now
+    if now[0] != seen[0] or _digest(source, *now) != sha256 or stamp(source) != now:
+        raise changed(source)
+    return now
+
+
+@lru_cache(maxsize=1)
+def _digest(source: Path, *_: int) -> str:
+    """SHA-256 of a corpus, computed once for each stamp."""
+    return sha256_of_file(source)
 
 
 def changed(source: Path) -> InputError:
@@ -190,17 +222,34 @@ def _rewrite(folder: Path, payload: Json) -> Json:
     span = Span(payload["start"], payload["stop"], payload["first"])
     columns = Columns(**state["columns"] | {"keep": tuple(state["columns"]["keep"])})
     source, form = Path(payload["source"]), format_named(state["format"])
-    try:
-        documents = form.read(source, span, columns)
-    finally:
-        # Of another text, fields may lie elsewhere: what is kept could then be what is private.
-        if stamp(source) != payload["stamp"]:
-            raise changed(source)
+    documents = _read(form, source, span, columns, payload["stamp"], state["input"])
     private, facts = _private(opened, documents.texts, span.first)
     mark = asdict(span) | facts
     path = run.piece(SPANS, payload["number"])
     run.keep(path, lambda part: form.write(documents, private, columns, part), mark)
     return mark
+
+
+def _read(
+    form: Format, source: Path, span: Span, columns: Columns, seen: list[int], sha256: str
+) -> Documents:
+    """Read a span of the corpus that was checked.
+
+    Raises:
+        InputError: the corpus has changed. Of another text, fields may lie elsewhere: what is kept
+            could then be what is private.
+    """
+    try:
+        documents = form.read(source, span, columns)
+    except (InputError, TextError):
+        unchanged(source, seen, sha256)
+        raise
+    now = unchanged(source, seen, sha256)
+    if now != seen:  # what was read may be of a file that lay there for a moment
+        documents = form.read(source, span, columns)
+        if stamp(source) != now:
+            raise changed(source)
+    return documents
 
 
 def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[str | None], Json]:

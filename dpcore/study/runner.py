@@ -19,7 +19,7 @@ from dpcore import __version__
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.jobs.executors import Serial
 from dpcore.lexicon.cache import write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.study.plan import Cell, canonical
 from dpcore.study.sources import Sources
@@ -180,5 +180,6 @@ def _recall(cell: Cell, sources: Sources, folder: Path) -> Finished | None:
         if canonical(fields["cell"]) != canonical(cell.to_json()):
             return None
         return Finished(cell, tuple(fields["rows"]), float(fields["seconds"]), True)
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         return None

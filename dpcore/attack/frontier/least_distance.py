@@ -26,7 +26,7 @@ from dpcore.attack.frontier.local_distance import CONSTANT, local_bounds
 from dpcore.errors import ComputationError, EpsilonError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.rounding import gamma
@@ -300,7 +300,8 @@ def bundled_bounds_file() -> Path:
 def _bundled() -> dict[str, dict[str, list[list[float]]]]:
     try:
         return dict(json.loads(bundled_bounds_file().read_text(encoding="utf-8")))
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         return {}
 
 

@@ -22,7 +22,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.counts import FILE, CountPlan, Counts, read_counts
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_data, bundled_folder
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
 from dpcore.lexicon.lexicon import ENGLISH
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ def _bundled() -> tuple[Counts, tuple[str, ...]]:
     try:
         counts = read_counts(path)
         words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
-    except (OSError, *ARRAYS):
+    except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         raise LexiconError(
             f"the counts of words in {path} cannot be read; make them with "
             "`python -m dpcore language count`"

@@ -32,7 +32,7 @@ from dpcore.attack.output.channel import open_channel
 from dpcore.errors import LexiconError
 from dpcore.learn.packages import torch
 from dpcore.lexicon.cache import sha256_of_file, write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 from dpcore.lexicon.masked_model import FILE, Reader, read_reader, write_reader
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.train.corpus import tokenise
@@ -242,7 +242,8 @@ def reader_manifest() -> dict[str, Any]:
     path = language_folder() / MANIFEST
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         raise LexiconError(
             f"{path} cannot be read; make it with `python -m dpcore language train`"
         ) from None

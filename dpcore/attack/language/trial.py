@@ -26,7 +26,7 @@ from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.intervals import ratio_of_sums
 from dpcore.lexicon.cache import write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
@@ -185,7 +185,8 @@ def recorded() -> dict[str, Any]:
     path = language_folder() / FILE
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         raise StudyError(
             f"the recorded trial {path} cannot be read; make it with "
             "`python -m dpcore language attack`"

@@ -20,7 +20,7 @@ from dpcore.attack.latent.rank import Ranking, posterior, rank_candidates, succe
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.adept.network import CLIP
 from dpcore.lexicon.bundled import bundled_data
-from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
 from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
 from dpcore.noise.streams import generator
 
@@ -204,7 +204,8 @@ def read_examples(path: Path) -> Examples:
             and 0 < manhattan < np.inf
             and {rewrite.text for rewrite in rewrites} <= set(texts)
         )
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         whole = False
     if not whole:
         raise StudyError(

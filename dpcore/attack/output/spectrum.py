@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpcore.arrays import FloatArray
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.all_pairs import AllPairs, Tile
@@ -179,7 +179,8 @@ def _bundled(lexicon: Lexicon, metric: Metric) -> Moments | None:
             if str(arrays["fingerprint"]) != fingerprint:
                 return None
             planes = np.ascontiguousarray(arrays["planes"].transpose(1, 2, 3, 0))
-    except (OSError, *ARRAYS):
+    except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         return None
     return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
 

@@ -67,6 +67,10 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
         raise
     except ARRAYS as error:
         raise LexiconError(f"{path.name} is cut, damaged or pickled ({brief(error)})") from None
+    except MemoryError:
+        raise LexiconError(
+            f"{path.name} asks for more memory than there is: end other programs, or cut the file"
+        ) from None
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise LexiconError(
             f"{path.name} must hold floating-point vectors of shape (n, d), got {vectors.dtype} "

@@ -20,7 +20,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
@@ -218,7 +218,8 @@ def read_density(fingerprint: str, k: int, words: int) -> VocabularyDensity | No
             if str(stored["fingerprint"]) != fingerprint or int(stored["k"]) != k:
                 return None
             arrays = {name: stored[name] for name in _FORM}
-    except (OSError, *ARRAYS):
+    except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         return None
     forms = {name: (array.shape, array.dtype.str) for name, array in arrays.items()}
     if forms != {name: ((words,), form) for name, form in _FORM.items()}:

@@ -21,7 +21,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept as KeptFile
 from dpcore.lexicon.cache import cache_status, keep, kinds_kept, recall, replacing, write_text
-from dpcore.lexicon.damage import ARRAYS, FIELDS
+from dpcore.lexicon.damage import ARRAYS, FIELDS, refuse_of_the_system
 from dpcore.measure.maps.model import Map
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ def _bundle(fingerprint: str) -> dict[str, dict[str, Any]]:
         if manifest["fingerprint"] != fingerprint:
             return {}
         return {str(kind): dict(entry) for kind, entry in manifest["maps"].items()}
-    except (OSError, *FIELDS):
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
         return {}
 
 
@@ -212,7 +213,8 @@ def _from_bundle(plan: MapPlan, fingerprint: str, entry: Mapping[str, Any]) -> M
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, *ARRAYS):
+    except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         return None
     return _restored(plan, fingerprint, arrays, entry)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
 from dpcore.mechanisms.packing.certified import CertifiedWeights
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def _bundled() -> tuple[str, str, CertifiedWeights] | None:
         with np.load(bundled_weights_file(), allow_pickle=False) as stored:
             fingerprint, metric = stored["of"].tolist()
             return fingerprint, metric, CertifiedWeights(**{name: stored[name] for name in _ARRAYS})
-    except (OSError, *ARRAYS):
+    except (OSError, *ARRAYS) as error:
+        refuse_of_the_system(error)
         return None
 
 

@@ -9,7 +9,7 @@ from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import BAYES, LEAKAGES, UTILITIES
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan
-from dpcore.study.recorded import read_recorded
+from dpcore.study.recorded import read_bundled, read_recorded
 
 if TYPE_CHECKING:
     from dpcore.attack.trade.ground import Amount
@@ -117,8 +117,9 @@ def recorded_curves() -> dict[str, TradeCurve]:
 
 @cache
 def _recorded_on() -> frozenset[str]:
-    """Fingerprints of the lexicon that was recorded."""
-    return frozenset(str(each["fingerprint"]) for each in read_recorded(STUDY.name).entry.lexicons)
+    """Fingerprints of the lexicon that was recorded: of its manifest, which needs no package."""
+    entries = [entry for entry in read_bundled() if entry.name == STUDY.name]
+    return frozenset(str(each["fingerprint"]) for entry in entries for each in entry.lexicons)
 
 
 def recorded_curve(mechanism: Mechanism) -> TradeCurve | None:
@@ -126,6 +127,7 @@ def recorded_curve(mechanism: Mechanism) -> TradeCurve | None:
 
     Raises:
         StudyError: as `recorded_curves`.
+        MissingPackageError: something was, and pandas or pyarrow is not installed.
     """
     if mechanism.lexicon.fingerprint not in _recorded_on():
         return None
