@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import StudyError
@@ -19,7 +20,6 @@ from dpcore.privatize.folder import folder_of, record_path
 
 if TYPE_CHECKING:
     from datetime import date
-    from pathlib import Path
 
     from dpcore.attack.trade.curve import TradeCurve
     from dpcore.jobs.worker import Json
