@@ -1,7 +1,10 @@
 """What may stand in a corpus, and inputs that are refused in one sentence."""
 
 import base64
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +13,7 @@ import pytest
 from dpcore.errors import DpcoreError, InputError, StudyError, TextError
 from dpcore.jobs import executors
 from dpcore.privatize.files import Columns
+from dpcore.privatize.formats import format_of
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
@@ -235,3 +239,103 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     ):
         with pytest.raises(StudyError, match=message):
             privatize(order(source, other))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_another_corpus_of_the_same_size_and_time_is_noticed(tmp_path: Path, kind: str) -> None:
+    source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
+    whole, status = source.read_bytes(), source.stat()
+    other = whole.replace(b"w1", b"w2")
+    assert (len(other), other == whole) == (len(whole), False)
+    swapped = tmp_path / "other"
+
+    def swap(stage: str, done: int, total: int) -> None:
+        if stage.startswith("rewriting in") and 0 < done < total and not swapped.exists():
+            swapped.write_bytes(other)
+            os.utime(swapped, ns=(status.st_atime_ns, status.st_mtime_ns))
+            os.replace(swapped, source)
+
+    with pytest.raises(InputError, match="was changed while it was being read: nothing"):
+        privatize(order(source, out), span_bytes=300, progress=swap)
+    assert source.stat().st_mtime_ns == status.st_mtime_ns
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_corpus_that_only_looks_changed_ends_no_run(tmp_path: Path) -> None:
+    """A backup, a change of its mode, and a copy in its place: the bytes are the same."""
+    source = write(tmp_path / "in.csv")
+    asked = order(source, tmp_path / "out.csv")
+    privatize(asked, span_bytes=300)
+    expected = asked.out.read_bytes()
+    for path in (asked.out, asked.record):
+        path.unlink()
+    touched: list[str] = []
+
+    def touch(stage: str, done: int, total: int) -> None:
+        if not 0 < done < total or stage in touched:
+            return
+        touched.append(stage)
+        copy = tmp_path / "copy"
+        copy.write_bytes(source.read_bytes())
+        os.replace(copy, source)
+        source.chmod(0o600)
+
+    privatize(asked, span_bytes=300, progress=touch)
+    assert len(touched) == 2
+    assert asked.out.read_bytes() == expected
+
+
+FAILURES = {
+    "memory": MemoryError(),
+    "Arrow's memory": pa.ArrowMemoryError("malloc of size 64 failed"),
+    "files": OSError(errno.EMFILE, "Too many open files"),
+    "a disk": OSError(errno.EIO, "Input/output error"),
+    "a full disk": OSError(errno.ENOSPC, "No space left on device"),
+    "an interrupt": KeyboardInterrupt(),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("kind", ["txt", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("where", ["read", "spans"])
+def test_a_shortage_never_deletes_what_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str, where: str
+) -> None:
+    """Neither while a span is read, nor while the spans are looked for again."""
+    source = write(tmp_path / f"in.{kind}")
+    asked = order(source, tmp_path / f"out.{kind}")
+    form = type(format_of(source))
+    begun: list[bool] = []
+    whole = form._rows if kind == "parquet" and where == "read" else getattr(form, where)
+    inner = "_rows" if kind == "parquet" and where == "read" else where
+
+    def fail(*given: Any) -> Any:
+        if begun:
+            raise FAILURES[name]
+        return whole(*given)
+
+    def begin(stage: str, done: int, total: int) -> None:
+        if stage.startswith("rewriting") and done > 0:
+            begun.append(True)
+
+    monkeypatch.setattr(form, inner, fail)
+    if where == "spans":  # of a run that goes on
+        with pytest.raises(StopError):
+            privatize(asked, span_bytes=300, progress=_stop_in_the_middle)
+        begun.append(True)
+    with pytest.raises((StudyError, MemoryError, KeyboardInterrupt)) as caught:
+        privatize(asked, span_bytes=300, progress=begin)
+    assert "damaged" not in str(caught.value)
+    assert list(asked.folder.glob("*/spans/*.json"))
+    monkeypatch.undo()
+    privatize(asked, span_bytes=300)
+    assert len(read(asked.out)) == len(read(source))
+
+
+class StopError(Exception):
+    """Ends a run where it is."""
+
+
+def _stop_in_the_middle(stage: str, done: int, total: int) -> None:
+    if stage.startswith("rewriting") and done > total / 2:
+        raise StopError
