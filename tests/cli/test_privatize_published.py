@@ -11,6 +11,7 @@ import pytest
 
 import dpcore.cli.privatize as command
 from dpcore.jobs.worker import THREADS
+from dpcore.privatize.run import privatize
 from tests.fixtures import Uninstall
 from tests.needs import ROOT
 from tests.shell import run, small_vectors
@@ -102,7 +103,7 @@ def vanishing(
     monkeypatch: pytest.MonkeyPatch, folder: Path, stop: BaseException | None = None
 ) -> None:
     """Take a folder away as soon as the copy is published."""
-    whole = command.privatize
+    whole = privatize
 
     def then(*given: Any, **more: Any) -> Any:
         record = whole(*given, **more)

@@ -304,7 +304,7 @@ def test_a_shortage_never_deletes_what_is_finished(
     """Neither while a span is read, nor while the spans are looked for again."""
     source = write(tmp_path / f"in.{kind}")
     asked = order(source, tmp_path / f"out.{kind}")
-    form = type(format_of(source))
+    form: Any = type(format_of(source))
     begun: list[bool] = []
     whole = form._rows if kind == "parquet" and where == "read" else getattr(form, where)
     inner = "_rows" if kind == "parquet" and where == "read" else where
