@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.measure.deniability import measure
 from dpcore.measure.words import Selection, named
+from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.registry import create
+from dpcore.mechanisms.settings import words_of
 from dpcore.noise.streams import generator
 from dpcore.rewrite import sentence as sentences
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.deniability import Deniability
-    from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.sentence import Sentence
 
 
@@ -79,11 +80,14 @@ def deniability(
         EpsilonError: an ε is not admissible.
         ParameterError: an option is out of range.
     """
+    check_mechanism(mechanism)
     if not isinstance(words, Selection):
-        names = [words] if isinstance(words, str) else words
-        known = mechanism.lexicon.words
+        lexicon = mechanism.lexicon
         words = named(
-            mechanism.lexicon,
-            [w if isinstance(w, str) else known[mechanism.check_words([w])[0]] for w in names],
+            lexicon,
+            [
+                word if isinstance(word, str) else lexicon.words[mechanism.check_words([word])[0]]
+                for word in words_of(words)
+            ],
         )
     return measure(mechanism, words, mechanism.check_epsilons(epsilons), **options)

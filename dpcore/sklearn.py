@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import BaseEstimator, TransformerMixin
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dpcore.arguments import described
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
-from dpcore.rewrite.columns import release_texts
+from dpcore.rewrite.columns import check_column, entries, privatize_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sklearn.utils import Tags
 
+_CONTAINERS = ("default", "pandas")
 
-class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Texts in, private texts out; every `transform` draws its noise anew.
+
+class PrivateText(  # type: ignore[call-arg]
+    OneToOneFeatureMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    auto_wrap_output_keys=None,
+):
+    """Transformer from texts to private texts; every `transform` draws fresh noise.
 
     `fit` reads no text: the vocabulary is public and nothing is learned, so fitting spends no
     budget. `transform` spends ε for each word of each text that it is given, each time it is
@@ -35,6 +42,9 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     * `Pipeline(memory=…)` keeps a release and gives it again, which spends nothing; its folder
       holds a hash of the private texts, so treat it as private.
 
+    A table of one column is read like that column, so that a `ColumnTransformer` may name the
+    texts by `"text"` or by `["text"]`. The output is a list, as vectorisers take it.
+
     Args:
         epsilon: the privacy parameter of each word, in the mechanism's own meaning.
         mechanism: a name of the registry ("tem", "madlib", …), or a mechanism.
@@ -42,7 +52,10 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             has its own.
 
     Attributes:
-        mechanism_: the mechanism, after `fit`.
+        mechanism_: the mechanism of the present parameters, after `fit`. Parameters that are set
+            later hold from then on, all of them.
+        n_features_in_: 1.
+        feature_names_in_: name of the column, if `fit` was given a table whose columns have names.
     """
 
     def __init__(
@@ -56,7 +69,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.mechanism = mechanism
         self.lexicon = lexicon
 
-    def fit(self, X: Iterable[str], y: object = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: N803
         """Make the mechanism and check ε; the texts are not read.
 
         Args:
@@ -68,7 +81,24 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             UnknownMechanismError: there is no mechanism of this name.
             LexiconError: the lexicon cannot be found or read.
             ParameterError: a lexicon was given beside a mechanism that has another.
+            TextError: X is one text, or a table of several columns.
         """
+        check_column(X)
+        self._make().check_epsilon(self._given())
+        self.n_features_in_ = 1
+        names = list(getattr(X, "columns", ()))
+        if names and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+        return self
+
+    def _make(self) -> Mechanism:
+        """Make the mechanism of the present parameters, once."""
+        asked = self.mechanism, self.lexicon
+        kept: tuple[tuple[object, object], Mechanism] | None = vars(self).get("_made")
+        if kept is not None and all(map(_same, kept[0], asked)):
+            return kept[1]
         if not isinstance(self.mechanism, Mechanism):
             lexicon = self.lexicon if isinstance(self.lexicon, Lexicon) else load(self.lexicon)
             built = create(self.mechanism, lexicon)
@@ -76,37 +106,89 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             built = self.mechanism
         else:
             raise ParameterError("a mechanism has its own lexicon: leave out `lexicon`")
-        built.check_epsilon(self._given())
-        self.mechanism_ = built
-        return self
+        self._made = asked, built
+        return built
 
-    def transform(self, X: Iterable[str]) -> list[str]:  # noqa: N803
-        """The texts with every word replaced, with fresh noise: a second call gives other texts.
+    @property
+    def mechanism_(self) -> Mechanism:
+        """See the class."""
+        check_is_fitted(self)
+        return self._make()
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Replace every word of the texts, with fresh noise: a second call gives other texts.
 
         Args:
-            X: n texts: a list, an array or a Series of strings.
+            X: n texts: a list, an array or a Series of strings, or a table of one column. A
+                missing text stays missing.
 
         Returns:
-            n texts.
+            A list of n texts; after `set_output(transform="pandas")` a Series, or a DataFrame for
+            a table.
 
         Raises:
             NotFittedError: `fit` was not called.
-            TextError: an entry is not a text, or X is one text.
+            TextError: an entry is not a text, or X is one text or a table of several columns.
         """
-        check_is_fitted(self)
-        return release_texts(X, self.mechanism_, self._given())
+        private = privatize_column(X, self.mechanism_, self._given())
+        if self._container == "default":
+            return list(entries(private))
+        if hasattr(private, "iloc"):
+            return private
+        import pandas as pd
+
+        name = self.get_feature_names_out()[0]
+        series = pd.Series(list(entries(private)), name=name, dtype=object)
+        return series.to_frame() if np.ndim(private) == 2 else series
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose the container of `transform`.
+
+        scikit-learn's own always makes a DataFrame, of which a vectoriser in the next step reads
+        the names of the columns for its texts. So a column stays a column here, and the global
+        `transform_output` changes nothing.
+
+        Args:
+            transform: "default" (a list), "pandas", or None, which leaves it as it is.
+
+        Raises:
+            ParameterError: there is no such container.
+        """
+        if transform is not None:
+            if transform not in _CONTAINERS:
+                shown = repr(transform[:40]) if isinstance(transform, str) else described(transform)
+                raise ParameterError(
+                    f"the output must be one of {', '.join(_CONTAINERS)}, got {shown}"
+                )
+            # Where scikit-learn keeps it, so that a clone has it too.
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    @property
+    def _container(self) -> str:
+        return str(getattr(self, "_sklearn_output_config", {}).get("transform", "default"))
 
     def _given(self) -> float:
-        """ε, which has no default: whoever spends it says how much."""
+        """Return ε, which has no default: who spends it says how much."""
         if self.epsilon is None:
             raise EpsilonError("epsilon must be given, as in PrivateText(epsilon=20), got None")
         return self.epsilon
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True after `fit`."""
+        return hasattr(self, "n_features_in_")
+
     def __sklearn_tags__(self) -> Tags:
-        """One-dimensional input of texts; two calls differ."""
+        """Return the tags: texts in one dimension; two calls differ."""
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
         tags.non_deterministic = True
         return tags
+
+
+def _same(kept: object, asked: object) -> bool:
+    """Return True for one object, and for two equal names."""
+    return kept is asked or (isinstance(kept, str) and isinstance(asked, str) and kept == asked)

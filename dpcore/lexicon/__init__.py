@@ -31,12 +31,13 @@ class _CallableRoom(ModuleType):
         name_or_path: str | Path | None = None,
         *,
         limit: int | None = None,
+        language: str | None = None,
         progress: Progress | None = None,
     ) -> Lexicon:
         """Load a lexicon: `dpcore.lexicon.catalogue.load`."""
         from dpcore.lexicon.catalogue import load
 
-        return load(name_or_path, limit=limit, progress=progress)
+        return load(name_or_path, limit=limit, language=language, progress=progress)
 
 
 sys.modules[__name__].__class__ = _CallableRoom

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcore.arguments import a_whole, described
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_extent, bundled_folder, hyperbolic_folder
 from dpcore.lexicon.cache import cache_folder, keep_nothing_of
@@ -147,8 +148,13 @@ def load_reporting(
     progress: Progress | None = None,
 ) -> tuple[Lexicon, ReadReport | None]:
     """As `load`, with how the file was read; None for a lexicon in our own format."""
-    if limit is not None and not limit >= 2:
-        raise LexiconError(f"a lexicon has at least 2 words, got the limit {limit}")
+    if limit is not None:
+        limit = a_whole(limit, "a lexicon has at least 2 words: its limit", 2, error=LexiconError)
+    if not isinstance(name_or_path, str | Path | None):
+        raise LexiconError(
+            "a lexicon is loaded by its name or its path, as in dp.lexicon('default'), got "
+            f"{described(name_or_path)}"
+        )
     text = DEFAULT_NAME if name_or_path is None else str(name_or_path)
     if language is not None:
         check_language(language)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arguments import a_kind, described
 from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import LexiconError, ParameterError, UnknownWordError
 from dpcore.lexicon.metric import Metric
@@ -48,10 +49,11 @@ def check_language(code: str) -> None:
     Raises:
         LexiconError: it has not two or three small letters.
     """
-    if not _CODE.fullmatch(code):
+    if not (isinstance(code, str) and _CODE.fullmatch(code)):
+        shown = repr(code[:40]) if isinstance(code, str) else described(code)
         raise LexiconError(
             "a language is given by its code of two or three small letters, such as 'en' or 'de', "
-            f"got {code[:40]!r}"
+            f"got {shown}"
         )
 
 
@@ -341,3 +343,14 @@ class Lexicon:
         if self.metric is not Metric.EUCLIDEAN:
             raise ParameterError(f"the neighbour table is Euclidean, not {self.metric.value}")
         return table_of(self.vectors, self.fingerprint, count, progress or silent)
+
+
+def check_lexicon(lexicon: object) -> Lexicon:
+    """Return a lexicon as it is.
+
+    Raises:
+        LexiconError: It is none, such as the name of one.
+    """
+    return a_kind(
+        lexicon, Lexicon, "a lexicon is needed, as dp.lexicon() returns one", LexiconError
+    )

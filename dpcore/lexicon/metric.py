@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dpcore.arguments import a_name
 from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.rounding import gamma
@@ -39,7 +40,7 @@ class Metric(StrEnum):
             ParameterError: the name is unknown, or is "cosine", which breaks the triangle
                 inequality and so carries no metric privacy.
         """
-        text = str(name).strip().lower()
+        text = a_name(name, "a metric").strip().lower()
         if text == "cosine":
             raise ParameterError(
                 "cosine distance is not a metric (it breaks the triangle inequality), so no "

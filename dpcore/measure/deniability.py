@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arguments import a_name, a_whole
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
@@ -193,6 +194,7 @@ def choose_method(mechanism: Mechanism, method: Method | str) -> Method:
     """
     allowed = methods_of(mechanism)
     names = ", ".join(allowed)
+    a_name(method, "a method")
     try:
         wanted = Method(method)
     except ValueError:
@@ -213,10 +215,7 @@ def choose_method(mechanism: Mechanism, method: Method | str) -> Method:
 
 def check_runs(runs: int) -> int:
     """R as it is, if it is 2 to MAX_RUNS (one run has no spread and no pair to compare)."""
-    if not (isinstance(runs, int) and 2 <= runs <= MAX_RUNS):
-        msg = f"runs must be a whole number from 2 to {MAX_RUNS:,}, got {runs}"
-        raise ParameterError(msg)
-    return runs
+    return a_whole(runs, "runs", 2, MAX_RUNS)
 
 
 def measure(
@@ -259,8 +258,7 @@ def measure(
             f"runs times values of epsilon may be {MAX_RUNS_TIMES_EPSILONS:,} at most, got "
             f"{runs:,} times {values.size:,}"
         )
-    if not repetitions >= 1:
-        raise ParameterError(f"repetitions must be at least 1, got {repetitions}")
+    a_whole(repetitions, "repetitions", 1)
     figures: Figures
     if chosen is Method.EXACT:
         from dpcore.measure.exact import exact_figures

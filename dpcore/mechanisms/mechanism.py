@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from dpcore.arguments import a_kind
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy
 from dpcore.lexicon.metric import Metric, distance_error, distances
@@ -376,3 +377,16 @@ class Mechanism(Settings, ABC):
     def true_delta(self, epsilon: float) -> float | None:
         """The exact δ of the worst difference of two vectors, where it is not the nominal one."""
         return None
+
+
+def check_mechanism(mechanism: object) -> Mechanism:
+    """Return a mechanism as it is.
+
+    Raises:
+        ParameterError: It is none, such as the name of one.
+    """
+    return a_kind(
+        mechanism,
+        Mechanism,  # type: ignore[type-abstract]
+        'a mechanism is needed, as dp.mechanism("tem", dp.lexicon()) returns one',
+    )

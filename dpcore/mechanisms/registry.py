@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpcore.arguments import a_name
 from dpcore.errors import DpcoreError, ParameterError, UnknownMechanismError
+from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection
@@ -41,9 +43,6 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.plugins import PluginWarning, offered
 from dpcore.mechanisms.response.k_ary import KAryResponse
 from dpcore.mechanisms.response.neighbour import NeighbourResponse
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
 
 _OURS: dict[str, type[Mechanism]] = {
     kind.key: kind
@@ -147,6 +146,7 @@ def package_of(kind: type[Mechanism]) -> str | None:
 
 def resolve(name: str) -> type[Mechanism]:
     """The class for a key ("tem.v1") or a short name ("tem": the newest version)."""
+    a_name(name, "a mechanism")
     if name in MECHANISMS:
         return MECHANISMS[name]
     versions = [kind for kind in MECHANISMS.values() if kind.short == name]
@@ -166,6 +166,7 @@ def construct(
     kind: type[Mechanism], lexicon: Lexicon, settings: Mapping[str, Any] | None = None
 ) -> Mechanism:
     """As `create`, of a class, whether it is registered or not."""
+    check_lexicon(lexicon)
     declared = kind.parameters()
     values: dict[str, Any] = {}
     for parameter, value in (settings or {}).items():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpcore.arguments import a_real, described, reals
 from dpcore.errors import EpsilonError, ParameterError
 
 if TYPE_CHECKING:
@@ -55,6 +56,13 @@ def _fits(value: object, annotation: str) -> bool:
     return isinstance(value, kinds[annotation.split(" ")[0]])
 
 
+def words_of(words: Any) -> Iterable[Any]:
+    """Return several words as they are, and one word or index as a list of it."""
+    if isinstance(words, np.ndarray):
+        return np.atleast_1d(words)
+    return words if isinstance(words, Iterable) and not isinstance(words, (str, bytes)) else [words]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
     """A lexicon and parameters that were checked, and checks of what is asked of them.
@@ -90,8 +98,10 @@ class Settings:
         for name, declared in self.parameters().items():
             value = getattr(self, name)
             if not _fits(value, str(declared["type"])):
-                msg = f"{name} of {self.short} must be of type {declared['type']}, got {value!r}"
-                raise ParameterError(msg)
+                raise ParameterError(
+                    f"{name} of {self.short} must be of type {declared['type']}, got "
+                    f"{described(value)}"
+                )
             low, high, choices = declared["low"], declared["high"], declared["choices"]
             if choices is not None and value not in choices:
                 msg = f"{name} of {self.short} must be one of {', '.join(choices)}, got {value}"
@@ -112,15 +122,12 @@ class Settings:
 
     def check_epsilon(self, epsilon: float) -> float:
         """ε as a float, or an `EpsilonError` that says what is allowed."""
-        try:
-            value = float(epsilon)
-        except (TypeError, ValueError, OverflowError):
-            value = math.nan
+        value = a_real(epsilon, "epsilon", EpsilonError)
         allowed = self.admissible
         if value in allowed:
             return value
         if not 0 < value < math.inf:
-            msg = f"epsilon must be a finite number > 0, got {str(epsilon)[:40]}"
+            msg = f"epsilon must be a finite number > 0, got {described(epsilon)}"
         elif not value > allowed.low:
             msg = (
                 f"epsilon of {self.short} must be > {allowed.low:.6g} for this lexicon "
@@ -135,7 +142,7 @@ class Settings:
 
     def check_epsilons(self, epsilons: float | FloatArray | Sequence[float]) -> FloatArray:
         """A one-dimensional array of admissible ε, checked one by one."""
-        values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        values = reals(epsilons, "epsilon", EpsilonError)
         for value in values:
             self.check_epsilon(float(value))
         return values
@@ -147,12 +154,21 @@ class Settings:
             UnknownWordError: a word is not in the vocabulary; the message names it.
             ParameterError: an index is outside it.
         """
-        if isinstance(words, str):
-            words = [words]
         if not (isinstance(words, np.ndarray) and words.dtype.kind in "iu"):
-            words = [self.lexicon.index(w) if isinstance(w, str) else w for w in words]
+            words = [
+                self.lexicon.index(w) if isinstance(w, str) else self._index(w)
+                for w in words_of(words)
+            ]
         indices = np.atleast_1d(np.asarray(words, dtype=np.int64))
         if not (indices.ndim == 1 and np.all((indices >= 0) & (indices < len(self.lexicon)))):
             msg = f"word indices must lie in 0..{len(self.lexicon) - 1}"
             raise ParameterError(msg)
         return indices
+
+    def _index(self, word: object) -> int:
+        whole = isinstance(word, (int, np.integer)) and not isinstance(word, bool)
+        if whole and 0 <= word < len(self.lexicon):  # type: ignore[operator]
+            return int(word)  # type: ignore[call-overload, no-any-return]
+        raise ParameterError(
+            f"word indices must lie in 0..{len(self.lexicon) - 1}, got {described(word)}"
+        )

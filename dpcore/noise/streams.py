@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arguments import described
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_SEED
 
@@ -28,10 +29,9 @@ SECRET_BYTES = 32
 
 def check_seed(seed: int) -> int:
     """A seed as an integer in 0..MAX_SEED (what a link can carry), or a `ParameterError`."""
-    if not (isinstance(seed, int) and 0 <= seed <= MAX_SEED):
-        msg = f"a seed is a whole number from 0 to {MAX_SEED}, got {str(seed)[:40]}"
-        raise ParameterError(msg)
-    return seed
+    if isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed <= MAX_SEED:
+        return seed
+    raise ParameterError(f"a seed is a whole number from 0 to {MAX_SEED}, got {described(seed)}")
 
 
 def generator(seed: int | None, *key: str | int) -> np.random.Generator:

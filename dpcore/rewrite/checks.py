@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
+from dpcore.arguments import a_kind, a_whole
 from dpcore.errors import TextError
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.rewrite.tokens import tokenize
@@ -33,7 +34,8 @@ def check_text(
         TextError: The text is blank, too long, binary or wrongly decoded. The message holds
             numbers and positions (characters counted from 1) but none of the words.
     """
-    if len(text) > max_characters:
+    a_kind(text, str, "a text is needed", TextError)
+    if len(text) > a_whole(max_characters, "max_characters"):
         raise TextError(
             f"the text has {len(text):,} characters; at most {max_characters:,} are allowed"
         )
@@ -56,7 +58,7 @@ def check_text(
     count = len(tokenize(text))
     if not count:
         raise TextError("the text is empty; at least one word is needed")
-    if count > max_tokens:
+    if count > a_whole(max_tokens, "max_tokens"):
         raise TextError(
             f"the text has {count:,} words and punctuation marks; at most {max_tokens:,} "
             f"are allowed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,12 +9,16 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from dpcore.arguments import a_kind, a_whole
+from dpcore.arguments import epsilons as checked_epsilons
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.errors import EpsilonError
+from dpcore.errors import TextError
+from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
+from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.path import EpsilonPaths, Piece
-from dpcore.noise.streams import generator
+from dpcore.noise.streams import check_seed, generator
 from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, describe
 from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
@@ -23,9 +26,7 @@ from dpcore.rewrite.tokens import Token, tokenize
 from dpcore.rewrite.vocabulary import Encoding, encode
 
 if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.mechanism import Mechanism
 
 _SEGMENT = 64  # words that share one matrix product
 _LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself
@@ -143,6 +144,8 @@ def prepare(
     Raises:
         TextError: it is empty, too long, or not text, or a word is refused by the policy.
     """
+    check_lexicon(lexicon)
+    a_kind(treatment, Treatment, "a treatment is needed, as dpcore.rewrite.policy has it")
     check_text(text, max_characters=max_characters, max_tokens=max_tokens)
     tokens = tuple(tokenize(text))
     return Sentence(tokens, encode(tokens, lexicon, treatment), lexicon)
@@ -170,10 +173,7 @@ class SentenceDraw:
         Raises:
             EpsilonError: an ε is not a finite number above 0.
         """
-        for epsilon in epsilons:
-            if not 0 < epsilon < math.inf:
-                raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
-        outputs = self.paths.at(np.array(epsilons, dtype=np.float64))
+        outputs = self.paths.at(checked_epsilons(epsilons))
         rewrites = tuple(self.sentence.write(column) for column in outputs.T)
         return rewrites[0] if len(epsilons) == 1 else Rewrites(epsilons, rewrites)
 
@@ -195,6 +195,12 @@ class SentenceDraw:
         return self.paths.pieces(slot)
 
 
+def _check(sentence: object, mechanism: object) -> None:
+    """Refuse what is no text that was read, or no mechanism."""
+    a_kind(sentence, Sentence, "a text that dp.read returned is needed", TextError)
+    check_mechanism(mechanism)
+
+
 def draw(
     sentence: Sentence,
     mechanism: Mechanism,
@@ -212,7 +218,10 @@ def draw(
         number: which draw.
         epsilons: the grid of a mechanism whose paths are not exact.
     """
-    words = sentence.inputs(seed, number)
+    _check(sentence, mechanism)
+    words = sentence.inputs(check_seed(seed), a_whole(number, "the number of a draw"))
+    if epsilons is not None:
+        epsilons = mechanism.check_epsilons(epsilons)
     parts: list[EpsilonPaths] = []
     if not words.size:  # marks alone: there is nothing to rewrite
         return SentenceDraw(sentence, EpsilonPaths.none())
@@ -263,7 +272,8 @@ def release(
         rng: unpredictable (`generator(None)`) unless the run is an experiment.
         index: an index to search with; a mechanism refuses one that its guarantee forbids.
     """
-    mechanism.check_epsilon(epsilon)
+    _check(sentence, mechanism)
+    epsilon = mechanism.check_epsilon(epsilon)
     words = sentence.encoding.draw(rng)
     if words.size:
         words = mechanism.sample(rng, words, epsilon, index=index)

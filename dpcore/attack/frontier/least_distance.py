@@ -15,18 +15,19 @@ certificate: the dual of the packing programme with another right-hand side.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arguments import epsilons
 from dpcore.attack.frontier.local_distance import CONSTANT, local_bounds
-from dpcore.errors import ComputationError, EpsilonError
+from dpcore.errors import ComputationError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, write_text
 from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
+from dpcore.lexicon.lexicon import check_lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.rounding import gamma
@@ -125,10 +126,8 @@ def least_distance(
     Raises:
         EpsilonError: an ε is not a finite number > 0.
     """
-    values = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
-    for value in values.tolist():
-        if not 0 < value < math.inf:
-            raise EpsilonError(f"epsilon must be a finite number > 0, got {value}")
+    check_lexicon(lexicon)
+    values = epsilons(epsilon)
     chosen = Metric.parse(metric)
     table = _known(lexicon, chosen, local)
     missing = np.setdiff1d(values, table.epsilons)

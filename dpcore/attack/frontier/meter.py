@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arguments import a_kind, a_real, epsilons
 from dpcore.attack.output.prior import Prior, parse_prior, uniform
 from dpcore.bisection import safe_end
-from dpcore.errors import ComputationError, EpsilonError, ParameterError
+from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.lexicon import check_lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.limits import PACKING_WORDS
@@ -122,15 +124,19 @@ def meter(
         EpsilonError: an ε is not a finite number > 0.
         ParameterError: δ is out of range, or given without `local`.
     """
-    values = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
-    for value in values.tolist():
-        if not 0 < value < math.inf:
-            raise EpsilonError(f"epsilon must be a finite number > 0, got {value}")
+    check_lexicon(lexicon)
+    values = epsilons(epsilon)
+    delta = a_real(delta, "delta")
     if not 0 <= delta < 1:
         raise ParameterError(f"delta must be in [0, 1), got {delta}")
     if delta > 0 and not local:
         raise ParameterError("a delta goes with local privacy: ask for local, or leave it out")
-    belief = parse_prior(lexicon, prior) if isinstance(prior, str) else prior or uniform(lexicon)
+    if prior is None:
+        belief = uniform(lexicon)
+    elif isinstance(prior, str):
+        belief = parse_prior(lexicon, prior)
+    else:
+        belief = a_kind(prior, Prior, "a prior is given by its name, or made by its functions")
     chosen = Metric.parse(metric)
     if local:
         rows = tuple(_local(belief.probability, value, delta) for value in values.tolist())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arguments import a_whole
 from dpcore.arrays import IntArray
 from dpcore.attack.output.spectrum import spectrum_of
-from dpcore.errors import ParameterError
 from dpcore.lexicon.kinds import kinds_of
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -103,10 +103,8 @@ class Ground:
             ParameterError: k or m is out of range.
         """
         n = len(lexicon)
-        if not 2 <= near <= n:
-            raise ParameterError(f"near words must be 2 to {n:,}, got {near}")
-        if not 2 <= pairs <= MAX_ATTACK_OUTPUTS:
-            raise ParameterError(f"pairs must be 2 to {MAX_ATTACK_OUTPUTS:,}, got {pairs:,}")
+        near = a_whole(near, "the number of near words", 2, n)
+        pairs = a_whole(pairs, "pairs", 2, MAX_ATTACK_OUTPUTS)
         table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(near, progress)
         indices = table.indices.astype(np.int64)
         spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)

@@ -28,8 +28,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from dpcore.arguments import a_whole, described
 from dpcore.arrays import FloatArray
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.trade.columns import from_columns
@@ -39,6 +38,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
 from dpcore.mechanisms.hooks import NoisyNearestForm
+from dpcore.mechanisms.mechanism import check_mechanism
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,11 +106,18 @@ def tradeoff(
     asked = mechanisms if isinstance(mechanisms, Sequence) else [(mechanisms, epsilons)]
     if not asked:
         raise ParameterError("a trade-off needs at least one mechanism")
+    for pair in asked:
+        if not (isinstance(pair, Sequence) and len(pair) == 2):
+            raise ParameterError(
+                "several mechanisms are given as a list of pairs (mechanism, its epsilons), got "
+                f"{described(pair)} in it"
+            )
+        check_mechanism(pair[0]).check_epsilons(pair[1])
     lexicon = asked[0][0].lexicon
     if any(mechanism.lexicon.fingerprint != lexicon.fingerprint for mechanism, _ in asked):
         raise ParameterError("the mechanisms of one trade-off are over one lexicon")
-    if outputs is not None and not 100 <= outputs <= MAX_ATTACK_OUTPUTS:
-        raise ParameterError(f"outputs must be 100 to {MAX_ATTACK_OUTPUTS:,}, got {outputs:,}")
+    if outputs is not None:
+        outputs = a_whole(outputs, "outputs", 100, MAX_ATTACK_OUTPUTS)
     ground = Ground.of(lexicon, near, pairs, seed, progress)
     absent = {"kind"} if ground.kinds.none else set()
     rows = [
@@ -169,7 +176,7 @@ def amounts(
     progress: Progress = silent,
 ) -> list[Amount]:
     """All quantities of one mechanism (see `tradeoff`)."""
-    values = mechanism.check_epsilons(np.asarray(epsilons, dtype=np.float64))
+    values = mechanism.check_epsilons(epsilons)
     rows: list[Amount] = []
     if has_columns(mechanism):
         channel = open_channel(mechanism, progress=progress)

@@ -7,11 +7,13 @@ pairs of them) that are compared. A sample bounds the true ε from below.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arguments import a_whole
 from dpcore.arrays import IntArray
 from dpcore.audit.exact.exact import ExactAudit, Triple, audit_laws, hockey_stick
 from dpcore.errors import ParameterError
@@ -149,7 +151,8 @@ def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tu
                 f"audit a sample of 2 to {largest:,} words, or of up to {MAX_AUDIT_PAIRS:,} pairs"
             )
         return np.arange(n), f"all pairs of the {n:,} words"
-    if isinstance(words, int):
+    if not isinstance(words, Iterable) or not np.ndim(words):
+        words = a_whole(words, "the number of words of a sample")
         if not 2 <= words <= largest:
             raise ParameterError(
                 f"a sample has 2 to {largest:,} words of this lexicon, got {words}"
@@ -172,8 +175,7 @@ def _audit_pairs(
     progress: Progress,
 ) -> ExactAudit:
     """Losses of a sample of pairs, one pair at a time; δ is the largest of these pairs."""
-    if not 1 <= pairs <= MAX_AUDIT_PAIRS:
-        raise ParameterError(f"a sample has 1 to {MAX_AUDIT_PAIRS:,} pairs, got {pairs}")
+    pairs = a_whole(pairs, "the number of pairs of a sample", 1, MAX_AUDIT_PAIRS)
     n = len(mechanism.lexicon)
     rng = generator(seed, "audit", "pairs")
     first = rng.integers(n, size=pairs)

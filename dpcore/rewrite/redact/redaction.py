@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from dpcore.arguments import a_kind, a_name
 from dpcore.errors import ParameterError, TextError
 from dpcore.limits import MAX_REDACTED_CHARACTERS
 from dpcore.rewrite.checks import check_text
@@ -105,6 +106,7 @@ def redactor_of(name: str) -> Redactor:
     Raises:
         ParameterError: there is none; the message names those that there are.
     """
+    a_name(name, "a redactor")
     redactors = {redactor.name: redactor for redactor in REDACTORS}
     if name not in redactors:
         raise ParameterError(
@@ -133,8 +135,7 @@ def redact(text: str, redactor: str = "rules") -> Redaction:
         TextError: the text is empty, too long, or not text.
         MissingPackageError: the redactor's packages are not installed.
     """
-    if not isinstance(text, str):
-        raise TextError(f"a text is needed, got {type(text).__name__}")
+    a_kind(text, str, "a text is needed", TextError)
     chosen = redactor_of(redactor)
     check_text(text, max_characters=MAX_REDACTED_CHARACTERS, max_tokens=MAX_REDACTED_CHARACTERS)
     return Redaction(text, chosen.spans(text), chosen.name)

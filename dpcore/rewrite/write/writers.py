@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.errors import ParameterError, TextError
+from dpcore.arguments import a_kind, a_name, a_real, a_whole
+from dpcore.errors import EpsilonError, ParameterError, TextError
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.dp_prompt import DpPrompt
@@ -28,6 +30,7 @@ def writer_of(name: str, form: str = "published") -> Writer:
     Raises:
         ParameterError: there is no such mechanism or form; the message names those that there are.
     """
+    a_name(name, "a mechanism that writes")
     writers = {writer.name: writer for writer in WRITERS}
     if name not in writers:
         raise ParameterError(
@@ -76,7 +79,9 @@ def write(
         TextError: the text is empty, too long, or not text.
         MissingPackageError: the mechanism's model is not installed.
     """
-    if not isinstance(text, str):
-        raise TextError(f"a text is needed, got {type(text).__name__}")
+    a_kind(text, str, "a text is needed", TextError)
+    epsilon = a_real(epsilon, "epsilon", EpsilonError)
+    if tokens is not None:
+        tokens = a_whole(tokens, "tokens", 1, MAX_WRITTEN_TOKENS)
     rng = generator(seed, "write", mechanism)
     return written(writer_of(mechanism, form), text, epsilon, tokens, rng, progress)

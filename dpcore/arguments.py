@@ -1,0 +1,151 @@
+"""Checks of the arguments that a caller hands over, one sentence for each refusal.
+
+A refusal names the type of what it got, and its value only where that is a number or one word, as
+a command line gives it: a text that was given in the wrong place may be private.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.errors import DpcoreError, EpsilonError, ParameterError
+
+T = TypeVar("T")
+
+_SHOWN = 40  # characters of a number in a refusal
+_NUMBERS = "iuf"  # kinds of numpy types that hold real numbers
+
+
+def described(value: object) -> str:
+    """Return a number or one word as it is, and of anything else only its type."""
+    if isinstance(value, str) and len(value.split()) == 1:
+        return value[:_SHOWN]
+    if isinstance(value, (bool, np.bool_)) or value is None:
+        return str(value)
+    try:
+        return str(_scalar(value))[:_SHOWN]
+    except (TypeError, ValueError):
+        return f"a value of type {type(value).__name__}"
+
+
+def _scalar(value: Any) -> Any:
+    """Return a real number, out of an array without dimensions if need be.
+
+    Raises:
+        TypeError: It is none: True, a text and an array of numbers are no numbers.
+    """
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, Decimal)):
+        raise TypeError
+    return value
+
+
+def a_real(value: object, what: str, error: type[DpcoreError] = ParameterError) -> float:
+    """Return a number as a float, or one that is written as a command line gives it.
+
+    NaN and infinity are for the caller to refuse.
+
+    Raises:
+        ParameterError: It is no number, or too large for a float.
+    """
+    try:
+        return float(value if isinstance(value, str) else _scalar(value))
+    except (TypeError, ValueError, OverflowError):
+        kind = "a finite number > 0" if error is EpsilonError else "a number"
+        raise error(f"{what} must be {kind}, got {described(value)}") from None
+
+
+def a_whole(
+    value: object,
+    what: str,
+    least: int = 0,
+    most: int | None = None,
+    error: type[DpcoreError] = ParameterError,
+) -> int:
+    """Return a whole number in least..most.
+
+    Raises:
+        ParameterError: It is none, or out of range; 2.0 and True are none.
+    """
+    number = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    if isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+        whole = int(number)
+        if least <= whole and (most is None or whole <= most):
+            return whole
+    above = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+    raise error(f"{what} must be a whole number {above}, got {described(value)}")
+
+
+def reals(values: object, what: str, error: type[DpcoreError] = ParameterError) -> FloatArray:
+    """Return one number or several as an array, shape (k,) with k ≥ 1.
+
+    Raises:
+        ParameterError: There is none, or one of them is no number.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in _NUMBERS:
+        try:
+            given = [values if isinstance(values, str) else _scalar(values)]
+        except TypeError:
+            given = _listed(values, what, error)
+        values = np.array([a_real(value, what, error) for value in given])
+    array = np.atleast_1d(values.astype(np.float64))
+    if array.ndim != 1 or not array.size:
+        raise error(f"{what} must be a number or a list of numbers, got shape {array.shape}")
+    return array
+
+
+def _listed(values: Any, what: str, error: type[DpcoreError]) -> list[Any]:
+    try:
+        if not isinstance(values, (bytes, dict)):
+            return list(values)
+    except TypeError:
+        pass
+    raise error(f"{what} must be a number or a list of numbers, got {described(values)}")
+
+
+def epsilons(values: object) -> FloatArray:
+    """Return one ε or several as an array, shape (E,).
+
+    Raises:
+        EpsilonError: One is no finite number above 0, or there is none.
+    """
+    array = reals(values, "epsilon", EpsilonError)
+    for value in array.tolist():
+        if not 0 < value < math.inf:
+            raise EpsilonError(f"epsilon must be a finite number > 0, got {value}")
+    return array
+
+
+def a_kind(
+    value: object, kind: type[T], needed: str, error: type[DpcoreError] = ParameterError
+) -> T:
+    """Return a value of this class.
+
+    Args:
+        value: The argument.
+        kind: Its class.
+        needed: What is needed, as the sentence of a refusal begins.
+        error: The class of the refusal.
+
+    Raises:
+        ParameterError: It is of another class.
+    """
+    if isinstance(value, kind):
+        return value
+    raise error(f"{needed}, got {described(value)}")
+
+
+def a_name(value: object, what: str) -> str:
+    """Return a name, which is a string.
+
+    Raises:
+        ParameterError: It is none.
+    """
+    return a_kind(value, str, f"{what} is chosen by its name, a string")
