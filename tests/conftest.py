@@ -1,5 +1,6 @@
 """Fixtures for every test: the real data, keyed random generators, a share of the machine."""
 
+import gc
 import os
 import signal
 import sys
@@ -29,6 +30,9 @@ except ImportError:  # Windows, where tests that want the machine alone share it
 # that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What collection makes stays until the end, so looking there for garbage is lost time.
+gc.disable()
 
 _MAIN = sys.modules["__main__"]
 
@@ -145,6 +149,12 @@ def pytest_runtest_call() -> Iterator[None]:
     """As for fixtures, for the test itself."""
     with stopped_without_torch():
         return (yield)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but never again among the tests themselves."""
+    gc.freeze()
+    gc.enable()
 
 
 _QUICK_IN_A_BROWSER = {"test_walk.py", "test_start_page.py", "test_frame.py"}
