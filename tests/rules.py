@@ -13,7 +13,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"noise", "plots"}),
     frozenset({"lexicon"}),
     frozenset({"mechanisms"}),
-    frozenset({"audit", "learn", "measure", "rewrite"}),
+    frozenset({"audit", "learn", "measure", "rewrite", "tables"}),
     frozenset({"attack"}),
     frozenset({"privatize"}),
     frozenset({"study"}),

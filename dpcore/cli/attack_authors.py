@@ -25,7 +25,7 @@ _AUTHORS = (
 def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
     """The answer of `attack --authors`."""
     lexicon = asked[0][0].lexicon
-    rows = shared.read_rows(options.authors)
+    rows = shared.read_rows(options.authors, options.text_column, options.author_column)
     pairs, _, _ = labelled_pairs(rows, options.text_column, options.author_column)
     texts, names = [text for text, _ in pairs], sorted({name for _, name in pairs})
     wrote = np.array([names.index(name) for _, name in pairs], dtype=np.int64)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from click import argument, option
+from click import Choice, argument, option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import UNFINISHED, Answer, note
@@ -15,12 +15,14 @@ from dpcore.errors import DpcoreError, ParameterError
 from dpcore.jobs import executors
 from dpcore.noise.streams import check_seed
 from dpcore.papers.ours.tradeoff import recorded_curve
-from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import alone_with
 from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, check_files, is_published, read_published
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
+from dpcore.tables.files import Columns
+from dpcore.tables.formats import format_of
+from dpcore.tables.shape import AUTO, ENCODINGS, FORMATS, SEPARATORS, Reading
 
 if TYPE_CHECKING:
     from dpcore.attack.trade.curve import TradeCurve
@@ -28,6 +30,34 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.mechanism import Mechanism
+
+
+reading_options = shared.several(
+    option(
+        "--format", default=AUTO, type=Choice([AUTO, *FORMATS]),
+        help="of SOURCE; auto: by the end of its name",
+    ),
+    option(
+        "--encoding", default=AUTO, type=Choice([AUTO, *ENCODINGS]),
+        help="auto: UTF-8, or UTF-16 and UTF-32 by their marks and zero bytes",
+    ),
+    option(
+        "--separator", default=AUTO, type=Choice([AUTO, *SEPARATORS]),
+        help="between the cells of CSV; auto: the one that fits the first rows",
+    ),
+    option(
+        "--header", default=AUTO, type=Choice([AUTO, "yes", "no"]),
+        help="whether the first line of CSV holds names; auto: only if --text-column or --keep "
+        "names one of them, else the columns are 'column 1', 'column 2' …; yes: messages may "
+        "show the names",
+    ),
+    option("--allow-line-breaks", is_flag=True, help="in kept cells, and texts that hold rows"),
+    option(
+        "--neutralise-formulas", is_flag=True,
+        help="put an apostrophe before cells of CSV that a spreadsheet would run",
+    ),
+)  # fmt: skip
+"""How a table is read: what a person knows of it, and what is found otherwise."""
 
 
 @command("privatize")
@@ -38,10 +68,12 @@ if TYPE_CHECKING:
 @option("--text-column", default="text", metavar="NAME", help="what is rewritten")
 @option(
     "--keep",
-    default="",
+    multiple=True,
     metavar="NAMES",
-    help="columns that are released unchanged, with commas between; others are left out",
+    help="columns that are released unchanged, with commas between; repeatable",
 )
+@option("--keep-anyway", is_flag=True, help="keep them though they may give people away")
+@reading_options
 @shared.rewriting_options
 @one_of(
     {
@@ -83,12 +115,12 @@ def privatize_command(options: Options) -> Answer:
 
 def _order(options: Options) -> tuple[Order, bool]:
     """What the options ask for, and whether all is done already but for the label."""
-    keep = tuple(dict.fromkeys(name.strip() for name in options.keep.split(",") if name.strip()))
-    columns = Columns(options.text_column, keep, options.experiment)
+    reading = _reading(options)
     with alone_with(options.out):  # before a large lexicon is read
+        columns = Columns(options.text_column, _keep(options), options.experiment)
         lacks_label = options.label is not None and is_published(options.out)
         if not lacks_label:
-            check_files(options.source, options.out, columns)
+            check_files(options.source, options.out, columns, reading)
     mechanism = shared.build(options)
     order = Order(
         source=options.source,
@@ -98,6 +130,8 @@ def _order(options: Options) -> tuple[Order, bool]:
         columns=columns,
         treatment=Treatment(options.unknown, options.keep_stop_words, options.case),
         seed=None if options.seed is None else check_seed(options.seed),
+        reading=reading,
+        keep_anyway=options.keep_anyway,
     )
     return order, lacks_label
 
@@ -176,3 +210,27 @@ def _answer(
         else:
             lines.append(f"{path}: the privacy label")
     return Answer(record, lines, notes, code, published=done)
+
+
+def _reading(options: Options) -> Reading:
+    return Reading(
+        options.format,
+        options.encoding,
+        options.separator,
+        options.header,
+        options.allow_line_breaks,
+        options.neutralise_formulas,
+    )
+
+
+def _keep(options: Options) -> tuple[str, ...]:
+    """The columns of --keep: a value is one name if the file has it, else names with commas."""
+    names: list[str] = []
+    for value in options.keep:
+        if "," in value and options.source.is_file():
+            form = format_of(options.source, _reading(options), (value, options.text_column))
+            if value.strip() in form.shape.names:
+                names.append(value.strip())
+                continue
+        names += [name.strip() for name in value.split(",") if name.strip()]
+    return tuple(dict.fromkeys(names))

@@ -309,8 +309,12 @@ def fields(record: Any, names: str) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names.split()}
 
 
-def read_rows(file: Path) -> Table:
-    """A CSV file of texts, read up to a byte beyond what is taken.
+def read_rows(file: Path, *typed: str) -> Table:
+    """A table of texts, read up to a byte beyond what is taken.
+
+    Args:
+        file: the table.
+        typed: names of columns that a person typed.
 
     Raises:
         CorpusError: it cannot be read, or holds no such table.
@@ -320,7 +324,7 @@ def read_rows(file: Path) -> Table:
             data = opened.read(MAX_LABELLED_BYTES + 1)
     except OSError as error:
         raise CorpusError(f"{file} cannot be read ({error.strerror})") from None
-    return read_table(data)
+    return read_table(data, name=file.name, typed=typed)
 
 
 def lexicon_fields(public: Lexicon) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def utility_command(options: Options) -> Answer:
 def _texts(options: Options) -> LabelledTexts:
     if options.file is None:
         return shortened(teaching_texts(options.labels, options.texts))
-    rows = shared.read_rows(options.file)
+    rows = shared.read_rows(options.file, options.text_column, options.label_column)
     return table_texts(rows, options.text_column, options.label_column, options.texts).texts
 
 

@@ -158,7 +158,8 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
     try:
         with path.open("rb") as file:
             # One byte more than is allowed tells `read_table` that there are more.
-            table = read_table(file.read(MAX_LABELLED_BYTES + 1))
+            data = file.read(MAX_LABELLED_BYTES + 1)
+        table = read_table(data, name=path.name, typed=names)
     except OSError as error:
         raise CorpusError(f"{str(path)[:120]!r} cannot be read ({error.strerror})") from None
     missing = [name for name in names if name not in table.columns]

@@ -1,14 +1,16 @@
-"""Labelled texts from a CSV file that a stranger gives: read strictly, refused with a reason."""
+"""Tables that a stranger gives, in memory: read strictly, refused with a reason."""
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import CorpusError, TextError
+from dpcore.errors import CorpusError, InputError
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.limits import (
     MAX_CLASSES,
@@ -18,97 +20,136 @@ from dpcore.limits import (
     MAX_LABELLED_ROWS,
     MIN_CLASS_TEXTS,
 )
-from dpcore.rewrite.checks import decode
+from dpcore.tables.finding import find_shape
+from dpcore.tables.formats import format_with
+from dpcore.tables.shape import SEPARATORS, Reading, Shape
+from dpcore.tables.streams import Uploaded, plain_size
 
-_SEPARATORS = ",;\t"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _SHOWN = 40  # characters of a name or label in a message
+_NAME = "table.csv"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file with a header.
+    """A table in memory.
 
     Attributes:
-        columns: different names.
-        rows: one entry a column.
-        separator: what stood between two entries.
+        columns: different names; "column 1" and so on where a person confirmed none.
+        rows: one entry a column, as text; empty where there is nothing.
+        given: the file and its shape; None for a table that was made here.
     """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    separator: str = ","
+    rows: tuple[tuple[str, ...], ...] = field(repr=False)
+    given: tuple[Uploaded, Shape] | None = field(default=None, repr=False)
+
+    @cached_property
+    def _file(self) -> tuple[Uploaded, Shape]:
+        if self.given is not None:
+            return self.given
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
+        shape = Shape("csv", separator="comma", header="yes", names=self.columns, confirmed=True)
+        return Uploaded(_NAME, text.getvalue().encode()), shape
+
+    @property
+    def file(self) -> Uploaded:
+        """The file that holds the table."""
+        return self._file[0]
+
+    @property
+    def shape(self) -> Shape:
+        """How the file is read."""
+        return self._file[1]
+
+    @property
+    def separator(self) -> str:
+        """The character between two entries."""
+        return SEPARATORS[self.shape.separator or "comma"]
+
+    def column(self, name: str) -> list[str]:
+        """The entries of a column."""
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
 
 
-def read_table(data: bytes, least: int = 2) -> Table:
-    """Read a CSV file: UTF-8, a header, commas, semicolons or tabs between the columns.
+def read_table(
+    data: bytes,
+    least: int = 2,
+    *,
+    name: str = _NAME,
+    reading: Reading | None = None,
+    typed: Sequence[str] = (),
+) -> Table:
+    """Read a table: text lines, CSV, JSON lines or parquet, packed with gzip or not.
+
+    The first line of CSV holds names if `reading` or a name that was typed says so, or if it looks
+    like names and nothing was said; else the columns are called "column 1" and so on.
 
     Args:
         data: the file.
         least: columns that it must have: two where texts have labels, one where they need none.
+        name: of the file, whose end says the format.
+        reading: what a person said of it.
+        typed: names of columns that a person typed.
 
     Raises:
-        CorpusError: it is empty, too large, not UTF-8, not a table with so many columns, or a row
-            has another number of entries than the header.
+        CorpusError: it is empty, too large, not a table with so many columns, or a row is damaged;
+            the message has its number and none of its cells.
     """
     if len(data) > MAX_LABELLED_BYTES:
         raise CorpusError(
             f"the file is larger than {MAX_LABELLED_BYTES:,} bytes; take a part of its rows"
         )
+    if not data.strip():
+        raise CorpusError("the file is empty; at least one row is needed")
+    file, reading = Uploaded(name, data), reading or Reading()
     try:
-        text = decode(data)
-    except TextError as error:
+        shape = find_shape(file, reading, typed)
+        if reading.header == "auto" and shape.first and shape.first.looks == "names":
+            shape = find_shape(file, replace(reading, header="yes"), typed)
+        return _table_of(file, shape, least)
+    except InputError as error:
         raise CorpusError(str(error)) from None
-    if "\0" in text:
-        raise CorpusError("the file holds zero bytes: it is no CSV file; save the table as CSV")
-    if not text.strip():
-        raise CorpusError("the file is empty; a header and at least one row are needed")
-    header = text.lstrip().split("\n", 1)[0]
-    separator = max(_SEPARATORS, key=header.count)
-    csv.field_size_limit(MAX_LABELLED_ENTRY)  # of the whole process: another may have raised it
-    lines = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=separator)
-    rows: list[tuple[str, ...]] = []
-    try:
-        columns = tuple(name.strip() for name in next(lines))
-        _check_columns(columns, least)
-        for line in lines:
-            if not line:
-                continue
-            if len(line) != len(columns):
-                raise CorpusError(
-                    f"line {lines.line_num:,} has {len(line)} entries and the header has "
-                    f"{len(columns)}; put texts that hold the separator into quotation marks"
-                )
-            rows.append(tuple(line))
-            if len(rows) > MAX_LABELLED_ROWS:
-                raise CorpusError(
-                    f"the table has more than {MAX_LABELLED_ROWS:,} rows; take a part of them"
-                )
-    except csv.Error as error:
+
+
+def _table_of(file: Uploaded, shape: Shape, least: int) -> Table:
+    if plain_size(file, shape) > MAX_LABELLED_BYTES:
         raise CorpusError(
-            f"line {lines.line_num:,} cannot be read as CSV ({error}); texts that hold quotation "
-            "marks or the separator stand in quotation marks"
-        ) from None
-    if not rows:
-        raise CorpusError("the table has a header and no rows; at least one row is needed")
-    return Table(columns, tuple(rows), separator)
-
-
-def _check_columns(columns: tuple[str, ...], least: int) -> None:
+            f"the file holds more than {MAX_LABELLED_BYTES:,} bytes once it is unpacked; take a "
+            "part of its rows"
+        )
+    columns = shape.names
     if len(columns) < least:
         raise CorpusError(
-            "the first line must name at least two columns, one of texts and one of labels, "
-            f"separated by a comma, a semicolon or a tab; got {columns[0][:_SHOWN]!r}"
+            "the table needs at least two columns, one of texts and one of labels, with a comma, a "
+            "semicolon or a tab between; it has one"
         )
     if len(columns) > MAX_LABELLED_COLUMNS:
         raise CorpusError(
-            f"the first line names {len(columns):,} columns; at most {MAX_LABELLED_COLUMNS} are "
-            "read: leave out those that are neither texts nor labels"
+            f"the table has {len(columns):,} columns; at most {MAX_LABELLED_COLUMNS} are read: "
+            "leave out those that are neither texts nor labels"
         )
-    if "" in columns or len(set(columns)) != len(columns):
-        raise CorpusError(
-            "every column needs a name of its own in the first line; a name is missing or stands "
-            "twice"
-        )
+    if len(set(columns)) != len(columns):
+        raise CorpusError("every column needs a name of its own, and one stands twice")
+    rows: list[tuple[str, ...]] = []
+    for number, row in enumerate(format_with(shape).cells(file), start=1):
+        if number > MAX_LABELLED_ROWS:
+            raise CorpusError(
+                f"the table has more than {MAX_LABELLED_ROWS:,} rows; take a part of them"
+            )
+        if max(map(len, row)) > MAX_LABELLED_ENTRY:
+            raise CorpusError(
+                f"row {number:,} has an entry of more than {MAX_LABELLED_ENTRY:,} characters; "
+                "perhaps a quotation mark has no partner"
+            )
+        rows.append(tuple(row))
+    if not rows:
+        raise CorpusError("the table has a header and no rows; at least one row is needed")
+    return Table(columns, tuple(rows), (file, shape))
 
 
 @dataclass(frozen=True)
@@ -141,8 +182,8 @@ def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str,
     for name in (text, label):
         if name not in table.columns:
             raise CorpusError(
-                f"there is no column {name[:_SHOWN]!r}; the columns are: "
-                + ", ".join(column[:_SHOWN] for column in table.columns[:20])
+                f"there is no column {name[:_SHOWN]!r} in the first line of the table; it has "
+                f"{len(table.columns)}, whose names are not shown, since they may be private"
             )
     if text == label:
         raise CorpusError("texts and labels must stand in two different columns")

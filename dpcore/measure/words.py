@@ -230,9 +230,10 @@ def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Sele
         raise TextError(f"cannot read {path}: {error.strerror}") from None
     if column is None:
         return corpus(lexicon, decode(data))
-    table = read_table(data)
+    table = read_table(data, least=1, name=path.name, typed=(column,))
     if column not in table.columns:
-        known = ", ".join(repr(name[:40]) for name in table.columns[:10])
-        raise TextError(f"{path} has no column {column[:40]!r}; its columns are: {known}")
-    position = table.columns.index(column)
-    return corpus(lexicon, "\n".join(row[position] for row in table.rows))
+        raise TextError(
+            f"{path} has no column {column[:40]!r}; it has {len(table.columns)}, whose names are "
+            "not shown, since they may be private"
+        )
+    return corpus(lexicon, "\n".join(table.column(column)))

@@ -141,7 +141,11 @@ class Label:
             ),
             (
                 "What is not protected",
-                ("how many texts there are, and their order", *record["released"]),
+                (
+                    "how many texts there are, and their order",
+                    *record["released"],
+                    *(risk["statement"] for risk in record.get("kept", ())),
+                ),
             ),
             (
                 "Made with",

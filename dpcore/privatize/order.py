@@ -11,10 +11,11 @@ from dpcore import __version__
 from dpcore.audit.composition import composition, group_compositions
 from dpcore.errors import StudyError
 from dpcore.lexicon.damage import FIELDS
-from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
-from dpcore.privatize.formats import format_of
 from dpcore.rewrite.languages.known import rules_of
+from dpcore.tables.files import Columns
+from dpcore.tables.formats import format_of
+from dpcore.tables.shape import AS_FOUND, ENDS, FORMATS, Reading, format_by_name, packed_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     from dpcore.jobs.worker import Json
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.privatize.files import Format
     from dpcore.rewrite.policy import Treatment
+    from dpcore.tables.files import Format
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,8 @@ class Order:
         columns: what is rewritten and what is copied.
         treatment: what becomes of unknown words, function words and capital letters.
         seed: of an experiment that can be repeated; None for a release.
+        reading: what a person said of how the corpus is read.
+        keep_anyway: whether columns are kept that may give people away.
     """
 
     source: Path
@@ -47,6 +50,8 @@ class Order:
     columns: Columns
     treatment: Treatment
     seed: int | None = None
+    reading: Reading = AS_FOUND
+    keep_anyway: bool = False
 
     @property
     def experiment(self) -> bool:
@@ -64,31 +69,26 @@ class Order:
         return record_path(self.out)
 
 
-def check_files(source: Path, out: Path, columns: Columns) -> Format:
+def check_files(source: Path, out: Path, columns: Columns, reading: Reading) -> Format:
     """Refuse what can be refused before there is any work.
 
     Raises:
         StudyError: with what to do.
     """
     try:
-        return _checked(source, out, columns)
+        return _checked(source, out, columns, reading)
     except OSError as error:
         raise StudyError(
             f"{error.filename or source} cannot be read ({error.strerror or 'damaged'})"
         ) from None
 
 
-def _checked(source: Path, out: Path, columns: Columns) -> Format:
+def _checked(source: Path, out: Path, columns: Columns, reading: Reading) -> Format:
     if not source.is_file():
         if source.exists():
-            raise StudyError(f"{source} is no regular file: a corpus is read more than once")
+            raise StudyError(_no_file(source))
         raise StudyError(f"there is no file {source}")
-    form = format_of(source)
-    if format_of(out).name != form.name:
-        raise StudyError(
-            f"the output has the format of the input, {form.name}: give {out.name} the end "
-            f"{source.suffix}"
-        )
+    _check_end(source, out, reading)
     # A run that was killed between its last two steps has published its record already.
     for path in (out,) if awaits_publication(out) else (out, record_path(out)):
         if path.exists():
@@ -98,6 +98,12 @@ def _checked(source: Path, out: Path, columns: Columns) -> Format:
             )
     if not source.stat().st_size:
         raise StudyError(f"{source.name} is empty")
+    form = format_of(source, reading, columns.typed)
+    if out.suffix.lower() == ".tsv" and form.shape.separator != "tab":
+        raise StudyError(
+            f"the output has the separator of the input, a {form.shape.separator}: give {out.name} "
+            "the end .csv"
+        )
     form.check(source, columns)
     return form
 
@@ -120,11 +126,14 @@ def read_published(order: Order) -> Json:
     Raises:
         StudyError: another order made it, or the record cannot be read.
     """
-    asks = asked(order, format_of(order.source)) | {"released": _released(order)}
+    form = format_of(order.source, order.reading, order.columns.typed)
+    asks = asked(order, form) | {"released": _released(order)}
     asks["kind"] = _kind(order)
     try:
         record = dict(json.loads(order.record.read_text(encoding="utf-8")))
         differs = [name for name in _OF_ITS_ORDER if record[name] != asks[name]]
+        if record.get("reading", asks["reading"]) != asks["reading"]:
+            differs.append("reading")
         if record.get("seed") != asks["seed"]:
             differs.append("seed")
     except OSError as error:
@@ -139,10 +148,34 @@ def read_published(order: Order) -> Json:
     return record
 
 
+def _no_file(source: Path) -> str:
+    if source.is_dir():
+        return (
+            f"{source} is a folder: join its parts into one file first (folders that are called "
+            "NAME=VALUE hold a column in their names, which pandas.read_parquet puts into the "
+            "table), and give that file"
+        )
+    return f"{source} is no regular file: a corpus is read more than once"
+
+
+def _check_end(source: Path, out: Path, reading: Reading) -> None:
+    """Refuse an output whose name means another format than that of the input."""
+    kind = format_by_name(source.name) if reading.format == "auto" else reading.format
+    if packed_name(out.name):
+        raise StudyError(f"the output is not packed: leave out the end .gz of {out.name}")
+    if kind is not None and format_by_name(out.name) != kind:
+        ends = sorted(end for end, meant in ENDS.items() if meant == kind)
+        raise StudyError(
+            f"the output has the format of the input, {FORMATS[kind]}: give {out.name} the end "
+            f"{' or '.join(ends)}"
+        )
+
+
 def asked(order: Order, form: Format) -> Json:
     """All that the output depends on beside the text, the secret and the lexicon's rows."""
     state = {
-        "format": form.name,
+        "format": form.shape.format_name,
+        "reading": form.shape.state(),
         "mechanism": order.mechanism.key,
         "parameters": order.mechanism.settings(),
         "epsilon": float(order.epsilon),
@@ -187,7 +220,9 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         "unknown_words": state["unknown_words"],
         "released": _released(order),
         "format": state["format"],
+        "reading": state["reading"],
         "columns": state["columns"],
+        "kept": state.get("kept", []),
         "documents": sum(lengths.values()),
         "protected_words": sum(length * count for length, count in lengths.items()),
         "noise": "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20",

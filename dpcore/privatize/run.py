@@ -25,24 +25,19 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.mechanisms.bulk.kept import KEPT_BYTES
 from dpcore.noise.streams import SECRET_BYTES
-from dpcore.privatize.files import SPAN_BYTES, read_through
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
+from dpcore.privatize.kept import KeptCheck, refuse_risks
 from dpcore.privatize.order import Order, asked, check_files, record_of
-from dpcore.privatize.span import (
-    LAWS_STEP,
-    canary,
-    close,
-    disk_refusal,
-    stamp,
-    unchanged,
-)
+from dpcore.privatize.span import LAWS_STEP, canary, close, disk_refusal, stamp, unchanged
+from dpcore.tables.files import SPAN_BYTES, read_through
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dpcore.jobs.executors import Executor
     from dpcore.jobs.worker import Json
-    from dpcore.privatize.files import Format
+    from dpcore.tables.files import Format
 
 SHARED_BYTES = 400
 """Bytes of corpus for each word of the lexicon, from which on workers share what they know."""
@@ -75,7 +70,7 @@ def privatize(
     """
     order.mechanism.check_epsilon(order.epsilon)
     with _sentences(order), alone_with(order.out):
-        form = check_files(order.source, order.out, order.columns)
+        form = check_files(order.source, order.out, order.columns, order.reading)
         seen = stamp(order.source)
         run = _begun(order, form, seen, span_bytes, progress)
         if not run.complete:
@@ -111,16 +106,21 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
             ) from None
         progress("checking", size, size)
         return run
+    kept = KeptCheck(order.columns.keep)
     try:  # what a worker would refuse is refused here, before there is a run or a secret
         read_through(
             form, order.source, order.columns, span_bytes,
             lambda stop: progress("checking", stop, size),
+            lambda documents: kept.see(form.kept(documents, order.columns)),
         )  # fmt: skip
     finally:
         unchanged(order.source, seen, wanted["input"])
+    if not order.keep_anyway:
+        refuse_risks(kept.risks, order.source.name)
     # What the record says is computed once before there is a secret: it cannot fail at the end.
     record_of(order, wanted | {"run": ""}, {1: 1})
     state = wanted | {
+        "kept": [risk.to_dict() for risk in kept.risks],
         "span_bytes": span_bytes,
         "canary": canary(order.mechanism, order.epsilon),
     }
@@ -184,7 +184,12 @@ def _work(
     for number in range(len(spans)):
         lengths.update({int(size): count for size, count in marks[number]["lengths"].items()})
     record = record_of(order, run.state, lengths)
-    return run.finish(lambda path: form.join(parts, path, order.source, order.columns), record)
+
+    def join(path: Path) -> None:
+        with path.open("wb") as file:
+            form.join(parts, file, order.source, order.columns)
+
+    return run.finish(join, record)
 
 
 def _share_laws(

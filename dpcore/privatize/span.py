@@ -17,9 +17,10 @@ import numpy as np
 from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError, TextError
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.shipping import open_lexicon, shipped
-from dpcore.privatize.files import Columns, Span
 from dpcore.privatize.folder import LAWS, SPANS, Run, resume
-from dpcore.privatize.formats import format_named
+from dpcore.tables.files import Columns, Span
+from dpcore.tables.formats import format_of
+from dpcore.tables.shape import shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.noise.streams import DocumentGenerators
-    from dpcore.privatize.files import Documents, Format
     from dpcore.rewrite.reader import Reader
+    from dpcore.tables.files import Documents, Format
+    from dpcore.tables.shape import Reading
 
 LAWS_STEP = 512
 """Words whose laws are computed in one job."""
@@ -221,18 +223,23 @@ def _rewrite(folder: Path, payload: Json) -> Json:
     run, state = opened.run, opened.run.state
     span = Span(payload["start"], payload["stop"], payload["first"])
     columns = Columns(**state["columns"] | {"keep": tuple(state["columns"]["keep"])})
-    source, form = Path(payload["source"]), format_named(state["format"])
-    documents = _read(form, source, span, columns, payload["stamp"], state["input"])
+    source, reading = Path(payload["source"]), shape_of(state["reading"])
+    form, documents = _read(reading, source, span, columns, payload["stamp"], state["input"])
     private, facts = _private(opened, documents.texts, span.first)
     mark = asdict(span) | facts
     path = run.piece(SPANS, payload["number"])
-    run.keep(path, lambda part: form.write(documents, private, columns, part), mark)
+
+    def write(part: Path) -> None:
+        with part.open("wb") as file:
+            form.write(documents, private, columns, file)
+
+    run.keep(path, write, mark)
     return mark
 
 
 def _read(
-    form: Format, source: Path, span: Span, columns: Columns, seen: list[int], sha256: str
-) -> Documents:
+    reading: Reading, source: Path, span: Span, columns: Columns, seen: list[int], sha256: str
+) -> tuple[Format, Documents]:
     """Read a span of the corpus that was checked.
 
     Raises:
@@ -240,16 +247,18 @@ def _read(
             could then be what is private.
     """
     try:
+        form = format_of(source, reading, columns.typed)
         documents = form.read(source, span, columns)
     except (InputError, TextError):
         unchanged(source, seen, sha256)
         raise
     now = unchanged(source, seen, sha256)
     if now != seen:  # what was read may be of a file that lay there for a moment
+        form = format_of(source, reading, columns.typed)
         documents = form.read(source, span, columns)
         if stamp(source) != now:
             raise changed(source)
-    return documents
+    return form, documents
 
 
 def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[str | None], Json]:

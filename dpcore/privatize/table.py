@@ -7,11 +7,13 @@ is what `dpcore.privatize.run` would write: the same text, the same columns, the
 
 from __future__ import annotations
 
+import io
 import secrets
 import time
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, StudyError
@@ -25,9 +27,11 @@ from dpcore.limits import (
     PAGE_RELEASE_ROWS,
     PAGE_RELEASE_WORDS,
 )
-from dpcore.privatize.files import Documents
+from dpcore.privatize.kept import KeptCheck, Risk, refuse_risks
 from dpcore.privatize.order import asked, record_of
-from dpcore.privatize.text_files import CommaSeparated
+from dpcore.tables.files import SPAN_BYTES, Columns
+from dpcore.tables.formats import format_with
+from dpcore.tables.streams import Uploaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,9 +40,9 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json, Tell
     from dpcore.learn.table import Table
     from dpcore.privatize.order import Order
+    from dpcore.tables.files import Documents, Format
 
 JOB = "dpcore.privatize.table:perform"
-_FORMAT = CommaSeparated()
 _AT_ONCE = 100  # texts that are read and released between two reports
 
 
@@ -47,12 +51,17 @@ class PrivateCopy:
     """A private copy, as it is to be saved.
 
     Attributes:
-        csv: the file.
+        data: the file, of the format of the table.
         record: how it was made.
     """
 
-    csv: str
+    data: bytes
     record: Json
+
+    @property
+    def csv(self) -> str:
+        """The file as text; not of parquet."""
+        return self.data.decode()
 
 
 class TableRelease(Job):
@@ -68,15 +77,23 @@ class TableRelease(Job):
         if not self.results or self.stopped:
             return None
         (result,) = self.results
-        state = asked(order, _FORMAT) | {"run": result["run"]}
+        form, columns = format_with(table.shape), order.columns
+        documents = _read(form, table.file, columns)
+        kept = [risk.to_dict() for risk in _risks(form, documents, columns)]
+        state = asked(order, form) | {"run": result["run"], "kept": kept}
         lengths = {int(size): int(count) for size, count in result["lengths"].items()}
-        columns = order.columns
-        places = [table.columns.index(name) for name in columns.keep]
-        texts: list[str | None] = list(_texts(order, table))
-        rows = Documents(texts, [[row[place] for place in places] for row in table.rows])
-        return PrivateCopy(
-            _FORMAT.whole(rows, list(result["texts"]), columns), record_of(order, state, lengths)
-        )
+        private, parts = iter(result["texts"]), []
+        for part in documents:
+            out = io.BytesIO()
+            texts = [
+                None if old is None else new
+                for old, new in zip(part.texts, islice(private, len(part.texts)), strict=True)
+            ]
+            form.write(part, texts, columns, out)
+            parts.append(Uploaded("part", out.getvalue()))
+        whole = io.BytesIO()
+        form.join(parts, whole, table.file, columns)
+        return PrivateCopy(whole.getvalue(), record_of(order, state, lengths))
 
 
 _RELEASES = Background(JOB, MAX_PAGE_RELEASES, TableRelease)
@@ -88,8 +105,7 @@ def check_table(table: Table, text: str) -> None:
     Raises:
         StudyError: with what to do.
     """
-    place = table.columns.index(text)
-    texts = [row[place] for row in table.rows]
+    texts = table.column(text)
     for what, count, most in (
         ("rows", len(texts), PAGE_RELEASE_ROWS),
         ("words", sum(len(each.split()) for each in texts), PAGE_RELEASE_WORDS),
@@ -124,16 +140,19 @@ def start(
             alone.
         EpsilonError: ε is not admissible.
     """
-    mechanism = order.mechanism
-    order.columns.checked(table.columns, order.source)
+    mechanism, form = order.mechanism, format_with(table.shape)
+    form.check(table.file, order.columns)
     check_table(table, order.columns.text)
+    documents = _read(form, table.file, order.columns)
+    if not order.keep_anyway:
+        refuse_risks(_risks(form, documents, order.columns), order.source.name)
     if only_in_memory(mechanism.lexicon.fingerprint):
         raise StudyError(
             "vectors of your own are in this session's memory alone: release with "
             "`python -m dpcore privatize FILE --lexicon VECTORS`"
         )
     payload = {
-        "texts": _texts(order, table),
+        "texts": [text or "" for part in documents for text in part.texts],
         "lexicon": lexicon,
         "fingerprint": mechanism.lexicon.fingerprint,
         "mechanism": mechanism.key,
@@ -145,9 +164,29 @@ def start(
     return _RELEASES.start(nullcontext([payload]), lambda: _Course(begin()), executor=executor)
 
 
-def _texts(order: Order, table: Table) -> list[str]:
-    place = table.columns.index(order.columns.text)
-    return [row[place] for row in table.rows]
+def kept_risks(table: Table, keep: Sequence[str]) -> tuple[Risk, ...]:
+    """What columns give away if they are kept: counts, and no cell.
+
+    Args:
+        table: the table.
+        keep: names of columns, as in `Table.columns`.
+    """
+    check = KeptCheck(keep)
+    places = [table.columns.index(name) for name in keep]
+    check.see([[row[place] for place in places] for row in table.rows])
+    return check.risks
+
+
+def _read(form: Format, file: Uploaded, columns: Columns) -> list[Documents]:
+    """All documents, as a run on a file reads them."""
+    return [form.read(file, span, columns) for span in form.spans(file, SPAN_BYTES)]
+
+
+def _risks(form: Format, documents: Sequence[Documents], columns: Columns) -> tuple[Risk, ...]:
+    check = KeptCheck(columns.keep)
+    for part in documents:
+        check.see(form.kept(part, columns))
+    return check.risks
 
 
 def perform(payload: Json, tell: Tell | None = None) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from dpcore.errors import DpcoreError
 from dpcore.guarantee import Status
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize import table as tables
-from dpcore.privatize.files import Columns
 from dpcore.privatize.label import privacy_label
 from dpcore.privatize.order import Order
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from dpcore.tables.files import Columns
 from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.promised import promised_epsilon

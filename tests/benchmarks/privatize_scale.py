@@ -60,10 +60,10 @@ def timed(
 ) -> tuple[float, str]:
     """Print one run; returns its seconds and the fingerprint of its output."""
     from dpcore.jobs.cluster import Cluster
-    from dpcore.privatize.files import Columns
     from dpcore.privatize.order import Order
     from dpcore.privatize.run import privatize
     from dpcore.rewrite.policy import Treatment
+    from dpcore.tables.files import Columns
 
     order = Order(source, out, mechanism, epsilon, Columns(), Treatment(), seed=1)
     with Cluster(workers=workers) as cluster:

@@ -16,10 +16,10 @@ import pytest
 from dpcore.jobs.cluster import Cluster
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.privatize.files import Columns
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
+from dpcore.tables.files import Columns
 from tests.needs import ROOT
 from tests.shell import result, run, small_vectors
 

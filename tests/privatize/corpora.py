@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
-from dpcore.privatize.files import Columns
 from dpcore.privatize.order import Order
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare, release
+from dpcore.tables.files import Columns
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 6)

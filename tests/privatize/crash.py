@@ -39,9 +39,9 @@ from dpcore.errors import DpcoreError
 from dpcore.jobs import executors, worker
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import run as privatizing
-from dpcore.privatize.formats import format_of
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
+from dpcore.tables.formats import format_of
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import order, write
 
@@ -365,7 +365,7 @@ def undisturbed(base: Path, kind: str) -> tuple[dict[str, Any], int]:
         assert tidy(whole)
         expected[name] = published(whole)
     source = base / f"in.{kind}"
-    return expected, len(list(format_of(source).spans(source, SPAN_BYTES)))
+    return expected, len(list(format_of(source, typed=["text"]).spans(source, SPAN_BYTES)))
 
 
 def main(kind: str, workers: int, release: str = "") -> None:

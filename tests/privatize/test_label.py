@@ -17,11 +17,12 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import recorded_curve, recorded_curves
-from dpcore.privatize.files import Columns
 from dpcore.privatize.label import Label, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, asked, median_length, record_of
-from dpcore.privatize.text_files import CommaSeparated
 from dpcore.rewrite.policy import RELEASED, Treatment
+from dpcore.tables.csv_files import CommaSeparated
+from dpcore.tables.files import Columns
+from dpcore.tables.shape import Shape
 
 DAY = datetime.date(2026, 1, 31)
 LENGTHS = {2: 5, 10: 3, 40: 1}
@@ -30,7 +31,7 @@ LENGTHS = {2: 5, 10: 3, 40: 1}
 def record(mechanism: Any, epsilon: float, **columns: Any) -> dict[str, Any]:
     paths = Path("in.csv"), Path("out.csv")
     order = Order(*paths, mechanism, epsilon, Columns(**columns), Treatment())
-    return record_of(order, asked(order, CommaSeparated()) | {"run": "0" * 16}, LENGTHS)
+    return record_of(order, asked(order, CommaSeparated(Shape("csv"))) | {"run": "0" * 16}, LENGTHS)
 
 
 def labelled(mechanism: Any, epsilon: float, **columns: Any) -> Label:

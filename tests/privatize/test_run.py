@@ -16,10 +16,10 @@ from dpcore.errors import StudyError
 from dpcore.jobs import executors
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import span as privatize_span
-from dpcore.privatize.files import Columns
-from dpcore.privatize.formats import format_of
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
+from dpcore.tables.files import Columns
+from dpcore.tables.formats import format_of
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
 
@@ -35,7 +35,7 @@ def test_every_format_and_span_gives_the_same_texts(
     tmp_path: Path, kind: str, span_bytes: int, expected: list[str]
 ) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
-    spans = list(format_of(source).spans(source, span_bytes))
+    spans = list(format_of(source, typed=["text"]).spans(source, span_bytes))
     assert [span.start for span in spans[1:]] == [span.stop for span in spans[:-1]]
     assert len(spans) > 3 or span_bytes > 150
     keep = () if kind == "txt" else ("label",)

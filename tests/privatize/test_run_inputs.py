@@ -12,10 +12,11 @@ import pytest
 
 from dpcore.errors import DpcoreError, InputError, StudyError, TextError
 from dpcore.jobs import executors
-from dpcore.privatize.files import Columns
-from dpcore.privatize.formats import format_of
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
+from dpcore.tables.files import Columns
+from dpcore.tables.formats import format_of
+from dpcore.tables.shape import Reading
 from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
 
 
@@ -55,15 +56,23 @@ def latin(path: Path) -> None:
     path.write_bytes(b"w1 w2\n" * 50 + "w3 caf\u00e9\n".encode("latin-1") + b"w4\n")
 
 
-WRONG = {
+WRONG: dict[str, tuple[str, Any, dict[str, Any], str]] = {
     "latin-1": ("a.txt", latin, {}, r"not UTF-8 text: byte 0xE9 at position 307 .*save it as"),
-    "UTF-16": ("a.txt", lambda p: p.write_text("w1", encoding="utf-16"), {}, "UTF-16"),
+    "half of UTF-16": (
+        "a.txt", lambda p: p.write_bytes("w1 w2".encode("utf-16-le")[:-1]), {},
+        "not utf-16-le text",
+    ),
     "latin-1 CSV": (
         "a.csv", lambda p: p.write_bytes(b"text\n" + b"w\n" * 9 + b"\xe9\n"), {},
         "byte 0xE9 at position 24",
     ),
     "no such column": (
-        "a.csv", write, {"columns": Columns("body")}, r"no column 'body'.*'id', 'text', 'label'",
+        "a.csv", write, {"columns": Columns("body"), "reading": Reading(header="yes")},
+        r"no column 'body'.*'id', 'text', 'label'",
+    ),
+    "no such column, and names that nobody confirmed": (
+        "a.csv", write, {"columns": Columns("body")},
+        "no column 'body'; its first line was read as data, so .* 'column 1', 'column 2', 'col",
     ),
     "no such column to keep": (
         "a.jsonl", write, {"columns": Columns(keep=("age",))}, "no column 'age'",
@@ -80,12 +89,12 @@ WRONG = {
         "a.jsonl", lambda p: p.write_text('{"text": "w1"}\n{"text": 5}\n'), {},
         "line 2 of a.jsonl has a 'text' that is no text",
     ),
-    "a missing field": (
-        "a.jsonl", lambda p: p.write_text('{"text": "w1"}\n{"tex": "w"}\n'), {},
-        "line 2 of a.jsonl has no 'text'",
+    "a key in no row": (
+        "a.jsonl", lambda p: p.write_text('{"tex": "w1"}\n{"tex": "w"}\n'), {},
+        "no column 'text'; the names of its columns .1. are not shown",
     ),
     "too many fields": (
-        "a.csv", lambda p: p.write_text("text,n\nw1,1\nw2,2,3\n"), {}, "row 2 .* 3 fields",
+        "a.csv", lambda p: p.write_text("text,n\nw1,1\nw2,2,3\n"), {}, "row 2 .* 3 cells",
     ),
     "a column twice": ("a.csv", lambda p: p.write_text("text,text\nw,w\n"), {}, "two columns"),
     "a parquet column twice": (
@@ -118,7 +127,7 @@ def test_a_wrong_input_is_one_sentence(tmp_path: Path, name: str) -> None:
     if source.suffix == ".docx":
         return
     write(source)  # corrected: it works at once
-    changed |= {"columns": Columns()}
+    changed |= {"columns": Columns(), "reading": Reading()}
     assert privatize(order(source, tmp_path / f"out{source.suffix}", **changed))["documents"]
 
 
@@ -213,8 +222,8 @@ def test_a_kept_column_releases_nothing_but_its_values(tmp_path: Path) -> None:
 def test_every_format_has_the_same_limit_of_a_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    for module in ("files", "text_files"):
-        monkeypatch.setattr(f"dpcore.privatize.{module}.MAX_DOCUMENT_BYTES", 400)
+    for module in ("files", "text_files", "csv_files"):
+        monkeypatch.setattr(f"dpcore.tables.{module}.MAX_DOCUMENT_BYTES", 400)
     source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
     write(source, ["w1", "é" * 160, "w2"])
     assert privatize(order(source, out))["documents"] == 3

@@ -18,12 +18,12 @@ from dpcore.limits import PAGE_RELEASE_ROWS, PAGE_RELEASE_WORDS
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
 from dpcore.privatize import table as tables
-from dpcore.privatize.files import Columns
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from dpcore.privatize.table import check_table, perform, start
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare, release
+from dpcore.tables.files import Columns
 
 LEXICON = load("default")
 TEM = create("tem", LEXICON)

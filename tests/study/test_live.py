@@ -110,7 +110,7 @@ def test_long_texts_are_cut(texts: LabelledTexts) -> None:
     assert len(cut) == 30
     assert all(len(text.split()) == 4 for text in cut.texts)
     rows = "\n".join(f"one two three {i} {'w ' * 100},{i % 2}" for i in range(40))
-    chosen = table_texts(read_table(f"a,b\n{rows}".encode()), "a", "b", 1000)
+    chosen = table_texts(read_table(f"a,b\n{rows}".encode(), typed=["a"]), "a", "b", 1000)
     assert max(len(text.split()) for text in chosen.texts.texts) == 60
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 from dpcore.errors import StudyError
-from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import STATE
 from dpcore.privatize.run import privatize
 from dpcore.study.recorded import (
@@ -20,6 +19,7 @@ from dpcore.study.recorded import (
     read_manifest,
     read_recorded,
 )
+from dpcore.tables.files import Columns
 from tests.fuzzing import answered, damaged, distorted, repeated
 from tests.privatize.corpora import KINDS, order, read, write
 

@@ -1,4 +1,4 @@
-"""Files of documents: text lines, CSV, JSON lines and parquet, cut into spans that fit in memory.
+"""Files of documents, cut into spans that fit in memory: what every format has in common.
 
 A span is a part of a file that ends where a document ends, with the number of its first document.
 Spans are found by one pass over the file, and a worker reads its span alone. What is written has
@@ -9,14 +9,17 @@ named; nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from dpcore.errors import InputError, StudyError
 from dpcore.limits import MAX_DOCUMENT_BYTES
+from dpcore.tables.shape import is_numbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+
+    from dpcore.tables.shape import Shape
+    from dpcore.tables.streams import File
 
 SPAN_BYTES = 1_000_000
 """Of text in a span, about: a performance knob; it changes no output."""
@@ -41,11 +44,11 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """What a span holds.
+    """The content of a span.
 
     Attributes:
         texts: of each row; None where there is no text.
-        rows: the rows, as the format that read them writes them again.
+        rows: the kept cells of each row, as the format that read them writes them again.
     """
 
     texts: list[str | None]
@@ -54,7 +57,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Columns:
-    """What is read and written.
+    """The columns that are read and written, by names that a person typed or confirmed.
 
     Attributes:
         text: the column that is rewritten; not used for text lines.
@@ -66,63 +69,97 @@ class Columns:
     keep: tuple[str, ...] = ()
     original: bool = False
 
-    def checked(self, there: Sequence[str], path: Path) -> None:
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """Names whose presence in a first line confirms that it holds names."""
+        return tuple(name for name in (self.text, *self.keep) if not is_numbered(name))
+
+    def checked(self, shape: Shape, file: File) -> None:
         """Refuse columns that a file does not have, or has twice.
 
         Raises:
-            StudyError: the message names those that it has.
+            StudyError: the message names columns of the file only if they are confirmed.
         """
         for name in (self.text, *self.keep):
-            if name not in there:
-                shown = ", ".join(repr(column[:40]) for column in there[:20]) or "none"
+            if shape.place(name) is None:
                 raise StudyError(
-                    f"{path.name} has no column {name[:60]!r}; its columns are: {shown}; name the "
+                    f"{file.name} has no column {name[:60]!r}; {_columns_of(shape)}; name the "
                     "column of the texts with --text-column"
                 )
-            if list(there).count(name) > 1:
-                raise StudyError(f"{path.name} has two columns called {name[:60]!r}: rename one")
-        if self.text in self.keep:
+            if shape.names.count(name) > 1:
+                raise StudyError(
+                    f"{file.name} has two columns called {name[:60]!r}: rename one, or say which "
+                    "one by its number, as in --text-column 'column 2'"
+                )
+        places = [shape.place(name) for name in (self.text, *self.keep)]
+        if places[0] in places[1:]:
             raise StudyError(
                 f"--keep {self.text} would copy the texts unchanged; the texts of an experiment "
                 f"stand in a column {ORIGINAL!r} with --experiment"
             )
+        if len(set(places)) != len(places):
+            raise StudyError("--keep names one column twice, by its name and by its number")
         if self.original and ORIGINAL in (self.text, *self.keep):
             raise StudyError(f"a column is called {ORIGINAL!r} already: rename it")
+
+
+def _columns_of(shape: Shape) -> str:
+    """The columns of a file, for a message: names only if a person confirmed them."""
+    count = len(shape.names)
+    if shape.confirmed or shape.header == "no":
+        shown = ", ".join(repr(name[:40]) for name in shape.names[:20]) or "none"
+        if shape.header == "no" and not shape.confirmed:
+            return f"its first line was read as data, so its columns are: {shown}"
+        return f"its columns are: {shown}"
+    return (
+        f"the names of its columns ({count}) are not shown, since they may be private "
+        "(--header yes shows them)"
+    )
 
 
 class Format(Protocol):
     """How one kind of file is read and written."""
 
-    name: str
-    suffixes: tuple[str, ...]
+    @property
+    def shape(self) -> Shape:
+        """How the file is read."""
 
-    def check(self, path: Path, columns: Columns) -> None:
+    def cells(self, file: File) -> Iterator[list[str]]:
+        """All cells of each row, as text; empty where there is none.
+
+        Raises:
+            InputError: as `read`.
+        """
+
+    def check(self, file: File, columns: Columns) -> None:
         """Refuse a file without these columns, or that cannot be read as this format.
 
         Raises:
             StudyError: with what to do.
         """
 
-    def size(self, path: Path) -> int:
+    def size(self, file: File) -> int:
         """Where its last span ends."""
 
-    def spans(self, path: Path, length: int) -> Iterator[Span]:
+    def spans(self, file: File, length: int) -> Iterator[Span]:
         """Consecutive spans of about `length` bytes of text.
 
         Raises:
             InputError: a document is too long, or the file is damaged.
         """
 
-    def read(self, path: Path, span: Span, columns: Columns) -> Documents:
+    def read(self, file: File, span: Span, columns: Columns) -> Documents:
         """Read a span: the texts, and what is copied.
 
         Raises:
             InputError: a row is damaged; the message has its number and none of its text.
-            TextError: the file is no UTF-8.
         """
 
+    def kept(self, documents: Documents, columns: Columns) -> list[list[Any]]:
+        """The kept cells of a span as plain values: a list for each row."""
+
     def write(
-        self, documents: Documents, private: list[str | None], columns: Columns, out: Path
+        self, documents: Documents, private: list[str | None], columns: Columns, out: BinaryIO
     ) -> None:
         """Write the rows of a span to a file of their own, with private texts.
 
@@ -130,7 +167,10 @@ class Format(Protocol):
             OSError: the file cannot be written.
         """
 
-    def join(self, parts: Sequence[Path], out: Path, path: Path, columns: Columns) -> None:
+    def header(self, columns: Columns) -> bytes:
+        """The bytes before the first span."""
+
+    def join(self, parts: Sequence[File], out: BinaryIO, file: File, columns: Columns) -> None:
         """Put the files of all spans together, in order.
 
         Raises:
@@ -138,7 +178,7 @@ class Format(Protocol):
         """
 
 
-def check_lengths(texts: list[str | None], span: Span, path: Path) -> None:
+def check_lengths(texts: Sequence[str | None], span: Span, file: File) -> None:
     """Refuse a document that is too long for memory: the same limit in every format.
 
     Raises:
@@ -149,33 +189,38 @@ def check_lengths(texts: list[str | None], span: Span, path: Path) -> None:
         if text and 4 * len(text) > MAX_DOCUMENT_BYTES:
             size = len(text.encode("utf-8", "surrogatepass"))
             if size > MAX_DOCUMENT_BYTES:
-                raise too_long(path, f"document {number:,}")
+                raise too_long(file, f"document {number:,}")
 
 
-def too_long(path: Path, what: str) -> InputError:
+def too_long(file: File, what: str) -> InputError:
     """The refusal of a document, or of the line that holds it."""
     return InputError(
-        f"{what} of {path.name} is longer than {MAX_DOCUMENT_BYTES:,} bytes; a document must fit "
+        f"{what} of {file.name} is longer than {MAX_DOCUMENT_BYTES:,} bytes; a document must fit "
         "into memory: split it"
     )
 
 
 def read_through(
-    form: Format, path: Path, columns: Columns, length: int, tell: Callable[[int], None]
+    form: Format,
+    file: File,
+    columns: Columns,
+    length: int,
+    tell: Callable[[int], None],
+    look: Callable[[Documents], None] = lambda documents: None,
 ) -> None:
     """Read a whole file as the workers will, so that what they would refuse is refused before.
 
     Args:
         form: its format.
-        path: the file.
+        file: the file.
         columns: what will be read.
         length: of a span, as for `Format.spans`.
         tell: called with where each span ends.
+        look: given the content of each span.
 
     Raises:
         InputError: as `Format.spans` and `Format.read`.
-        TextError: as `Format.read`.
     """
-    for span in form.spans(path, length):
-        form.read(path, span, columns)
+    for span in form.spans(file, length):
+        look(form.read(file, span, columns))
         tell(span.stop)

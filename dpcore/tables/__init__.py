@@ -1,0 +1,1 @@
+"""How a table of private texts is read and written."""
