@@ -69,7 +69,12 @@ class CommaSeparated(Text):
     def read(self, file: File, span: Span, columns: Columns) -> Documents:
         """See `Format.read`."""
         text = io.StringIO(decoded(file, self.read_bytes(file, span), span.start), newline="")
-        rows = [row for row in _reader(iter(text), self.shape.delimiter) if row]
+        try:
+            rows = [row for row in _reader(iter(text), self.shape.delimiter) if row]
+        except csv.Error as error:
+            raise InputError(_unreadable(file, span.first, 0, self.shape, str(error))) from None
+        if any(len(row) != len(self.shape.names) for row in rows):
+            raise InputError(f"{file.name} has rows of another number of cells than its first line")
         names = (columns.text, *columns.keep)
         place, *keep = (place for name in names if (place := self.shape.place(name)) is not None)
         if not self.shape.line_breaks:
@@ -206,7 +211,8 @@ def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]
 def _unreadable(file: File, rows: int, line: int, shape: Shape, error: str) -> str:
     """Why a row cannot be read, without a cell of it."""
     number = rows + 1 - (shape.header == "yes")
-    where = f"row {number:,} (line {line:,}) of {file.name}" if number else f"{file.name}, line 1,"
+    at = f" (line {line:,})" if line else ""
+    where = f"row {number:,}{at} of {file.name}" if number > 0 else f"the first line of {file.name}"
     if "new-line" in error:
         return (
             f"{where} has a carriage return within a cell: save the file with one kind of line end"
