@@ -171,7 +171,7 @@ WRONG = {
     "a seed of a release": (["--seed", "3"], "--seed needs --experiment.*"),
     "a negative seed": (["--experiment", "--seed", "-3"], "a seed is a whole number.*"),
     "no workers": (["--workers", "0"], "workers must be a whole number from 1 to 256"),
-    "a missing column": (["--text-column", "body"], ".*no column 'body'; its first line was read.*"),
+    "a missing column": (["--text-column", "body"], ".*no column 'body'; its first line.*"),
     "a missing column to keep": (["--keep", "text2"], ".*no column 'text2'.*"),
     "an ε that is none": (["--epsilon", "nan"], "epsilon must be a finite number.*"),
     "an unknown mechanism": (["--mechanism", "magic"], "unknown mechanism 'magic'.*"),
