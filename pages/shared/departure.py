@@ -15,11 +15,15 @@ after it was taken for a wish to go back:
   behind it or in it is told all the same, of a place that the browser has not: it shows an empty
   page, for good.
 
+- A run that was stopped goes on until it next draws something, beside the run that follows it. Each
+  takes a lock of its own for the state of the session, so one counts fields while the other removes
+  some. That raises an error, and the page shows it.
+
 So here a change of page waits until the event before it has been taken in, which is a matter of
-milliseconds, and an event of a page that was left after that is dropped; and of a page that stays
-all is told, in order. `departure.js` has a field that is left by a click on a link speak before the
-link. This reaches into Streamlit; `tests/pages/shared/test_departure.py` fails where that has
-changed.
+milliseconds, and an event of a page that was left after that is dropped; of a page that stays all
+is told, in order; and all runs of a session take one lock. `departure.js` has a field that is left
+by a click on a link speak before the link. This reaches into Streamlit;
+`tests/pages/shared/test_departure.py` fails where that has changed.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import streamlit as st
 from streamlit.runtime.app_session import AppSession
@@ -37,6 +42,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import (  # type: i
     SCRIPT_RUN_CONTEXT_ATTR_NAME,
 )
 from streamlit.runtime.state.common import user_key_from_element_id
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from pages.shared.aids import EXPLAIN, LARGE
 from pages.shared.language import LANGUAGE
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
 
     from streamlit.proto.ClientState_pb2 import ClientState
     from streamlit.runtime.scriptrunner import ScriptRunner
+    from streamlit.runtime.state import SessionState
 
 FRAME_FIELDS = frozenset({EXPLAIN, LARGE, LANGUAGE})
 """Keys of the fields that every page has: a change of page brings along their values alone."""
@@ -66,6 +73,10 @@ class _Visit:
 _visits: WeakKeyDictionary[AppSession, _Visit] = WeakKeyDictionary()
 _request_rerun = AppSession.request_rerun
 _clear_queue = AppSession._clear_queue
+_wrap_state = SafeSessionState.__init__
+_making_lock = Lock()
+_locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""The lock of each state of a session by its identity, as long as some run holds it."""
 
 
 def keep_order() -> None:
@@ -73,6 +84,17 @@ def keep_order() -> None:
     if AppSession.request_rerun is _request_rerun:
         AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
         AppSession._clear_queue = _clear_for_page  # type: ignore[assignment, method-assign]
+        SafeSessionState.__init__ = _share_lock  # type: ignore[method-assign]
+
+
+def _share_lock(
+    safe: SafeSessionState, state: SessionState, yield_callback: Callable[[], None]
+) -> None:
+    """Give a run the lock that the other runs of its session have for their state."""
+    _wrap_state(safe, state, yield_callback)
+    with _making_lock:
+        lock = _locks.setdefault(id(state), safe._lock)
+    object.__setattr__(safe, "_lock", lock)
 
 
 def _clear_for_page(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:

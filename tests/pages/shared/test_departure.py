@@ -22,6 +22,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
     ScriptRequestType,
 )
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from pages.shared import departure
 from pages.shared.departure import keep_order
@@ -202,6 +204,23 @@ def test_before_any_link_and_without_a_browser_nothing_is_changed(
         assert seen(RUNNERS[-1].take()) == ("", [], [])
 
     on_a_page(monkeypatch, test)
+
+
+def test_runs_of_one_session_never_change_its_state_while_another_reads_it() -> None:
+    keep_order()
+    state = SessionState()
+    first, second = (SafeSessionState(state, lambda: None) for _ in range(2))
+    read: list[dict[str, Any]] = []
+    reader = Thread(target=lambda: read.append(second.filtered_state))
+    with first._lock:  # as a stopped run has it while it removes the fields that it did not draw
+        state["a"] = 1
+        reader.start()
+        reader.join(0.2)
+        assert not read
+        state["b"] = 2
+    reader.join()
+    assert read == [{"a": 1, "b": 2}]
+    assert SafeSessionState(SessionState(), lambda: None)._lock is not first._lock
 
 
 def test_streamlit_is_as_it_is_taken_to_be() -> None:
