@@ -10,14 +10,19 @@
 // a link makes an entry; where a page sends people on to another, Back would only lead them there
 // again. Between the click and the next page the address is still that of the page that is left, and
 // stays as it is: what is written then is about the next page, and is written into its entry too.
+//
+// A page that is empty or broken while nothing runs is asked for once more, by its address, as the
+// Back button would; if Streamlit's own frontend has ended, the document is loaded again. That
+// happens once for each change of page. If it does not help, the page says so and offers a link.
 
 const LINKS = "a[data-testid=stPageLink-NavLink], a[data-testid=stTopNavLink], "
   + "a[data-testid=stSidebarNavLink], a[data-testid=stTopNavDropdownLink]";
 
-function keepOrder() {
+const path = (address) => new URL(address ?? location.href, location.href).pathname;
+
+function keepOrder(state) {
   let leaving = false;
   const passing = new WeakSet();
-  const path = (address) => new URL(address ?? location.href, location.href).pathname;
 
   document.addEventListener("click", (event) => {
     const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
@@ -25,6 +30,7 @@ function keepOrder() {
     if (!link || !plain) return;
     if (passing.delete(link)) {
       leaving = path(link.href) !== location.pathname;
+      state.goal = leaving ? link.href : "";
       return;
     }
     event.preventDefault();
@@ -38,22 +44,93 @@ function keepOrder() {
       same.click();
     }));
   }, true);
-  window.addEventListener("popstate", () => { leaving = false; });
+  window.addEventListener("popstate", () => {
+    leaving = false;
+    state.goal = "";
+  });
 
   const push = history.pushState.bind(history);
-  history.pushState = (state, title, address) => {
+  history.pushState = (entry, title, address) => {
     if (!leaving) {
-      history.replaceState(state, title, address);
+      history.replaceState(entry, title, address);
     } else if (path(address) !== location.pathname) {
       leaving = false;
-      push(state, title, address);
+      state.goal = "";
+      push(entry, title, address);
     }
   };
 }
 
-export default function ({ data }) {
+const LOOK_MS = 300;
+const LOOKS = 5; // a fault has to last for so long
+const ASKED = "departure_asked"; // outlives a reload
+const ERRORS = /Bad delta path|Cannot set a node|'setIn' cannot|no anchor to set node|encountered an error/;
+
+function fault() {
+  const app = document.querySelector("[data-testid=stApp]");
+  if (!app) return "ended";
+  const { testScriptState: script, testConnectionState: connection } = app.dataset;
+  if (script !== "notRunning" || connection !== "CONNECTED") return "";
+  const main = app.querySelector("[data-testid=stMain]");
+  const told = app.querySelectorAll(
+    "[data-testid=stException], [data-testid=stAlert], [data-testid=stErrorElement]");
+  const dialog = document.querySelector("[data-testid=stDialog]");
+  if ([...told, dialog].some((node) => ERRORS.test(node?.textContent ?? ""))) return "broken";
+  return main?.querySelector("h1") ? "" : "empty";
+}
+
+function heal(state) {
+  const asked = () => JSON.parse(sessionStorage.getItem(ASKED) ?? "null");
+  let page = location.pathname, seen = 0;
+  const say = () => {
+    if (document.querySelector("#departure-broken")) return;
+    const alert = Object.assign(document.createElement("div"), { id: "departure-broken" });
+    const link = Object.assign(document.createElement("a"),
+      { href: location.href, textContent: state.data.again });
+    alert.setAttribute("role", "alert");
+    alert.style.cssText = "position: fixed; inset: 4rem 1rem auto; z-index: 2147483647; padding: 1rem; "
+      + "background: Canvas; color: CanvasText; border: 2px solid currentColor;";
+    alert.append(`${state.data.broken} `, link);
+    document.body.append(alert);
+  };
+  setInterval(() => {
+    const what = fault();
+    const before = asked();
+    if (page !== location.pathname) {
+      page = location.pathname;
+      seen = 0;
+    }
+    if (!what) {
+      seen = 0;
+      document.querySelector("#departure-broken")?.remove();
+      if (!document.querySelector("[data-test-script-state=notRunning]")) return;
+      if (before && !before.told) {
+        sessionStorage.setItem(ASKED, JSON.stringify({ ...before, told: true }));
+        state.send("healed", before.what);
+      } else if (before && before.page !== page) {
+        sessionStorage.removeItem(ASKED);
+      }
+    } else if (++seen === LOOKS) {
+      if (before?.page === page) {
+        say();
+      } else {
+        const goal = what === "ended" && state.goal ? state.goal : location.href;
+        sessionStorage.setItem(ASKED, JSON.stringify({ page: path(goal), what }));
+        seen = 0;
+        if (what !== "ended") window.dispatchEvent(new PopStateEvent("popstate"));
+        else if (goal === location.href) location.reload();
+        else location.assign(goal);
+      }
+    }
+  }, LOOK_MS);
+}
+
+export default function ({ data, setTriggerValue }) {
   document.documentElement.lang = data.language;
-  if (window.__departure) return;
-  window.__departure = true;
-  keepOrder();
+  const first = !window.__departure;
+  const state = window.__departure ??= {};
+  Object.assign(state, { data, send: setTriggerValue });
+  if (!first) return;
+  keepOrder(state);
+  heal(state);
 }

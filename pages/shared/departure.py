@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from logging import getLogger
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from pages.shared.aids import EXPLAIN, LARGE
-from pages.shared.language import LANGUAGE
+from pages.shared.language import LANGUAGE, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +57,10 @@ if TYPE_CHECKING:
 
 FRAME_FIELDS = frozenset({EXPLAIN, LARGE, LANGUAGE})
 """Keys of the fields that every page has: a change of page brings along their values alone."""
+
+_KEY = "departure"
+_FAULTS = frozenset({"empty", "broken", "ended"})
+_LOGGER = getLogger(__name__)
 
 _LOOK_SECONDS = 0.005
 _LOOKS = 60
@@ -160,9 +165,21 @@ def _component() -> Callable[..., object]:
 
 
 def mind_links(language: str) -> None:
-    """Have the browser keep the order as well, and one entry of its history for each page.
+    """Have the browser keep the order too, and ask once more for a page that is empty or broken.
 
     Args:
         language: of the page, which the browser is told for who has it read aloud.
     """
-    _component()(key="departure", data={"language": language})
+    data = {
+        "language": language,
+        "broken": say("This page could not be shown."),
+        "again": say("Load it again"),
+    }
+    _component()(key=_KEY, data=data, on_healed_change=_log_healed)
+
+
+def _log_healed() -> None:
+    """Say in the log that a browser showed an empty or broken page and asked for it once more."""
+    told = getattr(st.session_state.get(_KEY), "healed", None)
+    what = told if told in _FAULTS else "broken"
+    _LOGGER.warning("A page was %s in a browser while nothing ran; it was drawn again.", what)

@@ -44,9 +44,50 @@ class Shown:
     fragment: str
 
     @property
+    def id(self) -> str:
+        """The id of its widget; empty where it is none."""
+        told = self.message.tab_container if self.kind == "block tab_container" else self.message
+        return str(getattr(told, "id", ""))
+
+    @property
     def key(self) -> str:
         """The key that the page gave it, which stands at the end of its id."""
-        return str(getattr(self.message, "id", "")).split("-", 2)[-1]
+        return self.id.split("-", 2)[-1]
+
+
+def state_of(widget: Shown, value: object) -> WidgetState:
+    """Return the state of a widget with this value, as a browser sends it.
+
+    Args:
+        widget: a widget of Streamlit's, or a component of ours.
+        value: of the widget, a list where several are chosen; for a component the event and what
+            it tells of it.
+
+    Raises:
+        TypeError: no way is known to set such a widget.
+    """
+    state = BackMsg().rerun_script.widget_states.widgets.add()
+    state.id = widget.id
+    values = [str(each) for each in value] if isinstance(value, list) else [str(value)]
+    if widget.kind == "button":
+        state.trigger_value = True
+    elif widget.kind in {"text_area", "text_input", "selectbox", "block tab_container"}:
+        state.string_value = str(value)
+    elif widget.kind == "checkbox":
+        state.bool_value = bool(value)
+    elif widget.kind == "slider" and not getattr(widget.message, "options", ()):
+        state.double_array_value.data.extend(map(float, values))
+    elif widget.kind == "number_input":
+        state.double_value = float(values[0])
+    elif widget.kind in {"slider", "button_group"}:
+        state.string_array_value.data.extend(values)
+    elif widget.kind == "bidi_component":
+        event, told = cast("tuple[str, object]", value)
+        state.id = _make_trigger_id(state.id, "events")
+        state.json_trigger_value = json.dumps([{"event": event, "value": told}])
+    else:
+        raise TypeError(f"no way to set a {widget.kind} to {value!r}")
+    return state
 
 
 @dataclass(frozen=True)
@@ -206,26 +247,7 @@ class Session:
             widget: a widget of Streamlit's, or a component of ours.
             value: of the widget; for a component the event and what it tells of it.
         """
-        state = BackMsg().rerun_script.widget_states.widgets.add()
-        state.id = getattr(widget.message, "id")  # noqa: B009 - every widget has one
-        if widget.kind == "button":
-            state.trigger_value = True
-        elif widget.kind in {"text_area", "text_input", "selectbox"}:
-            state.string_value = str(value)
-        elif widget.kind == "checkbox":
-            state.bool_value = bool(value)
-        elif widget.kind == "slider" and not getattr(widget.message, "options", ()):
-            state.double_array_value.data.append(float(str(value)))
-        elif widget.kind == "number_input":
-            state.double_value = float(str(value))
-        elif widget.kind in {"slider", "button_group"}:
-            state.string_array_value.data.append(str(value))
-        elif widget.kind == "bidi_component":
-            event, told = cast("tuple[str, object]", value)
-            state.id = _make_trigger_id(state.id, "events")
-            state.json_trigger_value = json.dumps([{"event": event, "value": told}])
-        else:
-            raise TypeError(f"no way to set a {widget.kind} to {value!r}")
+        state = state_of(widget, value)
         self._states[state.id] = state
         answer = await self.rerun(widget.fragment)
         if widget.kind in {"button", "bidi_component"}:  # what happens once is told once

@@ -1,0 +1,98 @@
+"""A page that is empty or broken in a browser while nothing runs comes back; the log says so."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
+from tests.browser.server import Server
+
+NewPage = Callable[..., tuple[Page, Watch]]
+HEALED_MS = 5_000  # three seconds, and the run of the page
+
+
+class Line:
+    """The line between a browser and its server, which can spoil what it carries."""
+
+    def __init__(self, page: Page) -> None:
+        """Stand between a page that is not yet open and its server."""
+        self.spoil: Callable[[ForwardMsg], bytes | None] | None = None
+        self.runs = 0
+        page.route_web_socket("**/_stcore/stream", self._carry)
+
+    def _carry(self, browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+
+        def pass_on(data: str | bytes) -> None:
+            forward = ForwardMsg.FromString(data if isinstance(data, bytes) else data.encode())
+            if forward.WhichOneof("type") == "new_session":
+                self.runs += 1
+            told = data if self.spoil is None else self.spoil(forward)
+            if told is not None:
+                browser.send(told)
+
+        server.on_message(pass_on)
+
+
+def is_of_main(forward: ForwardMsg) -> bool:
+    return forward.WhichOneof("type") == "delta" and forward.metadata.delta_path[0] == 0
+
+
+def lose(forward: ForwardMsg) -> bytes | None:
+    """All of the main area is lost on the way."""
+    return None if is_of_main(forward) else forward.SerializeToString()
+
+
+def misplace(forward: ForwardMsg) -> bytes | None:
+    """All of the main area stands where the browser has no place."""
+    if is_of_main(forward):
+        forward.metadata.delta_path[-1] += 7
+    return forward.SerializeToString()
+
+
+@pytest.mark.parametrize("spoil", [lose, misplace])
+def test_a_page_that_came_to_nothing_is_asked_for_once_more(
+    app: Server, new_page: NewPage, spoil: Callable[[ForwardMsg], bytes | None]
+) -> None:
+    page, _ = new_page()
+    line, before = Line(page), len(app.printed())
+    open_page(page, f"{app.url}/papers")
+    line.spoil = spoil
+    page.get_by_role("link", name="Lesson", exact=True).first.click()
+    page.wait_for_function(
+        "() => !document.querySelector('[data-testid=stMain] h1')"
+        " && document.querySelector('[data-test-script-state=notRunning], .stAlert') !== null"
+        " || !document.querySelector('[data-testid=stApp]')",
+        timeout=WAIT_MS,
+    )
+    line.spoil = None
+    expect(page.locator("[data-testid=stMain] h1")).to_be_visible(timeout=HEALED_MS)
+    wait_idle(page)
+    assert page.url.startswith(f"{app.url}/lesson")
+    end = time.monotonic() + WAIT_MS / 1_000
+    while "in a browser while nothing ran" not in app.printed()[before:]:
+        assert time.monotonic() < end
+        page.wait_for_timeout(100)
+    assert "Traceback" not in app.printed()[before:]
+
+
+def test_a_page_that_stays_empty_says_so_and_is_not_asked_for_again_and_again(
+    app: Server, new_page: NewPage
+) -> None:
+    page, _ = new_page()
+    line = Line(page)
+    open_page(page, f"{app.url}/papers")
+    line.spoil = lose
+    page.get_by_role("link", name="Lesson", exact=True).first.click()
+    told = page.get_by_role("alert").filter(has_text="This page could not be shown.")
+    expect(told).to_be_visible(timeout=WAIT_MS)
+    runs = line.runs
+    page.wait_for_timeout(5_000)
+    assert line.runs == runs
+    line.spoil = None
+    told.get_by_role("link", name="Load it again").click()
+    expect(page.locator("[data-testid=stMain] h1")).to_be_visible(timeout=WAIT_MS)
+    expect(told).to_have_count(0, timeout=WAIT_MS)
