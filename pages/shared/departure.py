@@ -89,7 +89,7 @@ def keep_order() -> None:
     if AppSession.request_rerun is _request_rerun:
         AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
         AppSession._clear_queue = _clear_for_page  # type: ignore[assignment, method-assign]
-        SafeSessionState.__init__ = _share_lock  # type: ignore[method-assign]
+        SafeSessionState.__init__ = _share_lock  # type: ignore[assignment, method-assign]
 
 
 def _share_lock(

@@ -120,7 +120,7 @@ class Tree:
         what = forward.delta.WhichOneof("type")
         node: Node
         if what == "new_element":
-            kind = forward.delta.new_element.WhichOneof("type") or ""
+            kind: str = forward.delta.new_element.WhichOneof("type") or ""
             node = Element(kind, getattr(forward.delta.new_element, kind, None), *about)
         elif what == "add_block":
             kind = forward.delta.add_block.WhichOneof("type") or ""
