@@ -16,6 +16,7 @@ MAX_DECODED_BYTES = 500_000_000  # of the rows of a parquet file that are read a
 MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 3,000,000)
 MAX_DIMENSION = 4_096
 MAX_OWN_VECTOR_BYTES = 10_000_000  # of vectors that a page takes for one session
+MIN_SOUND_ROWS = 1_000  # of a text file of vectors, for each row that is left out as malformed
 MAX_BLANK_LINES = 1_000  # in a text file of vectors: a packed one may hold any number
 MAX_LEXICON_NUMBERS = 1_500_000_000  # words × dimension: 6 GB (GoogleNews holds 900,000,000)
 MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request

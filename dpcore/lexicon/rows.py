@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _BLOCK_ROWS = 4096
+# What models write for the unknown word, the edge of a sentence, padding, a link, a person.
+_SPECIAL = re.compile(
+    r"</?[A-Za-z_|][\w|/-]*>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|unused\d+)\]|\*?UNK\*?"
+)
 
 
 @dataclass(frozen=True)
@@ -25,11 +30,13 @@ class DroppedRows:
     duplicate_rows: int = 0
     empty_words: int = 0
     undecodable: int = 0
+    malformed: int = 0
+    special: int = 0
 
     @property
     def total(self) -> int:
         """All rows left out."""
-        return self.duplicate_words + self.duplicate_rows + self.empty_words + self.undecodable
+        return sum(vars(self).values())
 
     def __str__(self) -> str:
         """Return one phrase that names the reasons that occurred."""
@@ -38,6 +45,8 @@ class DroppedRows:
             "a repeated vector": self.duplicate_rows,
             "an empty word": self.empty_words,
             "a word that is not UTF-8": self.undecodable,
+            "numbers that are missing or wrong": self.malformed,
+            "a mark such as <unk> or [PAD], which is no word": self.special,
         }
         named = [f"{count:,} with {reason}" for reason, count in reasons.items() if count]
         return "rows dropped: " + ", ".join(named) if named else "no row dropped"
@@ -132,10 +141,12 @@ def choose_rows(words: Sequence[str], vectors: Float32Array) -> tuple[IntArray, 
     """
     seen: set[str] = set()
     first: list[int] = []
-    empty = 0
+    empty = special = 0
     for i, word in enumerate(words):
         if not word:
             empty += 1
+        elif _SPECIAL.fullmatch(word):
+            special += 1
         elif word not in seen:
             seen.add(word)
             first.append(i)
@@ -143,8 +154,9 @@ def choose_rows(words: Sequence[str], vectors: Float32Array) -> tuple[IntArray, 
     repeated = _repeats(vectors, rows)
     kept = np.setdiff1d(rows, np.array(repeated, dtype=np.int64), assume_unique=True)
     dropped = DroppedRows(
-        duplicate_words=len(words) - len(first) - empty,
+        duplicate_words=len(words) - len(first) - empty - special,
         duplicate_rows=len(repeated),
         empty_words=empty,
+        special=special,
     )
     return kept, dropped

@@ -125,12 +125,25 @@ function heal(state) {
   }, LOOK_MS);
 }
 
+// A browser that translates the page puts elements of its own in the place of texts, and React goes
+// on writing numbers into those that are gone: an old number stands still. So nothing is translated,
+// and the language is told.
+function leaveAsItIs() {
+  document.documentElement.translate = false;
+  document.documentElement.classList.add("notranslate");
+  const meta = document.createElement("meta");
+  meta.name = "google";
+  meta.content = "notranslate";
+  document.head.append(meta);
+}
+
 export default function ({ data, setTriggerValue }) {
   document.documentElement.lang = data.language;
   const first = !window.__departure;
   const state = window.__departure ??= {};
   Object.assign(state, { data, send: setTriggerValue });
   if (!first) return;
+  leaveAsItIs();
   keepOrder(state);
   heal(state);
 }

@@ -168,7 +168,7 @@ def mind_links(language: str) -> None:
     """Have the browser keep the order too, and ask once more for a page that is empty or broken.
 
     Args:
-        language: of the page, which the browser is told for who has it read aloud.
+        language: of the page, which the browser is told, to read it aloud.
     """
     data = {
         "language": language,

@@ -89,3 +89,61 @@ def test_no_german_word_is_cut_on_a_phone(app_url: str, new_page: NewPage, addre
         assert page.evaluate(FAULTS) == [], width
     assert not watch.page_errors
     assert not watch.foreign_requests
+
+
+# As the translator of a browser does it: each text goes into an element of the translator's own,
+# now and whenever one is added, but not where the page says that nothing is to be translated.
+TRANSLATOR = """() => {
+  let texts = 0, wrapped = 0;
+  const wrap = (root) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walker.nextNode()) found.push(walker.currentNode);
+    for (const text of found) {
+      const parent = text.parentElement;
+      if (!text.data.trim() || !parent) continue;
+      if (["SCRIPT", "STYLE", "FONT"].includes(parent.tagName)) continue;
+      texts += 1;
+      if (parent.closest("[translate=no], .notranslate")) continue;
+      const font = document.createElement("font");
+      font.textContent = text.data;
+      text.replaceWith(font);
+      wrapped += 1;
+    }
+  };
+  wrap(document.body);
+  new MutationObserver((changes) => {
+    for (const change of changes) for (const node of change.addedNodes) {
+      if (node.nodeType === 1 && node.tagName !== "FONT") wrap(node);
+      else if (node.nodeType === 3 && node.parentElement) wrap(node.parentElement);
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+  return [texts, wrapped];
+}"""
+SHOWN = """() => {
+  const main = document.querySelector("[data-testid=stMain]").cloneNode(true);
+  for (const unseen of main.querySelectorAll("style, script")) unseen.remove();
+  return main.textContent.replace(/\\s+/g, " ");
+}"""
+
+
+@pytest.mark.parametrize("spoken_in", ["en", "de"])
+def test_a_browser_that_translates_freezes_no_number(
+    app_url: str, page: Page, spoken_in: str
+) -> None:
+    open_page(page, f"{app_url}/attacker?lang={spoken_in}")
+    assert spoken(page) == spoken_in
+    texts, wrapped = page.evaluate(TRANSLATOR)
+    assert texts > 50
+    assert wrapped == 0
+    assert page.locator("meta[name=google]").get_attribute("content") == "notranslate"
+    before = page.evaluate(SHOWN)
+    dial = page.get_by_role("slider").first
+    for _ in range(3):
+        dial.focus()
+        page.keyboard.press("ArrowRight")
+        wait_idle(page)
+    after = page.evaluate(SHOWN)
+    assert after != before
+    open_page(page, page.url)
+    assert page.evaluate(SHOWN) == after

@@ -16,7 +16,7 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.fetch import add
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.readers import read_lexicon
+from dpcore.lexicon.readers import read_lexicon, read_uploaded
 from dpcore.lexicon.readers import stream as stream_module
 from dpcore.lexicon.readers import text as text_module
 from dpcore.lexicon.readers.stream import ByteSource
@@ -210,7 +210,7 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(
         (zipped(**{"a.txt": text(), "b.txt": text()}), "holds 2 files.*a.txt, b.txt"),
         (zipped(), "holds 0 files"),
         (b"\xba\x16O/" + bytes(60), "fastText model"),
-        (b"\x80\x04\x95" + bytes(range(256)), "line 1 has"),
+        (b"\x80\x04\x95" + bytes(range(256)), "is a pickle, as gensim"),
         (b"a " * 2_000_000, "line is longer"),
         (b"a " + b"1 " * 4097 + b"\n", "1 to 4096"),
         (b"9999999 3\n\x00" + bytes(60), "promises 9,999,999 rows"),
@@ -361,3 +361,111 @@ def test_the_real_glove_files(data_dir: Path) -> None:
     assert any("\u00a0" in word for word in lexicon.words)
     small, _ = read_lexicon(data_dir / "glove6b_50d_partial.npy", limit=50)
     assert small.words[:3] == ("the", ",", ".")
+
+
+ROWS = (b"my 0.5 -1 2", b"doctor 1 3 4", b"said 7 8 9", b"so -0.1 0 1")
+
+
+def lines(*rows: bytes, end: bytes = b"\n") -> bytes:
+    return end.join(rows or ROWS) + end
+
+
+@pytest.mark.parametrize("read", ["file", "upload"])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lines().replace(b" ", b"\t"), "my doctor said so"),
+        (lines(*(row.replace(b" ", b"\t", 1) for row in ROWS)), "my doctor said so"),
+        (lines().replace(b" ", b"  "), "my doctor said so"),
+        (lines().replace(b" ", b" \t"), "my doctor said so"),
+        (lines(end=b"\t\r\n"), "my doctor said so"),
+        (b"4\t3\n" + lines().replace(b" ", b"\t"), "my doctor said so"),
+        (b"word d0 d1 d2\n" + lines(), "my doctor said so"),
+        (b"\tx\ty\tz\n" + lines().replace(b" ", b"\t"), "my doctor said so"),
+        (lines(b"new york 1 1 1", *ROWS), "new york|my|doctor|said|so"),
+        (lines(b"new york\t1\t1\t1", b"so\t1\t2\t3"), "new york|so"),
+        (lines(b"12 1 1 1", *ROWS), "12 my doctor said so"),
+        (lines(b"so,so 1 1 1", *ROWS), "so,so my doctor said so"),
+    ],
+)
+def test_files_as_programs_write_them(
+    content: bytes, words: str, read: str, write: Callable[..., Path]
+) -> None:
+    if read == "file":
+        lexicon, report = read_lexicon(write(content))
+    else:
+        lexicon, report = read_uploaded(content, "file.txt", "yours")
+    assert lexicon.words == tuple(words.split("|") if "|" in words else words.split())
+    assert lexicon.vectors[lexicon.index("so")].size == 3
+    assert report.dropped.total == 0
+
+
+@pytest.mark.parametrize("read", ["file", "upload"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (lines().replace(b".", b",").replace(b" 1", b" 1,5"), "decimal comma: write a point"),
+        (lines().replace(b" ", b","), "separated by commas"),
+        (b"my 1:0.2 4:0.3\ndoctor 2:0.1\n", "sparse rows"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 5\n", "git lfs pull"),
+        (b"\x80\x05\x95" + b"a" * 900, "is a pickle.*save_word2vec_format"),
+        (lines().decode().encode("utf-16"), "is UTF-16 text"),
+        ((lines() * 20).decode().encode("utf-16-le"), "is UTF-16 text"),
+        ((lines() * 20).decode().encode("utf-16-be"), "is UTF-16 text"),
+        (b"9 3\n" + lines(), "the file was cut, or the header is wrong.*remove the first line"),
+        (b"3 3\n" + lines(), "4: the header is wrong.*remove the first line"),
+        (b"".join(b"w%d 1 2\n" % i for i in range(6)), "got 1 .*5 with a repeated vector"),
+        (b"<unk> 1 2\n[PAD] 3 4\nso 1 1\n", "got 1 .*2 with a mark such as <unk>"),
+    ],
+)
+def test_a_refusal_tells_the_true_reason(
+    content: bytes, message: str, read: str, write: Callable[..., Path]
+) -> None:
+    path = write(content)
+    with pytest.raises(LexiconError, match=message) as refusal:
+        read_lexicon(path) if read == "file" else read_uploaded(content, path.name, "yours")
+    assert len(str(refusal.value)) < 300
+
+
+def test_words_as_python_objects_are_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "objects.npz"
+    np.savez(path, words=np.array(WORDS, dtype=object), vectors=VECTORS)
+    with pytest.raises(LexiconError, match="array of Python objects, which is pickled"):
+        read_lexicon(path)
+
+
+def test_marks_of_a_model_never_become_words(write: Callable[..., Path]) -> None:
+    marks = [
+        "<unk>",
+        "</s>",
+        "<s>",
+        "UNK",
+        "*UNK*",
+        "[PAD]",
+        "[CLS]",
+        "[unused7]",
+        "<user>",
+        "<|x|>",
+    ]
+    words = ["unk", "<3", "pad", "PAD", "[", "<", "s", "http://x", "a<b>c"]
+    vectors = np.arange(2 * len(marks + words), dtype=np.float32).reshape(-1, 2) ** 2
+    for content in (text(marks + words, vectors), binary(marks + words, vectors)):
+        lexicon, report = read_lexicon(write(content))
+        assert lexicon.words == tuple(words)
+        assert report.dropped.special == len(marks)
+        assert "10 with a mark such as <unk>" in str(report.dropped)
+
+
+@pytest.mark.parametrize("bad", [b"1 2", b"1 2 3 4", b"w 1 x", b"w 1 nan", b"w 1 1e39", b"w 1"])
+def test_one_bad_row_does_not_refuse_a_large_file(bad: bytes, write: Callable[..., Path]) -> None:
+    rows = [b"w%d %d 1" % (i, i) for i in range(1_200)]
+    rows[700] = bad if len(bad.split()) != 2 or bad[:1] == b"w" else b"1"
+    lexicon, report = read_lexicon(write(lines(*rows)))
+    assert len(lexicon) == 1_199
+    assert report.dropped.malformed == 1
+    assert report.rows == 1_200
+    assert "1 with numbers that are missing or wrong" in str(report.dropped)
+    assert len(read_lexicon(write(b"1200 2\n" + lines(*rows)))[0]) == 1_199
+    rows[900] = bad
+    with pytest.raises(LexiconError, match="line 701 "):
+        read_lexicon(write(lines(*rows)))

@@ -11,6 +11,7 @@ keeps loads in 2 s.
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from dpcore.lexicon.readers.binary import looks_binary, read_binary
 from dpcore.lexicon.readers.stream import ByteSource
 from dpcore.lexicon.readers.text import read_text
 from dpcore.lexicon.rows import choose_rows, keep_rows
-from dpcore.limits import MAX_OWN_VECTOR_BYTES
+from dpcore.limits import MAX_OWN_VECTOR_BYTES, MAX_VOCABULARY
 
 if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadReport", "read_lexicon", "read_uploaded"]
 
+_PICKLE_PROTOCOLS = (b"\x02", b"\x03", b"\x04", b"\x05")
 _FASTTEXT_MODEL = (793_712_314).to_bytes(4, "little")
 
 
@@ -123,9 +125,16 @@ def _finished(raw: RawVectors, name: str) -> tuple[Lexicon, ReadReport]:
     if len(kept) < len(words):
         words = [words[i] for i in kept]
         vectors = keep_rows(vectors, kept) if vectors.flags.owndata else vectors[kept]
+    dropped = dataclasses.replace(dropped, undecodable=raw.undecodable, malformed=raw.malformed)
+    if len(words) < 2:
+        raise LexiconError(
+            f"{name} has too few words: a lexicon has 2 to {MAX_VOCABULARY:,} words, got "
+            f"{len(words)} ({dropped})"
+        )
     lexicon = Lexicon(name, tuple(words), vectors)
-    dropped = dataclasses.replace(dropped, undecodable=raw.undecodable)
-    return lexicon, ReadReport(raw.format, len(raw.words) + raw.undecodable, dropped)
+    return lexicon, ReadReport(
+        raw.format, len(raw.words) + raw.undecodable + raw.malformed, dropped
+    )
 
 
 def _read(path: Path, member: str, limit: int | None, progress: Progress) -> RawVectors:
@@ -135,10 +144,30 @@ def _read(path: Path, member: str, limit: int | None, progress: Progress) -> Raw
         return _parsed(source, limit)
 
 
+def _no_vectors(start: bytes) -> str:
+    """Return why a file that begins like this is no file of vectors; "" if nothing is known."""
+    if start.startswith(b"version https://git-lfs"):
+        return "is a pointer of Git LFS in the place of the vectors: run `git lfs pull` first"
+    if start[:1] == b"\x80" and start[1:2] in _PICKLE_PROTOCOLS:
+        return (
+            "is a pickle, as gensim's `save` writes it, and is not opened: it could run programs; "
+            "in gensim, `model.wv.save_word2vec_format(name)` writes vectors that can be read"
+        )
+    first, second = (start[place:1000:2].count(0) for place in (0, 1))
+    # Of Latin letters every other byte is zero; in numbers of a binary file both may be.
+    one_sided = max(first, second) > 400 and min(first, second) < 50
+    if one_sided or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "is UTF-16 text; UTF-8 is needed: save it as UTF-8"
+    return ""
+
+
 def _parsed(source: ByteSource, limit: int | None) -> RawVectors:
     start = source.peek()
     if not start:
         raise LexiconError(f"{source.label} is empty: it holds no word vectors")
+    reason = _no_vectors(start)
+    if reason:
+        raise LexiconError(f"{source.label} {reason}")
     if start.startswith(_FASTTEXT_MODEL):
         raise LexiconError(
             f"{source.label} is a fastText model (.bin): use its word vectors (.vec)"

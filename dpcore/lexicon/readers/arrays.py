@@ -66,6 +66,11 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
     except LexiconError:
         raise
     except ARRAYS as error:
+        if "Object arrays" in str(error):
+            raise LexiconError(
+                f"{path.name} holds an array of Python objects, which is pickled and is not "
+                "opened: it could run programs; save words as np.array(words, dtype=str)"
+            ) from None
         raise LexiconError(f"{path.name} is cut, damaged or pickled ({brief(error)})") from None
     except MemoryError:
         raise LexiconError(

@@ -24,12 +24,14 @@ class RawVectors:
         vectors: shape (len(words), d), float32, finite, read-only.
         format: the format, in words.
         undecodable: rows left out because their word is not UTF-8.
+        malformed: rows left out because their numbers are missing or wrong.
     """
 
     words: list[str]
     vectors: Float32Array
     format: str
     undecodable: int = 0
+    malformed: int = 0
 
 
 def too_many(what: str) -> str:

@@ -1,13 +1,15 @@
 """Text formats: a word and its numbers on each line (GloVe, word2vec text, fastText .vec).
 
 A first line of two whole numbers (rows, dimension) is a header where the second line has that
-dimension. Only the ASCII space separates: tokens hold no-break spaces (and some GloVe 840B tokens
-even ASCII spaces, so the numbers are counted from the right).
+dimension. A first line of names of columns is left out. ASCII spaces and tabs separate, and nothing
+else: tokens hold no-break spaces (and some GloVe 840B tokens even ASCII spaces, so the numbers are
+counted from the right; before a tab, all is the token).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +17,16 @@ import numpy as np
 from dpcore.arrays import Float32Array
 from dpcore.errors import LexiconError
 from dpcore.lexicon.readers.rows import RawVectors, RowGatherer
-from dpcore.limits import MAX_BLANK_LINES, MAX_DIMENSION, MAX_VOCABULARY
+from dpcore.limits import MAX_BLANK_LINES, MAX_DIMENSION, MAX_VOCABULARY, MIN_SOUND_ROWS
 
 if TYPE_CHECKING:
     from dpcore.lexicon.readers.stream import ByteSource
 
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})")
 _BLANK = b" \r\t"
+_LOOKED_AT = 32  # lines from which the dimension is told
+_SPARSE = re.compile(rb"\d+:[-+.\deE]+")
+_COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 
 
 def read_text(source: ByteSource, limit: int | None = None) -> RawVectors:
@@ -32,8 +37,8 @@ def read_text(source: ByteSource, limit: int | None = None) -> RawVectors:
         limit: read at most this many rows.
 
     Raises:
-        LexiconError: a line is short, long, not numeric or not finite (its number is given), too
-            many are blank, the file ends before its header says, or it holds no vector at all.
+        LexiconError: too many lines are short, long, not numeric or not finite (the number of the
+            first is given) or blank, the file ends before its header says, or it holds no vector.
     """
     parser: _Parser | None = None
     for lines in source.lines():
@@ -63,6 +68,40 @@ def is_number(text: bytes) -> bool:
     return b"_" not in text
 
 
+def _numbers(line: bytes) -> list[bytes]:
+    """Return the fields after the first one, which may be empty."""
+    return [part for part in line.split(b" ")[1:] if part]
+
+
+def _looks_numeric(field: bytes) -> bool:
+    return is_number(field) or bool(_COMMA.fullmatch(field))
+
+
+def _names_columns(first: bytes, second: bytes) -> bool:
+    """Return True if the first line names the columns of the second."""
+    names, numbers = _numbers(first), _numbers(second)
+    return (
+        len(names) == len(numbers) > 0
+        and not any(map(_looks_numeric, names))
+        and all(map(_looks_numeric, numbers))
+    )
+
+
+def _dimension(lines: list[bytes]) -> int:
+    """Return how many numbers a line ends with: most lines, and in doubt the first one.
+
+    A word may be several, the first one too: "new york 0.1 0.2".
+    """
+    first = _numbers(lines[0]) if lines else []
+    ends: Counter[int] = Counter()
+    for line in lines:
+        fields = _numbers(line)
+        wrong = [place for place, field in enumerate(fields, 1) if not _looks_numeric(field)]
+        ends[len(fields) - max(wrong, default=0)] += 1
+    [(usual, count)] = ends.most_common(1) or [(0, 0)]
+    return usual if 0 < usual < len(first) and count > 1 else len(first)
+
+
 class _Parser:
     def __init__(self, label: str, lines: list[bytes], limit: int | None) -> None:
         self.label = label
@@ -70,20 +109,25 @@ class _Parser:
         self.number = 0  # of the last line taken
         self.words: list[str] = []
         self.undecodable = 0
+        self.malformed = 0
+        self.reason = ""  # of the first malformed row
         self.blank = 0
         self.promised: int | None = None
         self.skip = 0
-        filled = [line.rstrip(_BLANK) for line in lines[:8]]
+        filled = [line.rstrip(_BLANK).replace(b"\t", b" ") for line in lines[:_LOOKED_AT]]
         filled = [line for line in filled if line]
         if not filled:
             raise LexiconError(f"{label} is empty: it holds no word vectors")
         head = header(filled[0])
-        counted = filled[0].count(b" ")
-        if head and (len(filled) == 1 or filled[1].count(b" ") != 1 or head[1] == 1):
+        self.columns = False
+        if head and (len(filled) == 1 or len(_numbers(filled[1])) != 1 or head[1] == 1):
             self.promised, self.dimension = head
             self.skip = 1
         else:
-            self.dimension = counted
+            self.columns = len(filled) > 1 and _names_columns(*filled[:2])
+            self.skip = int(self.columns)
+            self.dimension = _dimension(filled[self.skip :])
+        self._check_kind(filled[-1])
         if not 1 <= self.dimension <= MAX_DIMENSION:
             raise LexiconError(
                 f"{label}: line 1 has {self.dimension} numbers after its first word; a vector has "
@@ -91,10 +135,22 @@ class _Parser:
             )
         self.rows = RowGatherer(self.dimension)
 
+    def _check_kind(self, line: bytes) -> None:
+        fields = _numbers(line)
+        if fields and all(_SPARSE.fullmatch(field) for field in fields):
+            raise LexiconError(
+                f"{self.label} holds sparse rows (index:number); each line needs all its numbers"
+            )
+        if not fields and line.count(b",") > 1:
+            raise LexiconError(
+                f"{self.label} is separated by commas; a word and its numbers are separated by "
+                "spaces or tabs"
+            )
+
     @property
     def seen(self) -> int:
         """Rows read."""
-        return len(self.words) + self.undecodable
+        return len(self.words) + self.undecodable + self.malformed
 
     @property
     def full(self) -> bool:
@@ -122,13 +178,16 @@ class _Parser:
                     )
                 break
             word, _, tail = stripped.partition(b" ")
-            if tail.count(b" ") != self.dimension - 1 or not tail:
-                word, tail = self._split(stripped)
+            if tail.count(b" ") != self.dimension - 1 or not tail or b"\t" in stripped:
+                split = self._split(stripped)
+                if split is None:
+                    continue
+                word, tail = split
             words.append(word)
             numbers.append(tail)
             line_of.append(self.number)
         if words:
-            self._append(words, self._parse(numbers, line_of))
+            self._append(words, numbers, line_of)
 
     def _skip_blank(self) -> None:
         self.blank += 1
@@ -138,48 +197,81 @@ class _Parser:
                 f"{MAX_BLANK_LINES:,} are skipped: is this a file of word vectors?"
             )
 
-    def _split(self, line: bytes) -> tuple[bytes, bytes]:
-        """Split a line that has not exactly one space for each number."""
-        first, *rest = line.split(b" ")
+    def _leave_out(self, reason: str) -> None:
+        """Count a malformed row; they may be few in a large file.
+
+        Raises:
+            LexiconError: There are too many to be slips; it tells of the first.
+        """
+        self.malformed += 1
+        self.reason = self.reason or reason
+        if self.malformed > 1 + (self.seen + MIN_SOUND_ROWS) // 100:
+            raise LexiconError(self.reason)
+
+    def _split(self, line: bytes) -> tuple[bytes, bytes] | None:
+        """Split a line that has not exactly one space for each number; None if it is malformed."""
+        word, tab, tail = line.partition(b"\t")
+        if tab and len(numbers := tail.split()) == self.dimension:
+            return word.rstrip(b" "), b" ".join(numbers)
+        first, *rest = line.replace(b"\t", b" ").split(b" ")
         fields = [part for part in rest if part]
         extra = len(fields) - self.dimension
         if extra < 0 or (extra > 0 and all(is_number(part) for part in fields[:extra])):
-            raise LexiconError(
+            self._leave_out(
                 f"{self.label}: line {self.number} has {len(fields)} numbers where "
                 f"{self.dimension} are expected (another dimension, or a file that was cut)"
             )
+            return None
         return b" ".join([first, *fields[:extra]]), b" ".join(fields[extra:])
 
-    def _parse(self, numbers: list[bytes], line_of: list[int]) -> Float32Array:
+    def _parsed(self, numbers: list[bytes]) -> Float32Array | None:
+        """Return the rows, or None if some are not numeric."""
         try:
             with np.errstate(over="ignore"):
                 flat = np.fromstring(b" ".join(numbers), dtype=np.float32, sep=" ")
         except ValueError:
-            flat = np.empty(0, dtype=np.float32)
-        if flat.size != len(numbers) * self.dimension:
-            self._blame(numbers, line_of)
-        rows = flat.reshape(-1, self.dimension)
-        finite = np.isfinite(rows).all(axis=1)
-        if not finite.all():
-            line = line_of[int(np.argmin(finite))]
-            raise LexiconError(
-                f"{self.label}: line {line} holds NaN, infinity or a number beyond float32"
-            )
-        return rows
+            return None
+        return (
+            flat.reshape(-1, self.dimension) if flat.size == len(numbers) * self.dimension else None
+        )
 
-    def _blame(self, numbers: list[bytes], line_of: list[int]) -> None:
-        for tail, line in zip(numbers, line_of, strict=True):
-            for part in tail.split(b" "):
-                if not is_number(part):
-                    shown = part[:20].decode("utf-8", "replace")
-                    raise LexiconError(
-                        f"{self.label}: line {line} holds {shown!r} where a number is expected"
-                    )
-        raise LexiconError(f"{self.label}: lines {line_of[0]} to {line_of[-1]} are not numeric")
+    def _blame(self, tail: bytes, line: int) -> bool:
+        """Leave out a row with a field that is no number; return False for any other."""
+        for part in tail.split(b" "):
+            if not is_number(part):
+                shown = part[:20].decode("utf-8", "replace")
+                comma = ", with a decimal comma: write a point" if _COMMA.fullmatch(part) else ""
+                self._leave_out(
+                    f"{self.label}: line {line} holds {shown!r} where a number is expected{comma}"
+                )
+                return True
+        return False
 
-    def _append(self, words: list[bytes], rows: Float32Array) -> None:
+    def _append(self, words: list[bytes], numbers: list[bytes], line_of: list[int]) -> None:
+        rows = self._parsed(numbers)
+        if rows is None:
+            sound = [
+                i
+                for i, (tail, line) in enumerate(zip(numbers, line_of, strict=True))
+                if not self._blame(tail, line)
+            ]
+            if len(sound) == len(words):
+                raise LexiconError(
+                    f"{self.label}: lines {line_of[0]} to {line_of[-1]} are not numeric"
+                )
+            if sound:
+                chosen = ([values[i] for i in sound] for values in (words, numbers))
+                self._append(*chosen, [line_of[i] for i in sound])
+            return
         kept: list[int] = []
+        finite = np.isfinite(rows).all(axis=1).tolist()
         for i, word in enumerate(words):
+            if not finite[i]:
+                self._leave_out(
+                    f"{self.label}: line {line_of[i]} holds NaN, infinity or a number beyond "
+                    "float32"
+                )
+                continue
             try:
                 self.words.append(word.decode("utf-8"))
             except UnicodeDecodeError:
@@ -190,11 +282,17 @@ class _Parser:
 
     def finish(self) -> RawVectors:
         if self.promised is not None and self.seen != self.promised and not self.full:
+            why = "the file was cut, or the" if self.seen < self.promised else "the"
             raise LexiconError(
                 f"{self.label} promises {self.promised:,} rows in its header but holds "
-                f"{self.seen:,}: it was cut or edited"
+                f"{self.seen:,}: {why} header is wrong; if these are all its rows, remove the "
+                "first line"
             )
+        if self.malformed and self.seen < MIN_SOUND_ROWS * self.malformed:
+            raise LexiconError(self.reason)
         if not self.seen:
             raise LexiconError(f"{self.label} is empty: it holds no word vectors")
         kind = "text without header (GloVe)" if self.promised is None else "text with header"
-        return RawVectors(self.words, self.rows.finish(), kind, self.undecodable)
+        if self.columns:
+            kind = "text with names of columns"
+        return RawVectors(self.words, self.rows.finish(), kind, self.undecodable, self.malformed)
