@@ -260,13 +260,16 @@ class _Parser:
                     f"{self.label}: lines {line_of[0]} to {line_of[-1]} are not numeric"
                 )
             if sound:
-                chosen = ([values[i] for i in sound] for values in (words, numbers))
-                self._append(*chosen, [line_of[i] for i in sound])
+                self._append(
+                    [words[i] for i in sound],
+                    [numbers[i] for i in sound],
+                    [line_of[i] for i in sound],
+                )
             return
         kept: list[int] = []
-        finite = np.isfinite(rows).all(axis=1).tolist()
+        wrong = set(np.nonzero(~np.isfinite(rows))[0].tolist())
         for i, word in enumerate(words):
-            if not finite[i]:
+            if i in wrong:
                 self._leave_out(
                     f"{self.label}: line {line_of[i]} holds NaN, infinity or a number beyond "
                     "float32"
