@@ -380,3 +380,30 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     )
     assert done.returncode == 1
     assert done.stderr == ("error: the package numpy is missing: pip install -r requirements.txt\n")
+
+
+def test_rewrite_says_how_many_words_stayed_and_are_unknown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    capitals = tmp_path / "capitals.txt"
+    capitals.write_text("MY 0 0\nDOCTOR 90 0\nSAID 0 90\nso 90 90\n", encoding="utf-8")
+    options = ("rewrite", "--mechanism", "optimal", "--epsilon", "30", "--lexicon", str(capitals))
+    for text, stayed, told in (
+        ("so so so so", 4, "4 of 4 words stayed\n"),
+        ("so so so Ann", 3, "1 of 4 words are not in the vocabulary\n"),
+        (
+            "my doctor said so",
+            1,
+            "warning: 3 of 4 words are not in this vocabulary: is it in capitals or with prefixes, "
+            "or of another language?\n",
+        ),
+    ):
+        code, out, err = run(capsys, *options, "--text", text)
+        assert code == 0
+        assert told in err
+        assert "stayed" not in out
+        answer = result(capsys, *options, "--text", text)
+        assert answer["words"] == 4
+        assert answer["not_in_vocabulary"] == 4 - stayed
+        assert answer["stayed"] >= stayed  # a stand-in never counts, but for what was typed
+        assert answer["stayed"] == sum(not token["changed"] for token in answer["tokens"])

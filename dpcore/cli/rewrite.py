@@ -14,9 +14,22 @@ from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.limits import MAX_DRAWS, MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.policy import Treatment
-from dpcore.rewrite.sentence import draw, prepare, release
+from dpcore.rewrite.rewritten import Rewrite
+from dpcore.rewrite.sentence import Sentence, draw, prepare, release
 
 EXPERIMENT_NOTE = "an experiment with a fixed seed: do not release this text"
+
+
+def counted(sentence: Sentence, rewritten: Rewrite) -> list[str]:
+    """Return how many words stayed, and how many the vocabulary does not hold."""
+    lines = [f"{rewritten.stayed:,} of {sentence.protected:,} words stayed"]
+    if sentence.caution:
+        return [*lines, f"warning: {sentence.caution}"]
+    if sentence.unknown_words:
+        lines.append(
+            f"{sentence.unknown_words:,} of {sentence.read_words:,} words are not in the vocabulary"
+        )
+    return lines
 
 
 def promises(composed: Composition, seed: int | None) -> list[str]:
@@ -94,6 +107,9 @@ def rewrite_command(options: Options) -> Answer:
             "text": rewritten.text,
             "guarantee": guarantee.to_dict(),
             "protected_words": sentence.protected,
+            "stayed": rewritten.stayed,
+            "words": sentence.read_words,
+            "not_in_vocabulary": sentence.unknown_words,
             "whole_text": guarantee.for_tokens(sentence.protected),
             "composed": composed.to_dict(),
             "composed_groups": {name: part.to_dict() for name, part in groups.items()},
@@ -102,5 +118,5 @@ def rewrite_command(options: Options) -> Answer:
             "experiment": experiment,
         },
         [rewritten.text],
-        promises(composed, options.seed),
+        [*counted(sentence, rewritten), *promises(composed, options.seed)],
     )

@@ -60,6 +60,11 @@ class Rewrite:
         """How many tokens have another word in their place."""
         return sum(token.changed for token in self.tokens)
 
+    @property
+    def stayed(self) -> int:
+        """Number of protected words that came out as they went in."""
+        return sum(token.slot >= 0 and not token.changed for token in self.tokens)
+
     def __repr__(self) -> str:
         """One line: the text that came out, not what went in."""
         return f"Rewrite({self.text!r}, {self.changed} of {len(self.tokens)} changed)"

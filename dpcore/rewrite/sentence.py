@@ -23,7 +23,7 @@ from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, describe
 from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, encode
+from dpcore.rewrite.vocabulary import Encoding, Role, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
@@ -55,6 +55,28 @@ class Sentence:
     def protected(self) -> int:
         """How many places are protected: those that a mechanism fills."""
         return int(self.words.size)
+
+    @property
+    def read_words(self) -> int:
+        """Number of words of the text, whether the vocabulary holds them or not."""
+        slots = self.encoding.slots
+        known = {slot.source for slot in slots if slot.role is not Role.RELEASED or slot.joined}
+        return len(known | set(self.encoding.unknown))
+
+    @property
+    def unknown_words(self) -> int:
+        """Number of words of the text that the vocabulary does not hold."""
+        return len(self.encoding.unknown)
+
+    @property
+    def caution(self) -> str:
+        """Warning if the vocabulary does not hold most words of the text; "" if it does."""
+        if 2 * self.unknown_words <= self.read_words:
+            return ""
+        return (
+            f"{self.unknown_words:,} of {self.read_words:,} words are not in this vocabulary: is "
+            "it in capitals or with prefixes, or of another language?"
+        )
 
     def rankings(self, words: IntArray) -> Sequence[Ranking]:
         """The vocabulary by Euclidean distance from each word; computed once for each, when read.
@@ -99,6 +121,7 @@ class Sentence:
             f"{self.protected} protected places (marked)",
             f"Not in the vocabulary: {', '.join(unknown)}" if unknown else "",
             describe(self.encoding.treatment.unknown_words) if unknown else "",
+            self.caution,
             body=[marked(pieces)],
         )
 

@@ -132,3 +132,25 @@ def test_a_text_of_marks_alone_comes_back(lexicon: Lexicon) -> None:
 def test_text_that_cannot_be_rewritten_is_refused(lexicon: Lexicon, text: str) -> None:
     with pytest.raises(TextError):
         prepare(text, lexicon)
+
+
+def test_words_that_stayed_and_words_that_are_unknown_are_counted() -> None:
+    lexicon = Lexicon("capitals", ("MY", "SAID", "so"), np.eye(3, dtype=np.float32) * 9)
+    mechanism = create("optimal", lexicon)
+    for text, words, unknown in (
+        ("so so, so!", 3, 0),
+        ("so so zz", 3, 1),
+        ("so zz", 2, 1),
+        ("so zz zz", 3, 2),
+        ("... !", 0, 0),
+    ):
+        sentence = prepare(text, lexicon)
+        assert (sentence.read_words, sentence.unknown_words) == (words, unknown)
+        said = f"{unknown} of {words} words are not in this vocabulary: is it in capitals"
+        assert sentence.caution.startswith(said) == (2 * unknown > words)
+        assert bool(sentence.caution) == (2 * unknown > words)
+        assert (sentence.caution in sentence._repr_html_()) or not sentence.caution
+    # Of three words at distance 9·√2, each stays but with a probability below e^−500.
+    sentence = prepare("so so, so!", lexicon)
+    rewrite = release(sentence, mechanism, 90.0, generator(None))
+    assert (rewrite.stayed, rewrite.changed) == (3, 0)
