@@ -123,6 +123,11 @@ class Session:
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _drawn: set[tuple[int, ...]] = field(default_factory=set)
 
+    @property
+    def shown_page(self) -> str:
+        """Hash of the page that is shown."""
+        return self._page
+
     async def run(self, message: BackMsg) -> Answer:
         """Send a request and wait for the end of its script run.
 

@@ -1,0 +1,28 @@
+"""Every control of the quick pages; `python -m tests.browser.every_control` tries all pages."""
+
+import pytest
+
+from tests.browser.client import alone, session
+from tests.browser.every_control import actions, address_of, drive
+from tests.browser.server import Server
+
+
+@pytest.mark.parametrize("page", ["lesson", "start"])
+def test_no_action_breaks_a_page(app: Server, page: str) -> None:
+    before, faults = len(app.printed()), list[str]()
+    assert alone(drive(app.url, page, faults)) > 3
+    assert not faults
+    assert "Traceback" not in app.printed()[before:]
+
+
+def test_the_last_example_that_is_unchosen_is_among_the_actions(app: Server) -> None:
+    async def pills() -> None:
+        async with session(app.url) as person:
+            await person.open("rewrite")
+            examples = person.find("button_group", "preset")
+            assert [] in list(actions(examples))
+            assert address_of("view=a&preset=trip", examples, []) == "view=a&preset="
+            await person.set(examples, [])
+            assert not list(person.all("exception"))
+
+    alone(pills())
