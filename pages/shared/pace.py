@@ -14,8 +14,6 @@ from dpcore.limits import (
     MAX_REQUEST_BYTES,
     MAX_REQUESTS_AT_ONCE,
     MAX_TABS,
-    MAX_UPLOAD_SECONDS,
-    MAX_UPLOADS,
     REQUEST_BYTES,
     REQUESTS_A_SECOND,
 )
@@ -38,14 +36,11 @@ class Pace:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._tabs: Counter[str] = Counter()
-        self._uploads = asyncio.Semaphore(MAX_UPLOADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection (ASGI)."""
         if scope["type"] == "websocket":
             await self._tab(scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            await self._upload(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -67,24 +62,6 @@ class Pace:
         finally:
             self._tabs[address] -= 1
             self._tabs += Counter()  # keeps no address with no tab
-
-    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        async with self._uploads:
-            try:
-                async with asyncio.timeout(MAX_UPLOAD_SECONDS):
-                    await self._app(scope, receive, watched)
-            except TimeoutError:
-                if begun:
-                    raise
-                slow = f"an upload took more than {MAX_UPLOAD_SECONDS} seconds: try a faster line"
-                await PlainTextResponse(slow, 408)(scope, receive, send)
 
 
 class Tab:

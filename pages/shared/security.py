@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse
 from streamlit import config, file_util
 
 from pages.shared.pace import Pace
+from pages.shared.uploads import SAFE_METHODS, Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 _PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
@@ -40,6 +40,7 @@ def guards() -> list[Middleware]:
         Middleware(OwnHosts, allowed=config.get_option("server.allowedHosts")),
         Middleware(OwnOrigins, allowed=config.get_option("server.corsAllowedOrigins")),
         Middleware(Pace),
+        Middleware(Uploads),
     ]
 
 
@@ -129,7 +130,7 @@ class OwnOrigins:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection (ASGI)."""
-        if scope["type"] == "websocket" or scope.get("method", "GET") not in _SAFE_METHODS:
+        if scope["type"] == "websocket" or scope.get("method", "GET") not in SAFE_METHODS:
             headers = Headers(scope=scope)
             origin = headers.get("origin")
             if origin is not None and not self._own(origin, headers.get("host", "")):

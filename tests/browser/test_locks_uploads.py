@@ -5,13 +5,20 @@ import asyncio
 import gzip
 import io
 import itertools
+import socket
 import zipfile
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from dpcore.limits import MAX_SESSION_FILES, MAX_SESSION_MEGABYTES, MAX_UPLOAD_MEGABYTES
+from dpcore.limits import (
+    MAX_ADDRESS_UPLOADS,
+    MAX_SESSION_FILES,
+    MAX_SESSION_MEGABYTES,
+    MAX_UPLOAD_MEGABYTES,
+    UPLOAD_WINDOW_SECONDS,
+)
 from pages.deniability import choosing
 from tests.browser.client import Session, alone, session
 from tests.browser.server import Server
@@ -129,6 +136,41 @@ def test_every_uploader_is_tried() -> None:
         if keyword.arg == "key"
     }
     assert keys == set(UPLOADERS)
+
+
+def drip(app: Server, session_id: str, address: str) -> socket.socket:
+    """Begin an upload that never goes on; behind the trusted proxy it comes from `address`."""
+    url = urlsplit(app.url)
+    connection = socket.create_connection((url.hostname, url.port), timeout=30)
+    right = "".join(f"{name}: {value}\r\n" for name, value in token(app).items())
+    connection.sendall(
+        f"PUT /_stcore/upload_file/{session_id}/one HTTP/1.1\r\nHost: {url.netloc}\r\n{right}"
+        f"X-Forwarded-For: {address}\r\nContent-Length: 1000\r\n"
+        "Content-Type: multipart/form-data; boundary=b\r\n\r\n--b".encode()
+    )
+    return connection
+
+
+def test_slow_uploads_of_one_address_stop_nobody_else_and_end(app: Server) -> None:
+    async def work() -> None:
+        async with session(app.url) as slow, session(app.url) as other:
+            await slow.open("release")
+            await other.open("release")
+            held = [
+                await asyncio.to_thread(drip, app, slow.id, "192.0.2.1")
+                for _ in range(MAX_ADDRESS_UPLOADS + 2)
+            ]
+            async with asyncio.timeout(UPLOAD_WINDOW_SECONDS / 2):  # before the slow ones end
+                assert (await put(app, other, "one", b"text\ngood\n"))[0] == 204
+            for number, connection in enumerate(held[:MAX_ADDRESS_UPLOADS]):
+                answer = await asyncio.to_thread(connection.makefile("rb").read)
+                assert b" 408 " in answer.splitlines()[0], number
+                assert answer.endswith(b"bytes a second: try a faster line")
+            for connection in held:  # the last two while their body is being read
+                connection.close()
+
+    alone(work())
+    assert "Traceback" not in app.printed()
 
 
 def test_a_session_holds_few_files_and_others_hold_their_own(app: Server) -> None:

@@ -9,7 +9,6 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from dpcore import limits
-from pages.shared import pace
 from pages.shared.pace import Pace
 
 LEFT = {"type": "websocket.disconnect", "code": 1001}
@@ -154,32 +153,5 @@ def test_more_tabs_than_a_process_serves_are_told_to_come_again() -> None:
                 assert again in app.read
         await asyncio.sleep(0)
         assert not guard._tabs
-
-    run(work())
-
-
-def test_uploads_take_turns_and_a_slow_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "MAX_UPLOAD_SECONDS", 0.2)
-    scope = {"type": "http", "method": "PUT"}
-    running, most, statuses = 0, 0, []
-
-    async def stalled(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        try:
-            await receive()
-        finally:
-            running -= 1
-
-    async def send(message: Message) -> None:
-        statuses.append(message.get("status"))
-
-    async def work() -> None:
-        guard = Pace(stalled)
-        uploads = limits.MAX_UPLOADS + 1
-        await asyncio.gather(*(guard(scope, never, send) for _ in range(uploads)))
-        assert most == limits.MAX_UPLOADS
-        assert statuses.count(408) == uploads
 
     run(work())
