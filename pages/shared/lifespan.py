@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from pages.shared.process import AHEAD, give_memory_back, keep_theme
+from pages.shared.received import keep_types
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ async def prepared(_: App) -> AsyncIterator[None]:
     """Make ready while the server waits: who comes a little later waits for nothing."""
     give_memory_back()
     keep_theme()
+    keep_types()
     threading.Thread(target=_make_ready, name=AHEAD).start()
     yield
 

@@ -17,6 +17,7 @@ from dpcore.limits import (
     REQUEST_BYTES,
     REQUESTS_A_SECOND,
 )
+from pages.shared.received import judge
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -82,19 +83,24 @@ class Tab:
     async def receive(self) -> Message:
         """The next message, once this tab may ask for something again (a token bucket).
 
-        A long message is read at once, and what follows waits for it.
+        A long message is read at once, and what follows waits for it. A message that no page
+        sends is left out, or ends the tab.
         """
-        await asyncio.sleep(max(0.0, -self._refilled() / REQUESTS_A_SECOND))
-        message = await self._receive()
-        if message["type"] != "websocket.receive":
-            self.over = message["type"] == "websocket.disconnect"
-            return message
-        size = len(message.get("bytes") or message.get("text") or "")
-        if size > MAX_REQUEST_BYTES:
-            await self.send({"type": "websocket.close", "code": _TOO_BIG})
-            return {"type": "websocket.disconnect", "code": _TOO_BIG}
-        self._left = self._refilled() - 1 - size / REQUEST_BYTES
-        return message
+        while True:
+            await asyncio.sleep(max(0.0, -self._refilled() / REQUESTS_A_SECOND))
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                self.over = message["type"] == "websocket.disconnect"
+                return message
+            content = message.get("bytes") or message.get("text") or b""
+            size = len(content)
+            self._left = self._refilled() - 1 - size / REQUEST_BYTES
+            verdict = _TOO_BIG if size > MAX_REQUEST_BYTES else judge(content)
+            if verdict is True:
+                return message
+            if verdict:
+                await self.send({"type": "websocket.close", "code": verdict})
+                return {"type": "websocket.disconnect", "code": verdict}
 
     async def send(self, message: Message) -> None:
         """Pass a message on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,12 +21,22 @@ from pages.shared.uploads import SAFE_METHODS, Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from urllib.parse import SplitResult
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
+_METRICS = "/_stcore/metrics"
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_PASSED_ON = (
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-proto",
+    "x-real-ip",
+    "sec-fetch-site",
+)
+"""Headers that proxies add, and the one that browsers add to what a page asks for."""
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -39,6 +50,7 @@ def guards() -> list[Middleware]:
         Middleware(BrowserRules, rules=browser_rules(Path(file_util.get_static_dir()))),
         Middleware(OwnHosts, allowed=config.get_option("server.allowedHosts")),
         Middleware(OwnOrigins, allowed=config.get_option("server.corsAllowedOrigins")),
+        Middleware(OwnMetrics),
         Middleware(Pace),
         Middleware(Uploads),
     ]
@@ -100,20 +112,53 @@ class OwnHosts:
     """Answers under the names that it was told alone, so that no foreign name leads to it.
 
     A page of a foreign site whose name suddenly means this machine (DNS rebinding) asks under that
-    name. Whether the server is up may also be asked on the machine itself, under no name.
+    name. Whether the server is up, and its metrics, may also be asked for on the machine itself.
     """
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
         self._open = app
         names = [name.strip().rstrip(".") for name in allowed] or ["*"]
         self._named = TrustedHostMiddleware(app, allowed_hosts=names, www_redirect=False)
-        loopback = ["localhost", "127.0.0.1", "[::1]"]
-        self._health = TrustedHostMiddleware(app, [*names, *loopback], www_redirect=False)
+        self._here = TrustedHostMiddleware(app, [*names, *_LOOPBACK], www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection (ASGI)."""
-        health = scope["type"] == "http" and scope["path"].endswith(_HEALTH)
-        await (self._health if health else self._named)(scope, receive, send)
+        here = _asks_for(scope, _HEALTH) or _asks_for(scope, _METRICS)
+        await (self._here if here else self._named)(scope, receive, send)
+
+
+class OwnMetrics:
+    """Keeps the metrics of the process for its operator: the machine itself, without a proxy.
+
+    To gather them Streamlit walks all that all sessions hold.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection (ASGI)."""
+        if _asks_for(scope, _METRICS) and not _direct(scope):
+            refusal = PlainTextResponse("metrics are for the machine itself", status_code=403)
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _asks_for(scope: Scope, path: str) -> bool:
+    """Whether this is a request for a path, under whatever base (Starlette drops a line end)."""
+    return scope["type"] == "http" and scope["path"].rstrip("\n").endswith(path)
+
+
+def _direct(scope: Scope) -> bool:
+    """Whether a program of this machine asks, and neither a proxy nor a page of a browser."""
+    headers = Headers(scope=scope)
+    passed_on = any(name in headers for name in _PASSED_ON)
+    address = (scope.get("client") or ("",))[0]
+    try:
+        return ip_address(address).is_loopback and not passed_on
+    except ValueError:  # no address of the internet
+        return False
 
 
 class OwnOrigins:
@@ -126,7 +171,7 @@ class OwnOrigins:
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
         self._app = app
-        self._allowed = {_authority(urlsplit(origin.strip())) for origin in allowed}
+        self._allowed = {_authority(origin.strip()) for origin in allowed}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection (ASGI)."""
@@ -142,17 +187,19 @@ class OwnOrigins:
         await self._app(scope, receive, send)
 
     def _own(self, origin: str, host: str) -> bool:
-        given = urlsplit(origin)
-        asked = urlsplit(f"{given.scheme}://{host}")  # behind a proxy the scheme is the browser's
-        place = _authority(given)
-        return place is not None and (place == _authority(asked) or place in self._allowed)
+        place = _authority(origin)
+        if place is None:
+            return False
+        asked = _authority(f"{place[0]}://{host}")  # behind a proxy the scheme is the browser's
+        return place == asked or place in self._allowed
 
 
-def _authority(address: SplitResult) -> tuple[str, str, int] | None:
-    """Scheme, host and port; None of what is no origin of a page on the web."""
+def _authority(origin: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port; None of an address that is no origin of a page on the web."""
     try:
+        address = urlsplit(origin)
         port = address.port or _PORTS.get(address.scheme)
-    except ValueError:  # no number
+    except ValueError:  # a bracket without its partner, a port that is no number
         return None
     if address.hostname is None or port is None or "@" in address.netloc:
         return None

@@ -211,6 +211,15 @@ def test_what_is_said_of_the_server_is_harmless(app: Server) -> None:
         assert str(ROOT).encode() not in body, route
 
 
+def test_metrics_are_told_to_the_machine_itself_alone(app: Server) -> None:
+    status, body, _ = ask(app, "GET", "/_stcore/metrics")
+    assert status == 200
+    assert body.endswith(b"# EOF\n")
+    for path in ("/_stcore/metrics", "/_stcore/metrics%0a", "/_stcore/metric%73?families=x"):
+        status, body, _ = ask(app, "GET", path, {"X-Forwarded-For": "192.0.2.1"})
+        assert (status, body) == (403, b"metrics are for the machine itself"), path
+
+
 def listening(pid: int) -> set[str]:
     """Addresses at which a process and its children wait for connections (Linux)."""
     inodes = set()

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from dpcore import limits
 from pages.shared.pace import Pace
@@ -20,6 +21,17 @@ async def never() -> Message:
     return {}
 
 
+def request(size: int) -> bytes:
+    """A request of a page that is so many bytes long."""
+    message = BackMsg()
+    message.rerun_script.query_string = "a" * size
+    while (more := message.ByteSize() - size) > 0:
+        message.rerun_script.query_string = message.rerun_script.query_string[:-more]
+    data = message.SerializeToString()
+    assert len(data) == size
+    return data
+
+
 class Line:
     """A web socket as uvicorn hands it over, and an app that notes what it reads from it."""
 
@@ -30,7 +42,7 @@ class Line:
 
     def ask(self, *sizes: int) -> None:
         for size in sizes:
-            self.arriving.put_nowait({"type": "websocket.receive", "bytes": bytes(size)})
+            self.arriving.put_nowait({"type": "websocket.receive", "bytes": request(size)})
 
     async def run(self) -> None:
         async def send(message: Message) -> None:
@@ -105,6 +117,24 @@ def test_a_long_request_costs_as_several_and_a_longer_one_ends_the_tab() -> None
         assert app.ended[line] == 1009
         assert {"type": "websocket.close", "code": 1009} in line.sent
         assert len(app.read[line]) == 2
+
+    run(work())
+
+
+def test_what_no_page_sends_is_left_out_or_ends_the_tab() -> None:
+    async def work() -> None:
+        app = App()
+        line = Line(Pace(app))
+        async with open_lines([line]):
+            cleared = BackMsg(clear_cache=True).SerializeToString()
+            line.arriving.put_nowait({"type": "websocket.receive", "bytes": cleared})
+            line.ask(10)
+            line.arriving.put_nowait({"type": "websocket.receive", "text": "hello"})
+            while line not in app.ended:
+                await asyncio.sleep(0.01)
+        assert len(app.read[line]) == 1
+        assert app.ended[line] == 1003
+        assert {"type": "websocket.close", "code": 1003} in line.sent
 
     run(work())
 

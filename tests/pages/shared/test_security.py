@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from pages.shared.security import BrowserRules, OwnHosts, OwnOrigins, browser_rules
+from pages.shared.security import BrowserRules, OwnHosts, OwnMetrics, OwnOrigins, browser_rules
 
 
 async def nothing() -> Message:
@@ -49,7 +49,9 @@ def answer(guard: Callable[..., Any], **scope: Any) -> tuple[int, dict[str, Any]
         ("evil.example", "/", 400),
         ("evil.example", "/_stcore/health", 400),
         ("localhost:8501", "/", 400),
-        ("localhost:8501", "/_stcore/metrics", 400),
+        ("localhost:8501", "/_stcore/metrics", 200),
+        ("evil.example", "/_stcore/metrics", 400),
+        ("localhost:8501", "/_stcore/metrics/x", 400),
         ("localhost:8501", "/_stcore/health", 200),
         ("127.0.0.1:8501", "/_stcore/health", 200),
         ("[::1]:8501", "/base/_stcore/health", 200),
@@ -64,11 +66,34 @@ def test_only_named_hosts_are_answered_and_health_on_the_machine_itself(
     def guard(app: Any) -> Any:
         return OwnHosts(app, ["lab.example.org", "*.course.example"])
 
-    if kind == "websocket" and path.endswith("health"):
+    if kind == "websocket" and path.endswith(("health", "metrics")) and "lab" not in host.lower():
         status = 400  # no web socket is a question about health
     got, passed = answer(guard, type=kind, path=path, headers={"Host": host})
     assert got == status
     assert bool(passed) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("client", "headers", "path", "status"),
+    [
+        ("127.0.0.1", {}, "/_stcore/metrics", 200),
+        ("::1", {}, "/base/_stcore/metrics", 200),
+        ("192.0.2.1", {}, "/_stcore/metrics", 403),
+        ("192.0.2.1", {}, "/base/_stcore/metrics", 403),
+        ("192.0.2.1", {}, "/_stcore/metrics\n", 403),  # which Starlette takes for the same
+        ("", {}, "/_stcore/metrics", 403),
+        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, "/_stcore/metrics", 403),
+        ("127.0.0.1", {"Forwarded": "for=127.0.0.1"}, "/_stcore/metrics", 403),
+        ("127.0.0.1", {"Via": "1.1 proxy"}, "/_stcore/metrics", 403),
+        ("127.0.0.1", {"Sec-Fetch-Site": "cross-site"}, "/_stcore/metrics", 403),
+        ("192.0.2.1", {"X-Forwarded-For": "192.0.2.1"}, "/_stcore/health", 200),
+    ],
+)
+def test_metrics_are_for_the_machine_itself(
+    client: str, headers: dict[str, str], path: str, status: int
+) -> None:
+    given = {"path": path, "headers": headers, "client": (client, 1)}
+    assert answer(OwnMetrics, **given)[0] == status
 
 
 def test_with_no_name_set_every_host_is_answered() -> None:
@@ -97,6 +122,9 @@ FOREIGN = {
     ("file://", ""),
     ("", ""),
     ("ftp://127.0.0.1:21", "127.0.0.1:22"),
+    ("http://[", "127.0.0.1:8501"),
+    ("http://[", "["),
+    ("http://127.0.0.1:8501", "["),
 }
 
 

@@ -1,0 +1,104 @@
+"""Which messages of a browser are read, and what a field makes of a value it cannot hold."""
+
+from dataclasses import fields
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import WStates
+
+from pages.shared import received
+from pages.shared.received import MALFORMED, NOT_BINARY, judge
+
+NAME = "$$ID-0f-number"
+
+
+def message(**fields: str) -> bytes:
+    """A request to run a page."""
+    asked = BackMsg()
+    asked.rerun_script.SetInParent()
+    for name, value in fields.items():
+        setattr(asked.rerun_script, name, value)
+    return asked.SerializeToString()
+
+
+def with_field(name: str) -> bytes:
+    """A request that gives one field a value."""
+    asked = BackMsg()
+    asked.rerun_script.widget_states.widgets.add(id=name, string_value="a")
+    return asked.SerializeToString()
+
+
+def test_what_pages_send_is_read() -> None:
+    for sent in (
+        message(query_string=""),
+        message(page_script_hash="0f" * 16, fragment_id="0f" * 16, query_string="a=\n"),
+        with_field(NAME),
+        with_field("$$ID-0f-None"),
+        with_field("$$STREAMLIT_INTERNAL_KEY_$$ID-0f-curve__events"),
+        BackMsg(stop_script=True).SerializeToString(),
+        BackMsg(app_heartbeat=True).SerializeToString(),
+    ):
+        assert judge(sent) is True
+
+
+@pytest.mark.parametrize(
+    "kind", [field.name for field in BackMsg.DESCRIPTOR.fields if field.name not in received._KINDS]
+)
+def test_what_developers_send_is_left_out(kind: str) -> None:
+    assert judge(BackMsg(**{kind: True}).SerializeToString()) is False
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ("text", NOT_BINARY),
+        (b"", MALFORMED),
+        (b"\xff\xff", MALFORMED),
+        (message(page_script_hash="a" * 65), MALFORMED),
+        (message(fragment_id="a\nb"), MALFORMED),
+        (with_field("open_page"), MALFORMED),
+        (with_field("$$ID-0f-a\n"), MALFORMED),
+        (with_field("$$ID-0f-" + "a" * 201), MALFORMED),
+    ],
+)
+def test_what_no_browser_sends_ends_its_tab(sent: bytes | str, code: int) -> None:
+    assert judge(sent) == code
+
+
+def number(value: float | str | None) -> float:
+    """The deserializer of a field of numbers, whose first value is 1."""
+    return 1.0 if value is None else float(value) + 0.0
+
+
+def states(**value: object) -> WStates:
+    """The values of a session in which one field of numbers was sent a value."""
+    held = WStates()
+    held.set_widget_metadata(WidgetMetadata(NAME, number, str, "double_value"))  # type: ignore[arg-type]
+    held.set_widget_from_proto(WidgetState(id=NAME, **value))
+    return held
+
+
+def test_a_field_keeps_its_first_value_where_it_is_sent_another_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(WStates, "__getitem__", received._read)
+    assert states(string_value="2")[NAME] == 2  # Streamlit as it is: fails when it looks itself
+    with pytest.raises(ValueError, match="unmistakable"):
+        states(string_value="unmistakable")[NAME]
+    received.keep_types()
+    assert states(double_value=2.0)[NAME] == 2
+    assert states()[NAME] == 1
+    for value in ({"string_value": "2"}, {"json_value": "{"}, {"bool_value": True}):
+        held = states(**value)
+        assert held[NAME] == 1
+        assert held[NAME] == 1  # and stays it
+        held.set_from_value(NAME, 3.0)
+        assert held[NAME] == 3
+    with pytest.raises(KeyError):
+        WStates()[NAME]
+
+
+def test_streamlit_is_as_it_is_taken_to_be() -> None:
+    assert "value_type" in {field.name for field in fields(WidgetMetadata)}
