@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.state.session_state import Serialized, Value, WStates
 
@@ -51,7 +50,7 @@ def judge(message: bytes | str) -> int | bool:
     parsed = BackMsg()
     try:
         parsed.ParseFromString(message)
-    except DecodeError:
+    except Exception:
         return MALFORMED
     kind = parsed.WhichOneof("type")
     if kind is None or (kind == "rerun_script" and not _plausible(parsed.rerun_script)):

@@ -22,7 +22,7 @@ UPGRADE = (
 
 def forged(name: str) -> Iterator[WidgetState]:
     """A value of every type, for a field that has another one or holds no such value."""
-    plain = {
+    plain: dict[str, object] = {
         "trigger_value": True,
         "bool_value": True,
         "double_value": float("nan"),
@@ -33,7 +33,9 @@ def forged(name: str) -> Iterator[WidgetState]:
         "bytes_value": SIGN.encode(),
     }
     for key, value in plain.items():
-        yield WidgetState(**{"id": name, key: value})
+        state = WidgetState(id=name)
+        setattr(state, key, value)
+        yield state
     yield WidgetState(id=name, json_value="[" * 5_000)
     yield WidgetState(id=name, json_trigger_value=f'[1, null, {{"event": "{SIGN}"}}]')
     for key, values in {
@@ -100,7 +102,7 @@ def with_field(name: str) -> bytes:
     return message.SerializeToString()
 
 
-ENDS = {
+ENDS: dict[str, tuple[str | bytes, int]] = {
     "text": (SIGN, 1003),
     "no protobuf": (b"\xff\xff\xff", 1002),
     "no message": (b"", 1002),
