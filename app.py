@@ -2,6 +2,7 @@
 
 from streamlit.starlette import App
 
+from pages.shared.front import front_routes
 from pages.shared.lifespan import prepared
 from pages.shared.process import leave_routing_to_app
 from pages.shared.security import guards
@@ -24,4 +25,4 @@ if __name__ == "__main__":  # run by Streamlit, for a visitor
     settle()
 else:  # imported by the server, once
     leave_routing_to_app()
-    app = App(__file__, lifespan=prepared, middleware=guards())
+    app = App(__file__, lifespan=prepared, middleware=guards(), routes=front_routes())

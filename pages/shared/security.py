@@ -6,7 +6,6 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from ipaddress import ip_address
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,8 +13,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
-from streamlit import config, file_util
+from streamlit import config
 
+from pages.shared.front import front_page
 from pages.shared.pace import Pace
 from pages.shared.uploads import SAFE_METHODS, Uploads
 
@@ -37,7 +37,7 @@ _PASSED_ON = (
     "sec-fetch-site",
 )
 """Headers that proxies add, and the one that browsers add to what a page asks for."""
-_INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 def guards() -> list[Middleware]:
@@ -47,7 +47,7 @@ def guards() -> list[Middleware]:
     `server.corsAllowedOrigins` for a proxy that does not pass the host on.
     """
     return [
-        Middleware(BrowserRules, rules=browser_rules(Path(file_util.get_static_dir()))),
+        Middleware(BrowserRules, rules=browser_rules(front_page())),
         Middleware(OwnHosts, allowed=config.get_option("server.allowedHosts")),
         Middleware(OwnOrigins, allowed=config.get_option("server.corsAllowedOrigins")),
         Middleware(OwnMetrics),
@@ -56,17 +56,17 @@ def guards() -> list[Middleware]:
     ]
 
 
-def browser_rules(static: Path) -> dict[str, str]:
+def browser_rules(page: str) -> dict[str, str]:
     """Headers of every answer.
 
     Nothing comes from another server, and no other page may show the app in a frame. Scripts are
-    Streamlit's files, the one script that stands in its page (by its hash), and our own components,
+    Streamlit's files, the scripts that stand in the page (by their hash), and our own components,
     which it loads as blobs. Styles are written into the page by Streamlit, Plotly and ourselves.
 
     Args:
-        static: the folder of Streamlit's page.
+        page: the page that browsers load first.
     """
-    scripts = _INLINE.findall((static / "index.html").read_bytes())
+    scripts = [script.encode() for script in _INLINE.findall(page)]
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in scripts]
     policy = {
         "default-src": "'self'",
@@ -147,7 +147,8 @@ class OwnMetrics:
 
 def _asks_for(scope: Scope, path: str) -> bool:
     """Whether this is a request for a path, under whatever base (Starlette drops a line end)."""
-    return scope["type"] == "http" and scope["path"].rstrip("\n").endswith(path)
+    asked: str = scope["path"]
+    return scope["type"] == "http" and asked.rstrip("\n").endswith(path)
 
 
 def _direct(scope: Scope) -> bool:

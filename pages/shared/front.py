@@ -1,0 +1,86 @@
+"""The page that a browser loads first, before anything of the app can be drawn.
+
+It is Streamlit's, and says why it stays empty where scripts or web sockets are blocked: Streamlit
+1.67 shows nothing for 39 seconds, and then a sentence about its own server.
+`tests/browser/test_blocked.py` fails where Streamlit says something itself.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+from streamlit import config, file_util
+from streamlit.url_util import make_url_path
+
+from pages.shared.contents import CONTENTS, MOVED
+from pages.shared.language import LANGUAGES, later, say, speaking
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+TITLE = later("No connection")
+BLOCKED = (
+    later(
+        "This page has loaded, but it cannot connect: in ten seconds no WebSocket to {address} has "
+        "opened. A firewall, a proxy or an extension of your browser probably blocks it."
+    ),
+    later(
+        "Ask the people who look after your network to allow WebSockets to this address. If it "
+        "fails for everyone, ask the people who run this server. Another network, such as your "
+        "phone's, often works."
+    ),
+    later("The page goes on by itself once it is connected."),
+)
+NO_SCRIPT = later(
+    "This page needs JavaScript. Allow it for this address in your browser, or ask the people "
+    "who look after your computer."
+)
+_ADDRESS = "<code></code>"  # which the script fills
+_NO_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
+
+
+@cache
+def front_page() -> str:
+    """Streamlit's page with our sentences in it, in all languages."""
+    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    here = Path(__file__)
+    style = here.with_suffix(".css").read_text(encoding="utf-8")
+    script = here.with_suffix(".js").read_text(encoding="utf-8")
+    page = page.replace("</head>", f"<style>{style}</style></head>", 1)
+    plain = "".join(f"<p {_of(spoken)}>{_in(spoken, NO_SCRIPT)}</p>" for spoken in LANGUAGES)
+    page = _NO_SCRIPT.sub(lambda _: f"<noscript><div>{plain}</div></noscript>", page, count=1)
+    blocked = "".join(
+        f"<div {_of(spoken)} hidden><h1>{_in(spoken, TITLE)}</h1>"
+        + "".join(f"<p>{_in(spoken, sentence)}</p>" for sentence in BLOCKED)
+        + "</div>"
+        for spoken in LANGUAGES
+    )
+    # The script of the app is a module, which a browser runs after this one.
+    box = f'<div id="blocked" role="alert" hidden>{blocked}</div><script>{script}</script>'
+    return page.replace("</body>", f"{box}</body>", 1)
+
+
+def front_routes() -> list[Route]:
+    """The addresses of all pages, each with this page."""
+    base = config.get_option("server.baseUrlPath")
+    addresses = ["", *(page.address for page in CONTENTS), *MOVED]
+    return [Route(make_url_path(base, address), _answer) for address in addresses]
+
+
+async def _answer(_: Request) -> HTMLResponse:
+    return HTMLResponse(front_page(), headers={"Cache-Control": "no-cache"})
+
+
+def _of(spoken: str) -> str:
+    return f'lang="{spoken}" translate="no"'
+
+
+def _in(spoken: str, sentence: str) -> str:
+    with speaking(spoken):
+        return escape(say(sentence)).replace("{address}", _ADDRESS)
