@@ -112,3 +112,7 @@ MAX_UPLOAD_SECONDS = 60  # of one upload
 MAX_UPLOAD_WAIT_SECONDS = 60  # until its turn
 UPLOAD_BYTES_A_SECOND = 5_000  # at least, on average over UPLOAD_WINDOW_SECONDS
 UPLOAD_WINDOW_SECONDS = 10
+LOG_LINES = 5  # of one kind in LOG_SECONDS; the next line counts the ones that were left out
+LOG_SECONDS = 60
+MAX_LOG_CHARACTERS = 500  # of a message
+MAX_LOG_KINDS = 1_000  # places in the code whose messages are counted

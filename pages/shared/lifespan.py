@@ -6,6 +6,7 @@ import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from pages.shared.log import keep_log_short
 from pages.shared.process import AHEAD, give_memory_back, keep_theme
 from pages.shared.received import keep_types
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def prepared(_: App) -> AsyncIterator[None]:
     """Make ready while the server waits: who comes a little later waits for nothing."""
+    keep_log_short()
     give_memory_back()
     keep_theme()
     keep_types()
