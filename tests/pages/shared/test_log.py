@@ -8,8 +8,7 @@ import pytest
 from streamlit import config
 
 from dpcore import limits
-from pages.shared import log
-from pages.shared.log import keep_log_short
+from pages.shared.log import _Short, keep_log_short
 
 SECRET = "unmistakable5"
 
@@ -68,7 +67,7 @@ def test_what_is_said_again_and_again_is_left_out_and_counted(
     written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1_000.0
-    monkeypatch.setattr(log.time, "monotonic", lambda: now)
+    monkeypatch.setattr("pages.shared.log.time.monotonic", lambda: now)
     for number in range(limits.LOG_LINES + 1_500):
         LOGGER.warning("refused %s", number)
         note()
@@ -86,11 +85,12 @@ def test_few_kinds_are_remembered(written: io.StringIO) -> None:
     factory = logging.getLogRecordFactory()
     for number in range(limits.MAX_LOG_KINDS + 10):
         factory("a", logging.WARNING, "file", number, "said", None, None)
+    assert isinstance(factory, _Short)
     assert len(factory._kinds) == limits.MAX_LOG_KINDS
 
 
 def test_who_asks_for_all_is_told_all(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = logging.getLogRecordFactory()
-    monkeypatch.setattr(log.config, "get_option", lambda _: "debug")
+    monkeypatch.setattr("pages.shared.log.config.get_option", lambda _: "debug")
     keep_log_short()
     assert logging.getLogRecordFactory() is plain
