@@ -147,8 +147,7 @@ class OwnMetrics:
 
 def _asks_for(scope: Scope, path: str) -> bool:
     """Whether this is a request for a path, under whatever base (Starlette drops a line end)."""
-    asked: str = scope["path"]
-    return scope["type"] == "http" and asked.rstrip("\n").endswith(path)
+    return scope["type"] == "http" and str(scope["path"]).rstrip("\n").endswith(path)
 
 
 def _direct(scope: Scope) -> bool:

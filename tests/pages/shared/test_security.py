@@ -7,9 +7,16 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.shared.security import BrowserRules, OwnHosts, OwnMetrics, OwnOrigins, browser_rules
+from pages.shared.security import (
+    BrowserRules,
+    OwnHosts,
+    OwnMetrics,
+    OwnOrigins,
+    browser_rules,
+    guards,
+)
 
 
 async def nothing() -> Message:
@@ -93,6 +100,23 @@ def test_metrics_are_for_the_machine_itself(
 ) -> None:
     given = {"path": path, "headers": headers, "client": (client, 1)}
     assert answer(OwnMetrics, **given)[0] == status
+
+
+def test_the_start_of_the_server_passes_all_guards() -> None:
+    """Without it Streamlit starts by itself, and none of our changes to the process are made."""
+    passed: list[Scope] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        passed.append(scope)
+
+    async def ignore(_: Message) -> None:
+        pass
+
+    whole: ASGIApp = app
+    for guard in reversed(guards()):
+        whole = guard.cls(whole, *guard.args, **guard.kwargs)
+    asyncio.run(whole({"type": "lifespan", "asgi": {}}, nothing, ignore))
+    assert passed == [{"type": "lifespan", "asgi": {}}]
 
 
 def test_with_no_name_set_every_host_is_answered() -> None:
