@@ -115,7 +115,11 @@ def test_the_start_of_the_server_passes_all_guards() -> None:
     whole: ASGIApp = app
     for guard in reversed(guards()):
         whole = guard.cls(whole, *guard.args, **guard.kwargs)
-    asyncio.run(whole({"type": "lifespan", "asgi": {}}, nothing, ignore))
+
+    async def start() -> None:
+        await whole({"type": "lifespan", "asgi": {}}, nothing, ignore)
+
+    asyncio.run(start())
     assert passed == [{"type": "lifespan", "asgi": {}}]
 
 
