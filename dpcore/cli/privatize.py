@@ -193,6 +193,7 @@ def _answer(
         record["longest_document"],
         record["composed"]["statement"],
     ]
+    notes += [risk["statement"] for risk in record.get("kept", ())]
     if order.experiment:
         notes.append("an experiment: never release this file")
     if not fresh:

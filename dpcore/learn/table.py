@@ -22,8 +22,8 @@ from dpcore.limits import (
 )
 from dpcore.tables.finding import find_shape
 from dpcore.tables.formats import format_with
-from dpcore.tables.shape import SEPARATORS, Reading, Shape
-from dpcore.tables.streams import Uploaded, plain_size
+from dpcore.tables.shape import SEPARATORS, Reading, Shape, packed_name
+from dpcore.tables.streams import GZIP, Uploaded, beginning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,6 +108,8 @@ def read_table(
         raise CorpusError("the file is empty; at least one row is needed")
     file, reading = Uploaded(name, data), reading or Reading()
     try:
+        if packed_name(name) and data.startswith(GZIP):
+            _check_unpacked(file)
         shape = find_shape(file, reading, typed)
         if reading.header == "auto" and shape.first and shape.first.looks == "names":
             shape = find_shape(file, replace(reading, header="yes"), typed)
@@ -116,12 +118,16 @@ def read_table(
         raise CorpusError(str(error)) from None
 
 
-def _table_of(file: Uploaded, shape: Shape, least: int) -> Table:
-    if plain_size(file, shape) > MAX_LABELLED_BYTES:
+def _check_unpacked(file: Uploaded) -> None:
+    """Refuse a packed file that is too large, before more of it is unpacked than is taken."""
+    if len(beginning(file, True, MAX_LABELLED_BYTES + 1)) > MAX_LABELLED_BYTES:
         raise CorpusError(
             f"the file holds more than {MAX_LABELLED_BYTES:,} bytes once it is unpacked; take a "
             "part of its rows"
         )
+
+
+def _table_of(file: Uploaded, shape: Shape, least: int) -> Table:
     columns = shape.names
     if len(columns) < least:
         raise CorpusError(

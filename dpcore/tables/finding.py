@@ -24,7 +24,7 @@ from dpcore.tables.shape import (
     named,
     packed_name,
 )
-from dpcore.tables.streams import beginning, opened
+from dpcore.tables.streams import GZIP, beginning, opened
 from dpcore.tables.text_files import json_keys
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 2**16  # bytes that are looked at
 _ROWS, _COLUMNS = 100, 200  # the first ones, which are looked at
-_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+_PARQUET = b"PAR1"
 _OTHERS = {
     b"PK\x03\x04": "a zip archive, or a workbook (.xlsx): save the table as CSV",
     b"\xd0\xcf\x11\xe0": "a workbook or document of an old office program: save it as CSV",
@@ -113,7 +113,7 @@ def find_shape(file: File, reading: Reading | None = None, typed: Sequence[str] 
 def _is_packed(file: File) -> bool:
     """Whether a file is packed, which its name must say too."""
     with opened(file) as raw:
-        packed = raw.read(len(_GZIP)) == _GZIP
+        packed = raw.read(len(GZIP)) == GZIP
     if packed == packed_name(file.name):
         return packed
     if packed:

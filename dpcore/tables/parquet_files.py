@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dpcore.errors import InputError, MissingPackageError
 from dpcore.lexicon.damage import ARRAYS
-from dpcore.limits import MAX_DECODED_BYTES
+from dpcore.limits import MAX_DECODED_BYTES, MAX_LABELLED_BYTES
 from dpcore.tables.files import ORIGINAL, SPAN_BYTES, Columns, Documents, Span, check_lengths
 from dpcore.tables.streams import Uploaded, opened
 from dpcore.tables.text_files import as_text
@@ -124,6 +124,7 @@ class Parquet:
         """The rows of a span, which lie in one row group; strings are not written out yet."""
         arrow, _ = _packages()
         names = [self.shape.names[place] for place in places]
+        most = 4 * MAX_LABELLED_BYTES if isinstance(file, Uploaded) else MAX_DECODED_BYTES
         # A value that many rows name is held once until its bytes have been counted.
         with _opened(file, once=names) as table:
             begin = 0
@@ -138,9 +139,9 @@ class Parquet:
                 if low < high:
                     part = batch.slice(low - row, high - low).select(names)
                     size += sum(_decoded_bytes(column) for column in part.columns)
-                    if size > MAX_DECODED_BYTES:
+                    if size > most:
                         raise InputError(
-                            f"{file.name} holds more than {MAX_DECODED_BYTES:,} bytes in the rows "
+                            f"{file.name} holds more than {most:,} bytes in the rows "
                             f"{span.start + 1:,} to {span.stop:,} once they are written out; its "
                             "documents must fit into memory: split them"
                         )

@@ -135,7 +135,7 @@ class Shape:
     @property
     def plain(self) -> bool:
         """Whether the bytes of the file are the text: UTF-8, lines that end with a line feed."""
-        return not self.packed and self.encoding == "utf-8" and self.line_end == "\n"
+        return not self.packed and self.encoding in ("", "utf-8") and self.line_end == "\n"
 
     def place(self, name: str) -> int | None:
         """Place of a column, by its name or by "column N"; None if there is none."""

@@ -17,6 +17,8 @@ from dpcore.rewrite.checks import decode
 if TYPE_CHECKING:
     from dpcore.tables.shape import Shape
 
+GZIP = b"\x1f\x8b"
+"""First bytes of a file that is packed with gzip."""
 _CHUNK = 2**18  # characters that are converted at a time
 _UNPACKING = (EOFError, zlib.error, gzip.BadGzipFile)
 
