@@ -10,6 +10,7 @@ MAX_WRITER_TOKENS = 512  # of a private text, as a language model counts them
 MAX_WRITTEN_TOKENS = 200  # that a mechanism draws for one text: about a quarter of a minute
 MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of any size
 MAX_TABLE_COLUMNS = 10_000  # of a table; a page shows MAX_LABELLED_COLUMNS
+MAX_ROW_LINES = 500_000  # of one row of CSV: more were swallowed by a quotation mark
 MAX_DECODED_BYTES = 500_000_000  # of the rows of a parquet file that are read at a time
 
 # Lexicons

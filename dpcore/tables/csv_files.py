@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, BinaryIO
 
 from dpcore.errors import InputError
-from dpcore.limits import MAX_DOCUMENT_BYTES, MAX_TABLE_COLUMNS
+from dpcore.limits import MAX_DOCUMENT_BYTES, MAX_ROW_LINES, MAX_TABLE_COLUMNS
 from dpcore.tables.files import ORIGINAL, Documents, Span, check_lengths, too_long
 from dpcore.tables.shape import named, numbered
 from dpcore.tables.streams import decoded, plain
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpcore.tables.shape import Shape
     from dpcore.tables.streams import File
 
+_ENDLESS = "unexpected end"
 _BLANK = (b"\n", b"\r\n")
 FORMULAS = "=+-@\t\r"
 """Characters with which a cell begins that a spreadsheet may run."""
@@ -169,7 +170,7 @@ def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]
     Raises:
         InputError: a quotation mark has no partner, or a line holds a zero byte or is too long.
     """
-    position = number = begin = first_line = 0
+    position = number = begin = first_line = count = 0
     between = True  # two rows, and not within a cell
 
     def lines() -> Iterator[str]:
@@ -189,11 +190,16 @@ def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]
                         f"line {number:,} of {file.name} holds a zero byte: it is no CSV; of "
                         "UTF-16 say --encoding utf-16-le or utf-16-be"
                     )
+                if number - first_line > MAX_ROW_LINES:
+                    raise InputError(_unreadable(file, count, first_line, shape, _ENDLESS))
                 if number > shape.skipped:
                     between = False
-                    yield decoded(file, line, start)
+                    try:  # a cell may have millions of lines
+                        text = line.decode() if start else decoded(file, line)
+                    except UnicodeDecodeError:
+                        text = decoded(file, line, start)
+                    yield text
 
-    count = 0
     rows = _reader(lines(), shape.delimiter)
     while True:
         try:
@@ -217,7 +223,7 @@ def _unreadable(file: File, rows: int, line: int, shape: Shape, error: str) -> s
         return (
             f"{where} has a carriage return within a cell: save the file with one kind of line end"
         )
-    if "unexpected end" in error or "field larger" in error:
+    if _ENDLESS in error or "field larger" in error:
         return (
             f"{where} opens a quotation mark that has no partner: all rows below it would be one "
             "cell; close it, or write it twice within quotation marks"
