@@ -26,6 +26,7 @@ from dpcore.privatize import table as tables
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from dpcore.tables.files import Columns
+from dpcore.tables.formats import format_with
 from dpcore.tables.shape import ENCODINGS, SEPARATORS, Reading
 from tests.privatize.corpora import order
 
@@ -193,7 +194,7 @@ def _in_memory(asked: Order, data: bytes) -> bytes:
     if reading.header == "auto" and columns.text != "text":
         reading = Reading(reading.format, reading.encoding, reading.separator, "no")
     table = read_table(data, least=1, name=name, reading=reading, typed=columns.typed)
-    form = tables.format_with(table.shape)
+    form = format_with(table.shape)
     form.check(table.file, columns)
     parts = tables._read(form, table.file, columns)
     risks = tables._risks(form, parts, columns)
