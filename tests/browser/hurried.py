@@ -183,12 +183,13 @@ class Person:
         end = time.monotonic() + patience
         while time.monotonic() < end:
             await asyncio.sleep(0.05)
-            if not self.tree.running and time.monotonic() - self.last > REST_SECONDS:
+            quiet = not self.tree.running and time.monotonic() - self.last > REST_SECONDS
+            if quiet and self.tree.page == self.pages[name]:
                 break
         else:
-            self.faults.append(f"still busy after {patience:g} s on {self.name(self.tree.page)}")
-        if self.tree.page != self.pages[name]:
-            self.faults.append(f"{self.name(self.tree.page)} in place of {name}")
+            self.faults.append(
+                f"{name} asked for; after {patience:g} s {self.name(self.tree.page)} is there"
+            )
         there = list(self.tree.elements(0))
         if not any(node.kind == "heading" for node in there):
             self.faults.append(f"{self.name(self.tree.page)} is blank: {len(there)} elements")
