@@ -55,7 +55,7 @@ def mechanism_row(
     rewrite = drawn.at(epsilon)
     protected = bench.sentence.protected
     row["count"] = say(
-        "{changed} of {protected} changed", changed=rewrite.changed, protected=protected
+        "{left} of {words} words stay as they are", left=rewrite.stayed, words=protected
     )
     row["tokens"] = _tokens(rewrite)
     if place < protected:

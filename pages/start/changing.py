@@ -193,6 +193,11 @@ def _data(
                 say("{share:g} of 100", share=100 * share),
                 say("not known") if permitted is None else of_100(permitted),
                 numeral(f"{100 * left:.0f}\u00a0%"),
+                say(
+                    "{stayed} of {words}",
+                    stayed=drawn.at(epsilon).stayed,
+                    words=drawn.sentence.protected,
+                ),
             ]
         )
     return {
@@ -205,5 +210,6 @@ def _data(
             say("of your words, a stranger guesses right"),
             say("is the most that this promise would permit"),
             say("of the meaning is left"),
+            say("words stay as they are"),
         ],
     }

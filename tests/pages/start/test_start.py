@@ -65,7 +65,9 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
     for step, (share, epsilon) in enumerate(zip(dial["shares"], epsilons, strict=True)):
         assert epsilon == curve.epsilon_at("word", share)
         assert shown_at(data, step) == drawn.at(epsilon).text
-        guessed, permitted, left = data["numbers"][step]
+        guessed, permitted, left, stayed = data["numbers"][step]
+        unchanged = sum(not token.changed for token in drawn.at(epsilon).tokens if token.slot >= 0)
+        assert stayed == f"{unchanged} of {drawn.sentence.protected}"
         assert guessed == f"{100 * share:g} of 100"
         (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows
         most = "nearly all" if reading.high > 0.99 else f"{100 * reading.high:.2g} of 100"
