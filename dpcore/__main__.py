@@ -3,6 +3,11 @@
 import os
 import sys
 
+_NEEDED = {
+    "click", "faiss", "filelock", "numpy", "packaging", "platformdirs", "randomgen", "scipy",
+    "tqdm",
+}  # fmt: skip
+
 
 def _open_standard_streams() -> None:
     """Open closed standard streams on the null device.
@@ -24,6 +29,8 @@ if __name__ == "__main__":
 
         sys.exit(main())
     except ModuleNotFoundError as absent:
-        if absent.name not in {"click", "numpy", "scipy", "faiss", "tqdm"}:
+        if absent.name not in _NEEDED:
             raise
-        sys.exit(f"error: the package {absent.name} is missing: pip install -r requirements.txt")
+        from dpcore.optional import install
+
+        sys.exit(f"error: the package {absent.name} is missing: {install('engine')}")

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.errors import ComputationError
+from dpcore.optional import check_engine
+
+check_engine()  # here the engine first needs a package
 
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]

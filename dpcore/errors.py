@@ -53,5 +53,5 @@ class ResourceError(DpcoreError):
     """The system cannot give a file or memory at the moment; nothing is known to be damaged."""
 
 
-class MissingPackageError(DpcoreError):
-    """An optional package is absent; the message holds the command that installs it."""
+class MissingPackageError(DpcoreError, ImportError):
+    """A package is absent or of another release; the message holds the command that installs it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dpcore.arguments import described
 from dpcore.errors import EpsilonError, ParameterError
@@ -14,7 +12,14 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from dpcore.optional import missing
 from dpcore.rewrite.columns import check_column, entries, privatize_column
+
+try:
+    from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise missing("dpcore.sklearn needs the package scikit-learn", "app") from error
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

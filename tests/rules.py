@@ -8,7 +8,19 @@ from pathlib import PurePosixPath
 # The floors of the house, lowest first. An import may point down, or to another room on the same
 # floor as long as no circle arises.
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"", "arguments", "arrays", "bisection", "display", "errors", "guarantee", "limits"}),
+    frozenset(
+        {
+            "",
+            "arguments",
+            "arrays",
+            "bisection",
+            "display",
+            "errors",
+            "guarantee",
+            "limits",
+            "optional",
+        }
+    ),
     frozenset({"jobs"}),
     frozenset({"noise", "plots"}),
     frozenset({"lexicon"}),

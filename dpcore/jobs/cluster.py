@@ -15,8 +15,9 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import StudyError
 from dpcore.jobs.worker import AHEAD, Json, outcome, perform, request, use_one_thread
+from dpcore.optional import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,9 +69,7 @@ class Cluster:
         try:
             import dask.distributed
         except ImportError:
-            raise MissingPackageError(
-                "--scheduler needs Dask; install it with: pip install -r requirements-dask.txt"
-            ) from None
+            raise missing("--scheduler needs Dask", "dask") from None
         self.workers = workers
         self._scheduler = scheduler
         self._dask: Any = dask.distributed

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dpcore.errors import MissingPackageError
+from dpcore.optional import need
 
 _ONE_AT_A_TIME = threading.Lock()
-_APP = "what the app needs with: pip install -r requirements.txt"
-_LEARN = "it with: pip install -r requirements-learn.txt"
 
 
 def sklearn(module: str) -> Any:
     """A module of scikit-learn; MissingPackageError if it is not installed."""
-    return _imported(f"sklearn.{module}", "classifiers need the package scikit-learn", _APP)
+    return need(f"sklearn.{module}", "classifiers need the package scikit-learn", "app")
 
 
 def torch() -> Any:
     """The package torch, for neural networks; MissingPackageError if it is not installed."""
-    return _imported("torch", "neural networks need the package torch", _LEARN)
+    return need("torch", "neural networks need the package torch", "learn")
 
 
 def safetensors(module: str) -> Any:
     """The package safetensors, or a module of it; MissingPackageError if it is not installed."""
     name = f"safetensors.{module}".rstrip(".")
-    return _imported(name, "checkpoints need the package safetensors", _LEARN)
-
-
-def _imported(module: str, reason: str, remedy: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingPackageError(f"{reason}; install {remedy}") from error
+    return need(name, "checkpoints need the package safetensors", "learn")
 
 
 def need_pandas(purpose: str) -> Any:
@@ -45,8 +35,8 @@ def need_pandas(purpose: str) -> Any:
     Args:
         purpose: begins the sentence, such as "recorded results need".
     """
-    pandas = _imported("pandas", f"{purpose} the package pandas", _APP)
-    _imported("pyarrow", f"{purpose} the package pyarrow", _APP)  # the engine that pandas uses
+    pandas = need("pandas", f"{purpose} the package pandas", "app")
+    need("pyarrow", f"{purpose} the package pyarrow", "app")  # the engine that pandas uses
     return pandas
 
 

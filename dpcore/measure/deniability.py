@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.arguments import a_name, a_whole
-from dpcore.errors import MissingPackageError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
 from dpcore.measure.figures import seal
+from dpcore.optional import need
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,14 +145,10 @@ class Deniability:
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingPackageError(
-                "a table needs the package pandas; install what the app needs with: "
-                "pip install -r requirements.txt"
-            ) from None
-        return pd.DataFrame(self.rows())
+        table: pd.DataFrame = need("pandas", "a table needs the package pandas", "app").DataFrame(
+            self.rows()
+        )
+        return table
 
     def __repr__(self) -> str:
         """One line: what was measured and how."""

@@ -16,11 +16,11 @@ import numpy as np
 from dpcore import __version__
 from dpcore.errors import StudyError
 from dpcore.jobs.executors import of
-from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed, generator
+from dpcore.optional import installed
 from dpcore.study.definition import Given
 from dpcore.study.plan import canonical
 from dpcore.study.privacy_rows import privacy_rows

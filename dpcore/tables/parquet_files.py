@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from dpcore.errors import InputError, MissingPackageError
+from dpcore.errors import InputError
 from dpcore.lexicon.damage import ARRAYS
 from dpcore.limits import MAX_DECODED_BYTES, MAX_LABELLED_BYTES
+from dpcore.optional import missing
 from dpcore.tables.files import ORIGINAL, SPAN_BYTES, Columns, Documents, Span, check_lengths
 from dpcore.tables.streams import Uploaded, opened
 from dpcore.tables.text_files import as_text
@@ -222,10 +223,7 @@ def _packages() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise MissingPackageError(
-            "parquet files need the package pyarrow; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from None
+        raise missing("parquet files need the package pyarrow", "app") from None
     return pyarrow, parquet
 
 

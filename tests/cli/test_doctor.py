@@ -3,12 +3,14 @@
 import json
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from dpcore import optional
 from dpcore.cli import doctor
-from dpcore.cli.doctor import PACKAGES, PARTS, Finding, State, examine
+from dpcore.cli.doctor import PARTS, Finding, State, examine
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.study import recorded
@@ -22,6 +24,20 @@ def by_name() -> dict[str, Finding]:
     return {each.name: each for each in examine()}
 
 
+def there(monkeypatch: pytest.MonkeyPatch, **changed: str | None) -> None:
+    """Have these releases of packages installed, or none where it is None."""
+    whole = optional.installed
+
+    def installed(names: Iterable[str]) -> dict[str, str]:
+        names = list(names)
+        versions: dict[str, str | None] = {**whole(names)}
+        versions |= {name: version for name, version in changed.items() if name in names}
+        return {name: version for name, version in versions.items() if version is not None}
+
+    for module in (doctor, optional):
+        monkeypatch.setattr(module, "installed", installed)
+
+
 def plain(requirement: str) -> str:
     return re.match(r"[\w-]+", requirement)[0]
 
@@ -31,15 +47,16 @@ def test_the_packages_are_those_of_the_project() -> None:
     declared |= {part: EXTRAS[part] for part in ("app", "learn", "encoder", "dask")}
     for part in ("redact", "write"):
         declared[part] = requirements(f"requirements-{part}.txt")
+    assert declared.keys() == PARTS.keys()
     for part, names in declared.items():
         wanted = {plain(name) for name in names} | ({"distributed"} if part == "dask" else set())
-        # torch is of two parts and stands under the first.
-        assert set(PACKAGES[part]) == wanted - ({"torch"} if part == "encoder" else set())
+        assert {each.name for each in optional.requirements(part)} == wanted
 
 
 def test_every_command_that_is_advised_is_one_of_the_readme_or_the_package() -> None:
-    for _, command in PARTS.values():
-        file = re.search(r"requirements[\w-]*\.txt", command)
+    for part in optional._IN_CHECKOUT:
+        command = optional.install(part)
+        file = re.search(r"[\w/-]*requirements[\w-]*\.txt", command)
         extra = re.search(r"\[(\w+)\]", command)
         assert (file and (ROOT / file[0]).is_file()) or extra[1] in EXTRAS
 
@@ -57,9 +74,7 @@ def test_here_everything_that_is_needed_is_there(capsys: pytest.CaptureFixture[s
 def test_a_missing_package_is_named_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1")
-    )
+    there(monkeypatch, pandas=None)
     finding = next(each for each in examine() if "pandas" in each.found)
     assert finding.state == State.BAD
     assert "missing: pandas" in finding.found
@@ -67,10 +82,87 @@ def test_a_missing_package_is_named_with_what_installs_it(
     assert run(capsys, "doctor")[0] == 1
 
 
+def test_a_release_that_does_not_fit_is_no_good(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there(monkeypatch, numpy="1.26.4", pandas="4.0", torch="2.5.1")
+    findings = by_name()
+    engine = findings["packages of the engine"]
+    assert engine.state == State.BAD
+    assert "numpy 1.26.4 is not numpy<3,>=2.1" in engine.found
+    assert engine.advice == 'pip install "numpy<3,>=2.1"'
+    assert "pandas 4.0 is not pandas" in findings[f"packages of {PARTS['app']}"].found
+    assert findings["packages of neural networks"].state == State.OPTIONAL
+    assert run(capsys, "doctor")[0] == 1
+
+
+@pytest.mark.parametrize("version", ["2.1.0", "2.1", "2.99.dev0", "2.5.0rc1"])
+def test_a_release_that_fits_is_good(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    there(monkeypatch, numpy=version)
+    optional.check_engine()
+
+
+@pytest.mark.parametrize("version", ["1.26.4", "2.0.2", "3.0.0"])
+def test_an_engine_that_cannot_work_says_so_where_it_is_imported(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    import importlib
+
+    import dpcore.arrays
+
+    there(monkeypatch, numpy=version)
+    with pytest.raises(ImportError) as refusal:
+        importlib.reload(dpcore.arrays)
+    assert str(refusal.value) == (
+        f'dpcore needs numpy<3,>=2.1, but numpy {version} is installed: pip install "numpy<3,>=2.1"'
+    )
+
+
+def test_an_installation_is_advised_what_it_can_follow(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No requirement file stands in the folder of somebody who has installed the engine."""
+    monkeypatch.setattr(optional, "_project", lambda: None)
+    monkeypatch.setattr(optional, "_PACKAGE", tmp_path / "dpcore")
+    advice = {part: optional.install(part) for part in optional._IN_CHECKOUT}
+    assert advice["app"] == 'pip install "dpcore[app]"'
+    assert advice["encoder"] == 'pip install "dpcore[encoder]"'
+    assert advice["engine"] == "pip install dpcore"
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for part, file in optional._FILES.items():
+        assert advice[part].endswith(f'-r "{tmp_path / "dpcore" / file}"')
+        assert f"dpcore/{file}" in wheel.values() or (ROOT / "dpcore" / file).is_file()
+    for part, text in advice.items():
+        assert "-r requirements" not in text, part
+
+
+def test_an_installation_reads_its_ranges_from_its_metadata(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = ["numpy<3,>=2.1", 'pandas>=2.2.3; extra == "app"', 'x>=1; sys_platform == "none"']
+    lines.append('uvloop>=1; (sys_platform != "none") and extra == "app"')
+    monkeypatch.setattr(optional, "_project", lambda: None)
+    monkeypatch.setattr(optional.metadata, "requires", lambda name: lines)
+    optional.requirements.cache_clear()
+    try:
+        assert [str(each) for each in optional.requirements("engine")] == ["numpy<3,>=2.1"]
+        assert [each.name for each in optional.requirements("app")] == ["pandas", "uvloop"]
+    finally:
+        optional.requirements.cache_clear()
+
+
+def test_without_scikit_learn_its_module_says_what_to_install(uninstalled: Uninstall) -> None:
+    uninstalled("sklearn")
+    uninstalled("dpcore.sklearn")
+    sys.meta_path.pop(0)  # the module itself is there
+    with pytest.raises(ImportError, match=r"dpcore\.sklearn needs the package scikit-learn; inst"):
+        import dpcore.sklearn  # noqa: F401
+
+
 def test_a_missing_extra_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "installed", lambda names: dict.fromkeys({*names} - {"torch"}, "1"))
+    there(monkeypatch, torch=None)
     finding = next(each for each in examine() if "torch" in each.found)
     assert finding.state == State.OPTIONAL
     assert "requirements-learn.txt" in finding.advice

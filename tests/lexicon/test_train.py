@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import LexiconError, MissingPackageError, ParameterError
-from dpcore.lexicon.packages import installed
-from dpcore.lexicon.train import encoder, packages, vocabulary
+from dpcore.lexicon.train import encoder, vocabulary
 from dpcore.lexicon.train.plan import TrainingPlan
-from dpcore.lexicon.train.run import train
+from dpcore.lexicon.train.run import RECORDED, train
 from dpcore.lexicon.train.sources import Source
+from dpcore.optional import installed
 from tests.fixtures import MakeRng
 from tests.lexicon.train.toy import toy_source
 
@@ -103,7 +103,7 @@ def test_a_missing_package_is_named_with_the_command(
 
 
 def test_versions_hold_what_is_installed() -> None:
-    assert installed(packages.RECORDED)["numpy"] == np.__version__
+    assert installed(RECORDED)["numpy"] == np.__version__
 
 
 @pytest.mark.parametrize(

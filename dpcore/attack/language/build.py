@@ -29,8 +29,8 @@ from dpcore.attack.language.language import Bigram, check_english, perplexity
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.train.corpus import Corpus, tokenise
-from dpcore.lexicon.train.packages import need
 from dpcore.lexicon.train.sources import SOURCES, Document, Source
+from dpcore.optional import need_of_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ def sentences(document: Document) -> Document:
 def held_out_sentences(folder: Path) -> list[str]:
     """The sentences of the treebank that are in no count."""
     source = next(source for source in SOURCES if source.name == _TREEBANK)
-    frame = need("pandas").read_parquet(source.path(folder))
+    frame = need_of_trainer("pandas").read_parquet(source.path(folder))
     return [
         text for text, name in zip(frame["text"], frame["doc"], strict=True) if is_held_out(name)
     ]
@@ -66,7 +66,7 @@ def held_out_sentences(folder: Path) -> list[str]:
 
 def _documents(source: Source, folder: Path) -> Iterator[Document]:
     if source.name == _TREEBANK:
-        frame = need("pandas").read_parquet(source.path(folder))
+        frame = need_of_trainer("pandas").read_parquet(source.path(folder))
         for name, texts in frame.groupby("doc", sort=True)["text"]:
             if not is_held_out(name):
                 yield sentences(texts.tolist())

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.errors import MissingPackageError, ParameterError
+from dpcore.errors import ParameterError
+from dpcore.optional import missing
 
 _GAIN = 1e-3  # nats: what a pass must lower the loss by to count as progress
 
@@ -125,10 +126,7 @@ def train_attacker(
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
     except ImportError as error:
-        raise MissingPackageError(
-            "the attack network needs the package scikit-learn; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
+        raise missing("the attack network needs the package scikit-learn", "app") from error
 
     known = [answers.features(network.knowledge) for answers in shadow]
     # TE2 was learned from, TE1 was not.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.arrays import Float32Array
-from dpcore.lexicon.train.packages import need
+from dpcore.optional import need_of_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ def model_file() -> Path:
     Raises:
         MissingPackageError: The encoder's package is not installed.
     """
-    return Path(need(PACKAGE).get_model_path()) / FILE
+    return Path(need_of_trainer(PACKAGE).get_model_path()) / FILE
 
 
 def encode(
@@ -51,8 +51,8 @@ def encode(
     Raises:
         MissingPackageError: torch, transformers or the encoder's package is not installed.
     """
-    torch = need("torch")
-    transformers = need("transformers")
+    torch = need_of_trainer("torch")
+    transformers = need_of_trainer("transformers")
     folder = str(model_file().parent)
     torch.set_num_threads(threads)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rows import freeze
 from dpcore.lexicon.stored import Manifest, write_stored
 from dpcore.lexicon.train.hypernyms import hypernyms
 from dpcore.lexicon.train.poincare import HyperbolicPlan, embed, reconstruction
+from dpcore.optional import installed
 
 if TYPE_CHECKING:
     from pathlib import Path

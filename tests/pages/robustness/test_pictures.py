@@ -173,7 +173,7 @@ def test_without_scikit_learn_it_says_what_to_install(
         raise ImportError(name)
 
     digits.cache_clear()
-    monkeypatch.setattr("dpcore.learn.packages.importlib.import_module", missing)
+    monkeypatch.setattr("dpcore.optional.importlib.import_module", missing)
     shown = shown_text(opened(seed="77"))
     assert "pip install -r requirements.txt" in shown
     digits.cache_clear()

