@@ -17,7 +17,7 @@ from pathlib import Path
 from dpcore import __version__
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, MissingPackageError
 from dpcore.optional import fits, install, install_releases, installed, requirements
 
 LEAST_PYTHON = (3, 11)
@@ -34,6 +34,7 @@ PARTS = {
 }
 """Part of the laboratory -> what it is for. Without the first two the app does not run."""
 NEEDED = ("engine", "app")
+_PLUGINS = "mechanisms of other packages"
 
 
 class State(StrEnum):
@@ -83,11 +84,11 @@ def _lines(findings: Sequence[Finding], bad: int) -> Iterator[str]:
 
 def examine() -> tuple[Finding, ...]:
     """Look at everything; takes about a second. Nothing is changed but a probe of the cache."""
-    return (
+    found = (
         _python(),
         *_packages(),
         _guarded("lexicon", _lexicon),
-        *_plugins(),
+        _guarded(_PLUGINS, _plugins),
         _guarded("nearest neighbours", _neighbours),
         _guarded("reader of sentences", _reader),
         _guarded("cache", _cache),
@@ -95,12 +96,15 @@ def examine() -> tuple[Finding, ...]:
         _memory(),
         _data(),
     )
+    return tuple(finding for finding in found if finding is not None)
 
 
-def _guarded(name: str, look: Callable[[], Finding]) -> Finding:
+def _guarded(name: str, look: Callable[[], Finding | None]) -> Finding | None:
     """What a look finds, or why it cannot."""
     try:
         return look()
+    except MissingPackageError as error:
+        return Finding(name, State.BAD, str(error))  # it holds the command
     except (DpcoreError, ImportError, OSError) as error:
         return Finding(
             name, State.BAD, str(error), "install the laboratory again, or mend the file"
@@ -115,7 +119,7 @@ def _python() -> Finding:
     return Finding("python", State.BAD, have, f"Python {least} or later is needed")
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[Finding | None]:
     for part, purpose in PARTS.items():
         yield _guarded(f"packages of {purpose}", partial(_part, part))
 
@@ -140,8 +144,8 @@ def _part(part: str) -> Finding:
     return Finding(name, state, found, advice)
 
 
-def _plugins() -> Iterator[Finding]:
-    """What other packages offer; nothing where none does."""
+def _plugins() -> Finding | None:
+    """What other packages offer; None where none does."""
     import warnings
 
     from dpcore.mechanisms.registry import MECHANISMS
@@ -149,12 +153,11 @@ def _plugins() -> Iterator[Finding]:
     with warnings.catch_warnings():  # said below
         warnings.simplefilter("ignore")
         problems, packages = MECHANISMS.problems, MECHANISMS.packages
-    name = "mechanisms of other packages"
     taken = ", ".join(f"{key} ({package})" for key, package in packages.items())
     if problems:
-        yield Finding(name, State.OPTIONAL, "; ".join(problems), "ask who maintains the package")
-    elif taken:
-        yield Finding(name, State.GOOD, taken)
+        advice = "ask who maintains the package"
+        return Finding(_PLUGINS, State.OPTIONAL, "; ".join(problems), advice)
+    return Finding(_PLUGINS, State.GOOD, taken) if taken else None
 
 
 def _lexicon() -> Finding:

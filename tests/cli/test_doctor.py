@@ -96,6 +96,17 @@ def test_a_release_that_does_not_fit_is_no_good(
     assert run(capsys, "doctor")[0] == 1
 
 
+def test_doctor_answers_where_the_engine_cannot_be_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("dpcore.mechanisms.registry", "dpcore.lexicon.catalogue"):
+        monkeypatch.setitem(sys.modules, name, None)
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1
+    assert "!! lexicon: " in out
+    assert "!! mechanisms of other packages: " in out
+
+
 @pytest.mark.parametrize("version", ["2.1.0", "2.1", "2.99.dev0", "2.5.0rc1"])
 def test_a_release_that_fits_is_good(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     there(monkeypatch, numpy=version)
@@ -142,7 +153,7 @@ def test_an_installation_reads_its_ranges_from_its_metadata(
     lines = ["numpy<3,>=2.1", 'pandas>=2.2.3; extra == "app"', 'x>=1; sys_platform == "none"']
     lines.append('uvloop>=1; (sys_platform != "none") and extra == "app"')
     monkeypatch.setattr(optional, "_project", lambda: None)
-    monkeypatch.setattr(optional.metadata, "requires", lambda name: lines)
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: lines)
     optional.requirements.cache_clear()
     try:
         assert [str(each) for each in optional.requirements("engine")] == ["numpy<3,>=2.1"]
