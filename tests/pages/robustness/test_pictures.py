@@ -1,10 +1,12 @@
 """The view of pictures: certified accuracy, one picture, the slides' condition, Rényi privacy."""
 
+import importlib
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -169,11 +171,15 @@ def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str,
 def test_without_scikit_learn_it_says_what_to_install(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
+    whole = importlib.import_module
+
+    def missing(name: str, package: str | None = None) -> ModuleType:
+        if name.startswith("sklearn"):
+            raise ImportError(name)
+        return whole(name, package)
 
     digits.cache_clear()
-    monkeypatch.setattr("dpcore.optional.importlib.import_module", missing)
+    monkeypatch.setattr("importlib.import_module", missing)
     shown = shown_text(opened(seed="77"))
     assert "pip install -r requirements.txt" in shown
     digits.cache_clear()
