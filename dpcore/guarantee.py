@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from typing import ClassVar
 
@@ -261,17 +261,39 @@ def delta_at_most(log_delta: float) -> str:
         tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
         return f"10^{tenths / 10.0:.1f}"
     # In 28 digits: a float64 of δ could already be rounded down, and no promise may be.
-    return _rounded_up(Decimal(log_delta).exp(), 3)
+    return _in_digits(Decimal(log_delta).exp(), 3, ROUND_CEILING)
 
 
 def epsilon_at_most(epsilon: float, digits: int = 4) -> str:
-    """ε in so many digits, rounded up."""
-    return _rounded_up(Decimal(epsilon), digits) if epsilon > 0 else "0"
+    """Format an upper bound on ε in so many significant digits, rounded up."""
+    return _in_digits(Decimal(epsilon), digits, ROUND_CEILING) if epsilon > 0 else "0"
 
 
-def _rounded_up(value: Decimal, digits: int) -> str:
+def epsilon_at_least(epsilon: float, digits: int = 4) -> str:
+    """Format a lower bound on ε in so many significant digits, rounded down."""
+    return _in_digits(Decimal(epsilon), digits, ROUND_FLOOR) if epsilon > 0 else "0"
+
+
+def _in_digits(value: Decimal, digits: int, rounding: str) -> str:
     last = Decimal(1).scaleb(value.adjusted() - digits + 1)
-    return f"{float(value.quantize(last, rounding=ROUND_CEILING)):.{digits}g}"
+    return f"{float(value.quantize(last, rounding=rounding)):.{digits}g}"
+
+
+def share_at_most(share: float, places: int = 0) -> float:
+    """Round an upper bound on a share up to so many decimal places."""
+    return _in_places(share, places, ROUND_CEILING)
+
+
+def share_at_least(share: float, places: int = 0) -> float:
+    """Round a lower bound on a share down to so many decimal places."""
+    return _in_places(share, places, ROUND_FLOOR)
+
+
+def _in_places(value: float, places: int, rounding: str) -> float:
+    if not math.isfinite(value):
+        return value
+    # The decimal that is shown is compared with the float64 that is meant, digit by digit.
+    return float(Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=rounding))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 POINTS = 20_000
 """Points of the grid of losses between the least and the largest sum of all places."""
-_LOG_ERROR = 1e-11  # relative, of ln P where a mechanism states none
 _NEGLIGIBLE = 1e-15  # mass of the least likely losses that counts as infinite, in all
 
 
@@ -85,21 +84,19 @@ class Losses:
         return float(self.masses @ points)
 
 
-def place_losses(
-    log_first: FloatArray, log_second: FloatArray, step: float, error: float = 0.0
-) -> Losses:
+def place_losses(log_first: FloatArray, log_second: FloatArray, step: float) -> Losses:
     """The law of the loss of one place.
 
     Args:
-        log_first: ln P(y | w) of every output, shape (n,); −∞ for one that never comes out.
-        log_second: ln P(y | w′), shape (n,).
+        log_first: ln P(y | w) of every output, or bounds from above, shape (n,); −∞ for one that
+            never comes out. Masses and losses rise with it, and so does δ.
+        log_second: ln P(y | w′), or bounds from below, shape (n,).
         step: width of the grid.
-        error: bound on the error of a difference of the two.
     """
     possible = log_first > -math.inf
     mass = np.exp(log_first[possible])
     with np.errstate(invalid="ignore"):
-        loss = log_first[possible] - log_second[possible] + error
+        loss = log_first[possible] - log_second[possible]
     finite = loss < math.inf
     # Up to the next point; a loss that is on one but for rounding may go one further.
     places = np.ceil(loss[finite] / step * (1.0 + 4.0 * UNIT) + 1e-9).astype(np.int64)
@@ -175,7 +172,8 @@ def document_losses(
         points: of the grid, over the sum of the largest losses.
 
     Raises:
-        ParameterError: the texts differ in length or not at all, or the law is not computed.
+        ParameterError: the texts differ in length or not at all, the law is not computed, or no
+            bound on its error is known.
         UnknownWordError: a word is not in the vocabulary.
     """
     if not mechanism.exact_law:
@@ -195,21 +193,22 @@ def document_losses(
     )
     if not counts.size:
         raise ParameterError("the two texts are the same: there is nothing to tell apart")
-    logs = {word: mechanism.log_law(word, epsilon) for word in np.unique(pairs).tolist()}
-    spans = [_span(logs[w], logs[v]) for w, v in pairs.T.tolist()]
+    bounds: dict[int, tuple[FloatArray, FloatArray]] = {}
+    for word in np.unique(pairs).tolist():
+        known = mechanism.log_bounds(word, epsilon)
+        if known is None:
+            raise ParameterError(
+                f"no bound on the error of the law of {mechanism.short} is known, and an unknown "
+                "error is not 0: losses of a text are not composed from it"
+            )
+        bounds[word] = known
+    spans = [_span(bounds[w][1], bounds[v][0]) for w, v in pairs.T.tolist()]
     width = float(np.dot(spans, counts))
     step = max(width / points, 1e-9)
-    relative = 2.0 * (mechanism.log_error or _LOG_ERROR)
     parts: list[Losses] = []
     for (w, v), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
-        deepest = max(_deepest(logs[w]), _deepest(logs[v]), 1.0)
-        parts += [place_losses(logs[w], logs[v], step, relative * deepest)] * count
+        parts += [place_losses(bounds[w][1], bounds[v][0], step)] * count
     return composed(parts)
-
-
-def _deepest(logs: FloatArray) -> float:
-    """The largest finite |ln P|."""
-    return float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))
 
 
 def _span(log_first: FloatArray, log_second: FloatArray) -> float:

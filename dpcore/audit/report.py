@@ -19,7 +19,7 @@ from dpcore.audit.profiles.noise import pair_profile, smallest_epsilon, worst_pa
 from dpcore.audit.samplers import noise_report
 from dpcore.audit.verdict import Outcome, SamplerTest
 from dpcore.errors import ParameterError
-from dpcore.guarantee import ApproximateLocalPrivacy, Status
+from dpcore.guarantee import ApproximateLocalPrivacy, Status, epsilon_at_least, epsilon_at_most
 from dpcore.lexicon.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _PAIR_WORDS = 1000
+_WIDE = 1e-3  # bounds that are farther apart are shown as two numbers
+_CHECKED = 1e-8  # ε is checked to eight digits: more than rounding takes from a closed form
 _NOISE_DRAWS = 4000  # see a scale that is off by 2 %
 
 
@@ -63,6 +65,7 @@ class AuditReport:
         epsilon_effective: the smallest ε that is true at the claimed δ; ∞ if none is.
         delta_true: the smallest δ that is true at the claimed ε.
         error: bound on, or estimate of, the numerical error of `epsilon_effective`.
+        epsilon_most: a bound on the true ε from above, where one was computed; else ∞.
         outcome: what is known.
         label: the outcome with its extent.
         worst: who is least protected, if that was asked.
@@ -83,6 +86,7 @@ class AuditReport:
     method: str
     resolution: float | None
     sampler: SamplerTest | None = None
+    epsilon_most: float = math.inf
 
     def __post_init__(self) -> None:
         """Refuse NaN: it would compare as if the claim held.
@@ -93,6 +97,7 @@ class AuditReport:
         a_number(self.epsilon_effective, "the true ε")
         a_number(self.delta_true, "the true δ")
         a_number(self.error, "the error of the true ε")
+        a_number(self.epsilon_most, "the bound on the true ε")
 
     def __repr__(self) -> str:
         """One line: what was claimed, what is true, and what is known."""
@@ -107,7 +112,22 @@ class AuditReport:
             return f"{claimed}, no ε is true"
         sign = "=" if self.sampler is None else "≤"
         true = f"true ε {sign} {self.epsilon_effective:.6g}"
+        if self.bounded:
+            true = f"true ε {self.between}"
         return f"{claimed}, {true}, δ at the claimed ε = {self.delta_true:.3g}"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the true ε is known only to lie between bounds that are some digits apart."""
+        return self.sampler is None and self.error > _WIDE * self.epsilon_effective
+
+    @property
+    def between(self) -> str:
+        """The bounds on the true ε, rounded outwards."""
+        if not self.epsilon_most < math.inf:
+            return f"≥ {epsilon_at_least(self.epsilon_effective)}, no upper bound is known"
+        low, high = epsilon_at_least(self.epsilon_effective), epsilon_at_most(self.epsilon_most)
+        return f"between {low} and {high}"
 
     def _repr_html_(self) -> str:
         """The verdict as a card: the figures, who is least protected, the method."""
@@ -159,13 +179,20 @@ def _claimed_log_delta(guarantee: Guarantee) -> float:
     return guarantee.log_delta if isinstance(guarantee, ApproximateLocalPrivacy) else -math.inf
 
 
-def _judge(guarantee: Guarantee, holds: bool, complete: bool, extent: str) -> tuple[Outcome, str]:
-    """A violation refutes; else the proof decides, else what was looked at."""
+def _judge(guarantee: Guarantee, holds: bool, checked: bool, extent: str) -> tuple[Outcome, str]:
+    """A violation refutes; else the proof decides, else the check.
+
+    Args:
+        guarantee: what is claimed.
+        holds: whether no violation was found.
+        checked: whether there is none: every pair was compared, and no error can hide one.
+        extent: what was compared.
+    """
     if not holds:
         outcome = Outcome.REFUTED
     elif guarantee.status is Status.PROVED:
         outcome = Outcome.PROVED
-    elif complete or guarantee.status is Status.CERTIFIED:
+    elif checked or guarantee.status is Status.CERTIFIED:
         outcome = Outcome.CHECKED
     else:
         return Outcome.NOT_REFUTED, f"{Outcome.NOT_REFUTED} ({extent})"
@@ -199,7 +226,7 @@ def _exact(
     guarantee = mechanism.guarantee(epsilon)
     # Refuted only by more than the numerical error; and where a mechanism can bound the two
     # probabilities without quadrature, these bounds decide.
-    beyond = losses.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
+    beyond = audit.least > epsilon * (1 + 1e-9)
     method = audit.method
     if losses.worst is not None and beyond:
         pair = losses.worst.word, losses.worst.other
@@ -207,9 +234,13 @@ def _exact(
         if least is not None:
             beyond = least > epsilon
             method += f"; bounds on both probabilities of the worst triple leave ε ≥ {least:.6g}"
-    outcome, label = _judge(
-        guarantee, not beyond, audit.complete, f"{losses.pairs:,} pairs of words"
-    )
+    extent = f"{losses.pairs:,} pairs of words"
+    if audit.complete and not audit.most < math.inf:
+        extent += "; the true ε has no known upper bound"
+    elif audit.complete:
+        extent += f"; the true ε may be up to {epsilon_at_most(audit.most)}"
+    checked = audit.complete and audit.most <= epsilon * (1 + _CHECKED)
+    outcome, label = _judge(guarantee, not beyond, checked, extent)
     return AuditReport(
         claimed_epsilon=epsilon,
         claimed_log_delta=-math.inf,
@@ -221,6 +252,7 @@ def _exact(
         worst=worst,
         method=method,
         resolution=None,
+        epsilon_most=audit.most if audit.complete else math.inf,
     )
 
 
@@ -275,4 +307,5 @@ def _sampler(mechanism: Mechanism, epsilon: float, seed: int) -> AuditReport:
         ),
         resolution=resolution(report.draws),
         sampler=test,
+        epsilon_most=guarantee.epsilon if law is Outcome.PROVED else math.inf,
     )

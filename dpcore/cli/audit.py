@@ -129,7 +129,9 @@ def _fields(report: AuditReport) -> dict[str, Any]:
         "claimed_delta": math.exp(report.claimed_log_delta),
         "claimed_log_delta": finite(report.claimed_log_delta),
         "epsilon_effective": finite(report.epsilon_effective),
-        **shared.fields(report, "delta_true error"),
+        "epsilon_at_most": finite(report.epsilon_most),
+        **shared.fields(report, "delta_true"),
+        "error": finite(report.error),
         "outcome": str(report.outcome),
         "verdict": report.label,
         "worst": None if report.worst is None else dataclasses.asdict(report.worst),
@@ -144,10 +146,12 @@ def _report_lines(mechanism: Mechanism, report: AuditReport) -> Iterator[str]:
         delta = f", δ = e^{report.claimed_log_delta:.6g}"
     effective = report.epsilon_effective
     shown = f"{effective:.6g}" if math.isfinite(effective) else "none is true"
+    delta_sign = "≥" if report.bounded else "="
     yield f"{mechanism.title}: {report.label}"
     yield f"  claimed   ε = {report.claimed_epsilon:.6g}{delta}"
     if report.sampler is None:
-        yield f"  true      ε = {shown}, δ at the claimed ε = {report.delta_true:.6g}"
+        true = f"= {shown}" if not report.bounded else report.between
+        yield f"  true      ε {true}, δ at the claimed ε {delta_sign} {report.delta_true:.6g}"
     else:
         yield f"  true      ε ≤ {shown} by the proof, for the law; not computed"
         yield f"  sampler   {report.sampler.outcome}"

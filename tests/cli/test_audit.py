@@ -12,7 +12,8 @@ from tests.shell import result, run, small_vectors
 
 FIELDS = {
     "mechanism", "parameters", "lexicon", "fingerprint", "version", "claimed_epsilon",
-    "claimed_delta", "claimed_log_delta", "epsilon_effective", "delta_true", "error", "outcome",
+    "claimed_delta", "claimed_log_delta", "epsilon_effective", "epsilon_at_most", "delta_true",
+    "error", "outcome",
     "verdict", "worst", "method", "resolution", "sampler",
 }  # fmt: skip
 REFUTED = {"truncated-gumbel", "trlaplace", "adept"}

@@ -25,6 +25,7 @@ from dpcore.limits import MAX_AUDIT_DELTA_PAIRS
 
 _NEVER = -1e300  # stands for ln 0: its difference from any real logarithm is beyond _INFINITE
 _INFINITE = 1e299
+_RESOLVED = -600.0  # a bound on ln P below it may have underflowed
 _BLOCK_ENTRIES = 4_000_000
 _ROUNDING = 1e-12  # a loss is beyond ε·d only by more than this part of it
 SUM_TOLERANCE = 1e-3
@@ -74,6 +75,9 @@ class ExactAudit:
         outputs: outputs of each law.
         unknown: logarithms below the floor of the computation, counted as if they were at the
             floor: then ε_eff is a lower bound of the true one (and never a spurious ∞).
+        largest_log: the largest |ln P| of a possible output, on which rounding errors depend.
+        least_distance: the smallest positive distance of two of the words, 1 for a claim between
+            any two words.
     """
 
     epsilon: float
@@ -85,6 +89,8 @@ class ExactAudit:
     pairs: int
     outputs: int
     unknown: int
+    largest_log: float = 0.0
+    least_distance: float = 1.0
 
     @property
     def holds(self) -> bool:
@@ -148,8 +154,7 @@ def audit_laws(
         raise ParameterError(f"epsilon must be a finite number > 0, got {epsilon}")
     rows, unknown = check_logs(logs, floor)
     m = len(rows)
-    if distances is not None and distances.shape != (m, m):
-        raise ParameterError(f"distances must have shape ({m}, {m}), got {distances.shape}")
+    _check_distances(distances, m)
     worst, best = None, 0.0
     beyond: list[tuple[FloatArray, IntArray, IntArray]] = []
     # Row blocks against themselves and all later rows: the upper triangle, and little memory.
@@ -184,7 +189,94 @@ def audit_laws(
         pairs=m * (m - 1) // 2,
         outputs=rows.shape[1],
         unknown=unknown,
+        largest_log=float(-np.min(rows, where=rows > _NEVER, initial=0.0)),
+        least_distance=_least(distances),
     )
+
+
+def _check_distances(distances: FloatArray | None, m: int) -> None:
+    if distances is not None and distances.shape != (m, m):
+        raise ParameterError(f"distances must have shape ({m}, {m}), got {distances.shape}")
+
+
+def _least(distances: FloatArray | None) -> float:
+    """The smallest positive distance; 1 where no distance counts."""
+    if distances is None:
+        return 1.0
+    least = float(np.min(distances, where=distances > 0, initial=math.inf))
+    return least if math.isfinite(least) else 1.0
+
+
+def audit_bounds(
+    low: FloatArray,
+    high: FloatArray,
+    distances: FloatArray | None,
+    epsilon: float,
+    *,
+    progress: Progress = silent,
+) -> tuple[ExactAudit, float]:
+    """Audit all pairs of laws of which only bounds are known.
+
+    A loss is at least ln low(y|w) − ln high(y|w′), and at most ln high(y|w) − ln low(y|w′).
+
+    Args:
+        low: lower bounds on ln P(y|w), shape (m, n); −∞ where none is known.
+        high: upper bounds, shape (m, n).
+        distances: as for `audit_laws`.
+        epsilon: the claimed ε, per unit of distance.
+        progress: called with ("losses", rows done, m).
+
+    Returns:
+        An audit whose ε_eff and δ are lower bounds, and an upper bound on the true ε: ∞ where an
+        output may be possible under one word alone.
+
+    Raises:
+        ParameterError: as `audit_laws`, or a lower bound lies above its upper bound.
+    """
+    if not 0 < epsilon < math.inf:
+        raise ParameterError(f"epsilon must be a finite number > 0, got {epsilon}")
+    m = len(low)
+    _check_distances(distances, m)
+    if not (low.shape == high.shape and np.all(low <= high)):  # NaN fails too
+        raise ParameterError("lower bounds of a law must not lie above its upper bounds")
+    above = np.maximum(high, _RESOLVED)  # upwards: a bound that underflowed shows no loss
+    worst, best, most, delta, delta_pair = None, 0.0, 0.0, 0.0, None
+    for w in range(m):
+        apart = np.ones(m) if distances is None else distances[w]
+        others = np.flatnonzero(np.arange(m) != w)
+        gaps = low[w] - above
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = gaps.max(axis=1)
+            ratio = np.where(least > 0, least / apart, 0.0)
+            # Both bounds −∞: the output is impossible under both words.
+            upper = np.where(np.isneginf(high[w]), -math.inf, high[w] - low).max(axis=1)
+            largest_ratio = np.where(upper > 0, upper / apart, 0.0)
+        if others.size:
+            most = max(most, float(largest_ratio[others].max()))
+            v = int(others[ratio[others].argmax()])
+            if ratio[v] > best:
+                best, y = float(ratio[v]), int(gaps[v].argmax())
+                worst = Triple(w, v, y, float(apart[v]), float(low[w, y]), float(above[v, y]))
+            beyond = others[least[others] > epsilon * apart[others]]
+            if beyond.size:
+                deltas = hockey_stick(low[[w]], above[beyond], epsilon * apart[beyond])
+                if deltas.max() > delta:
+                    delta, delta_pair = float(deltas.max()), (w, int(beyond[deltas.argmax()]))
+        progress("losses", w + 1, m)
+    audit = ExactAudit(
+        epsilon=epsilon,
+        epsilon_effective=best,
+        worst=worst,
+        delta=delta,
+        delta_pair=delta_pair,
+        delta_complete=True,
+        pairs=m * (m - 1) // 2,
+        outputs=low.shape[1],
+        unknown=int(np.isneginf(low).sum()),
+        largest_log=float(-np.min(low, where=np.isfinite(low), initial=0.0)),
+        least_distance=_least(distances),
+    )
+    return audit, most
 
 
 def _losses(some: FloatArray, others: FloatArray) -> FloatArray:

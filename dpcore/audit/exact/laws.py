@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arguments import a_whole
-from dpcore.arrays import IntArray
-from dpcore.audit.exact.exact import ExactAudit, Triple, audit_laws, hockey_stick
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.audit.exact.exact import (
+    ExactAudit,
+    Triple,
+    audit_bounds,
+    audit_laws,
+    hockey_stick,
+)
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import distance_error
 from dpcore.lexicon.progress import Progress, silent
@@ -46,6 +52,10 @@ class LawAudit:
         method: how the laws were computed and the pairs chosen, in words.
         error: of ε_eff, from that of the logarithms of the worst triple: for a closed form over
             Euclidean distances a bound, for a quadrature an estimate (`Mechanism.log_estimate`).
+            Where bounds on the laws were compared, ε_eff is the least ε that they leave, and the
+            error is the distance to the largest.
+        most: a bound on the true ε of these pairs from above; ∞ where none is known.
+        bounded: whether bounds on the laws were compared.
     """
 
     losses: ExactAudit
@@ -54,6 +64,14 @@ class LawAudit:
     complete: bool
     method: str
     error: float
+    most: float
+    bounded: bool = False
+
+    @property
+    def least(self) -> float:
+        """The least ε that the error leaves."""
+        found = self.losses.epsilon_effective
+        return found if self.bounded else found - self.error
 
 
 def audit_mechanism(
@@ -87,12 +105,21 @@ def audit_mechanism(
     if pairs is not None:
         if words is not None:
             raise ParameterError("give a number of words or a number of pairs, not both")
-        losses = _audit_pairs(mechanism, value, pairs, seed, progress)
+        losses, most = _audit_pairs(mechanism, value, pairs, seed, progress)
         chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
-        return _described(mechanism, losses, 2 * pairs, False, chosen)
+        return _described(mechanism, losses, 2 * pairs, False, chosen, most)
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)
     indices, chosen = _choose(mechanism, words, seed)
+    if mechanism.law_bounded:
+        low, high = (np.empty((indices.size, n)) for _ in range(2))
+        for i, word in enumerate(indices.tolist()):
+            low[i], high[i] = _bounds(mechanism, word, value)
+            progress("laws", i + 1, indices.size)
+        apart = mechanism.promised_distances(indices, value)
+        local, most = audit_bounds(low, high, apart, value, progress=progress)
+        losses = _renamed(local, indices)
+        return _described(mechanism, losses, indices.size, indices.size == n, chosen, most)
     rows = np.empty((indices.size, n))
     floors: list[float] = []
     for i, word in enumerate(indices.tolist()):
@@ -137,7 +164,14 @@ def _audit_whole(
         unknown=0,
     )
     method = f"{search.method}, all pairs of the {n:,} words, every word as output"
-    return LawAudit(audit, n, n, True, method, loss.error)
+    return LawAudit(audit, n, n, True, method, loss.error, loss.epsilon + loss.error)
+
+
+def _bounds(mechanism: Mechanism, word: int, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    bounds = mechanism.log_bounds(word, epsilon)
+    if bounds is None:
+        raise ParameterError(f"{mechanism.short} says that its law is bounded, and has no bounds")
+    return bounds
 
 
 def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tuple[IntArray, str]:
@@ -173,7 +207,7 @@ def _audit_pairs(
     pairs: int,
     seed: int,
     progress: Progress,
-) -> ExactAudit:
+) -> tuple[ExactAudit, float | None]:
     """Losses of a sample of pairs, one pair at a time; δ is the largest of these pairs."""
     pairs = a_whole(pairs, "the number of pairs of a sample", 1, MAX_AUDIT_PAIRS)
     n = len(mechanism.lexicon)
@@ -181,32 +215,41 @@ def _audit_pairs(
     first = rng.integers(n, size=pairs)
     second = (first + rng.integers(1, n, size=pairs)) % n  # never the same word
     best: ExactAudit | None = None
-    delta, delta_pair, unknown = 0.0, None, 0
+    delta, delta_pair, unknown, deepest, nearest = 0.0, None, 0, 0.0, math.inf
+    most: float | None = None
     for i in range(pairs):
         both = np.array([first[i], second[i]])
-        laws = [mechanism.floored_log_law(int(word), epsilon) for word in both]
-        rows = np.stack([logs for logs, _ in laws])
-        floor = max((floor for _, floor in laws if floor is not None), default=None)
         apart = mechanism.promised_distances(both, epsilon)
-        losses = audit_laws(rows, apart, epsilon, floor=floor)
+        if mechanism.law_bounded:
+            bounds = [_bounds(mechanism, int(word), epsilon) for word in both]
+            low, high = (np.stack([pair[side] for pair in bounds]) for side in (0, 1))
+            losses, upper = audit_bounds(low, high, apart, epsilon)
+            most = max(most or 0.0, upper)
+        else:
+            laws = [mechanism.floored_log_law(int(word), epsilon) for word in both]
+            rows = np.stack([logs for logs, _ in laws])
+            floor = max((floor for _, floor in laws if floor is not None), default=None)
+            losses = audit_laws(rows, apart, epsilon, floor=floor)
         unknown += losses.unknown
+        deepest = max(deepest, losses.largest_log)
+        nearest = min(nearest, losses.least_distance)
         if losses.delta > delta:
             delta, delta_pair = losses.delta, _renamed(losses, both).delta_pair
         if best is None or losses.epsilon_effective > best.epsilon_effective:
             best = _renamed(losses, both)
         progress("pairs", i + 1, pairs)
     assert best is not None  # noqa: S101 - pairs ≥ 1
-    return ExactAudit(
-        epsilon=epsilon,
-        epsilon_effective=best.epsilon_effective,
-        worst=best.worst,
+    whole = replace(
+        best,
         delta=delta,
         delta_pair=delta_pair,
         delta_complete=True,
         pairs=pairs,
-        outputs=n,
         unknown=unknown,
+        largest_log=deepest,
+        least_distance=nearest,
     )
+    return whole, most
 
 
 def _renamed(losses: ExactAudit, indices: IntArray) -> ExactAudit:
@@ -223,10 +266,7 @@ def _renamed(losses: ExactAudit, indices: IntArray) -> ExactAudit:
         )
     if pair is not None:
         pair = (int(indices[pair[0]]), int(indices[pair[1]]))
-    return ExactAudit(
-        losses.epsilon, losses.epsilon_effective, worst, losses.delta, pair, losses.delta_complete,
-        losses.pairs, losses.outputs, losses.unknown,
-    )  # fmt: skip
+    return replace(losses, worst=worst, delta_pair=pair)
 
 
 def _rounding(lexicon: Lexicon, size: float) -> float:
@@ -242,13 +282,25 @@ def _rounding(lexicon: Lexicon, size: float) -> float:
 
 
 def _described(
-    mechanism: Mechanism, losses: ExactAudit, words: int, complete: bool, chosen: str
+    mechanism: Mechanism,
+    losses: ExactAudit,
+    words: int,
+    complete: bool,
+    chosen: str,
+    bound: float | None = None,
 ) -> LawAudit:
+    """The audit with its method and errors; `bound` is on the true ε, where laws are bounded."""
     estimate, law = mechanism.log_estimate, mechanism.law_method
     if estimate is not None:
         law += " in log space"
-    error = 0.0
-    if losses.worst is not None and math.isfinite(losses.epsilon_effective):
+    error, most = 0.0, math.inf
+    if bound is not None:
+        law, error, most = f"bounds on a {law}", bound - losses.epsilon_effective, bound
+    elif estimate is None and not losses.unknown:
+        # Rounding may have made another triple the worst one: at most by the errors of the deepest.
+        deepest = _rounding(mechanism.lexicon, 2.0 * losses.largest_log)
+        most = losses.epsilon_effective + deepest / losses.least_distance
+    if bound is None and losses.worst is not None and math.isfinite(losses.epsilon_effective):
         logs = (losses.worst.log_probability, losses.worst.other_log_probability)
         size = sum(abs(log) for log in logs)
         slack = _rounding(mechanism.lexicon, size) if estimate is None else estimate * size
@@ -261,6 +313,8 @@ def _described(
         complete=complete,
         method=f"{law}, {chosen}, every word as output{note}",
         error=error,
+        most=most,
+        bounded=bound is not None,
     )
 
 

@@ -16,24 +16,33 @@ R does not depend on x, so P(y | x) = E_R[…] is one integral over the law of R
 words. That law is concentrated; a word farther from x than nearly every R comes out with a
 probability next to 0, but may be an ordinary output of a word near to it. The score of a word
 outside of the ball is not the least one, 0, it is no candidate at all: so the exponential
-mechanism's ε is lost. The form "fixed" is the repair: R is a public number, the median, and a word
-beyond it has the score 0 and may come out.
+mechanism's ε is lost. `rantext_bounds` encloses the law on both sides. The form "fixed" is the
+repair: R is a public number, the median, and a word beyond it has the score 0 and may come out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.guarantee import (
+    EpsilonMeaning,
+    Guarantee,
+    PureLocalPrivacy,
+    Status,
+    delta_at_most,
+    epsilon_at_least,
+)
 from dpcore.mechanisms.bulk.documents import OneByOne
+from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, radius_bounds
 from dpcore.mechanisms.distance_blocks import by_word
 from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
@@ -53,6 +62,8 @@ _TAIL = 30.0  # a coordinate is beyond this many scales with probability e^−30
 _NODES = 240  # of the integral over R
 _LEAST = 1e-12  # probability of R that is left out at either end
 _BLOCK = 64  # draws whose scores are held at a time
+_ROUNDING = 1e-12  # relative, of a product of a few numbers
+_DEEPEST = 600.0  # −ln P up to which a bound is resolved
 
 
 def noise_scale(epsilon: float) -> float:
@@ -138,6 +149,29 @@ def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
     return result
 
 
+def _share(probability: float) -> str:
+    return delta_at_most(math.log(probability)) if probability > 0 else "0"
+
+
+@lru_cache(maxsize=256)
+def _counterexample(lexicon: Lexicon, epsilon: float) -> tuple[str, str, str, float]:
+    """The output that tells two distant words apart most, the words, and a bound below its loss."""
+    vectors = lexicon.vectors.astype(np.float64)
+    one = int(np.linalg.norm(vectors - vectors.mean(axis=0), axis=1).argmax())
+    other = int(np.linalg.norm(vectors - vectors[one], axis=1).argmax())
+    mechanism, best = RanText(lexicon=lexicon), ("", "", "", 0.0)
+    (low, high), (low_other, high_other) = (
+        mechanism.log_bounds(word, epsilon) for word in (one, other)
+    )
+    for first, second, pair in ((low, high_other, (one, other)), (low_other, high, (other, one))):
+        losses = first - np.maximum(second, -_DEEPEST)
+        place = int(losses.argmax())
+        if losses[place] > best[3]:
+            names = (lexicon.words[index] for index in (place, *pair))
+            best = (*names, float(losses[place]))
+    return best
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RanText(ExactMechanism):
     """The exponential mechanism over the words within a random distance, or a fixed one."""
@@ -150,8 +184,7 @@ class RanText(ExactMechanism):
     cited: ClassVar[tuple[str, ...]] = ("tong2023inferdpt",)
     meaning = EpsilonMeaning.LOCAL
     law_method: ClassVar[str] = "quadrature"
-    log_error = None
-    log_estimate: ClassVar[float | None] = 2e-2
+    log_error = None  # `log_bounds` has the bounds
 
     form: str = parameter(
         "published",
@@ -161,30 +194,38 @@ class RanText(ExactMechanism):
     )
 
     @property
-    def law_error(self) -> float:
-        """Largest difference from a law with four times as many nodes that was found."""
-        return 1e-12 if self.form == "fixed" else 1e-3
+    def law_bounded(self) -> bool:
+        """As published, the integral leaves an interval for each probability."""
+        return self.form == "published"
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε between any two words: refuted where the distance does not reach all, else up to a δ.
+        """ε between any two words: refuted if two distant words show it, else up to a δ.
 
         Proved for a fixed distance.
         """
         value = self.check_epsilon(epsilon)
-        short = self.falls_short(value)
-        status = Status.REFUTED if short > _LEAST else Status.CONDITIONAL
-        reason = (
-            "Words beyond the random distance are no candidates at all, in place of candidates "
-            "with the least score: what is near to one word and far from another comes out for "
-            f"the second too rarely. The distance falls short of the largest between two words "
-            f"with probability {short:.3g}. The form “fixed” holds."
-        )
-        if status is Status.CONDITIONAL:
-            reason = (
-                "The random distance must reach all words, which are candidates then: at this ε it "
-                "falls short of the largest distance of two words with a probability below 1e-12. "
-                "From ε = 2 on it nearly always does, and the promise is refuted."
+        status, reason = Status.CONDITIONAL, ""
+        if self.form == "published":
+            short = self.falls_short(value)
+            output, one, other, loss = _counterexample(self.lexicon, value)
+            excluded = (
+                "Words beyond the random distance are not candidates, where the exponential "
+                "mechanism would give them the least score. The distance falls short of the "
+                f"largest between two words with probability at most {_share(short)}"
             )
+            if loss > value:
+                status = Status.REFUTED
+                reason = (
+                    f"{excluded}. On this lexicon the output “{output}” has a loss of at least "
+                    f"{epsilon_at_least(loss)} between “{one}” and “{other}”. The form “fixed” "
+                    "holds."
+                )
+            else:
+                reason = (
+                    f"{excluded}, and up to that δ the guarantee holds. Whether every output keeps "
+                    "ε, only an audit of the lexicon can tell: a test of two distant words does "
+                    "not refute it."
+                )
         if self.form == "fixed":
             status = Status.PROVED
             reason = (
@@ -200,13 +241,12 @@ class RanText(ExactMechanism):
         )
 
     def falls_short(self, epsilon: float) -> float:
-        """P(R ≤ Δ), Δ a bound on all distances; elsewhere all words are candidates, and ε holds.
+        """A bound on P(R ≤ Δ), Δ at least all distances; elsewhere all words are candidates.
 
         So ε holds at every ε up to a δ of this probability.
         """
-        law = radius_law(self.lexicon)
         reach = 2.0 * self.lexicon.largest_norm / noise_scale(epsilon)
-        return float(law.masses[: int(np.searchsorted(law.edges[:-1], reach))].sum())
+        return radius_bounds(self.lexicon).within(reach * (1.0 + 1e-9))
 
     @property
     def caution(self) -> str:
@@ -226,20 +266,63 @@ class RanText(ExactMechanism):
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """ln P(y | word), shape (n,); −∞ where no R of the integral reaches."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        distance = self.distances(index, ranking)
+        if self.form == "fixed":
+            reach = noise_scale(value) * radius_law(self.lexicon).median
+            scores = -0.5 * value * np.minimum(distance / reach, 1.0)
+            return np.asarray(scores - math.log(float(np.exp(scores).sum())))
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._law(self.distances(index, ranking), value)))
+            return np.asarray(np.log(self._law(distance, value)))
 
-    def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
-        """Beyond the largest R of the integral a probability is below what was left out."""
-        logs = self.log_law(word, epsilon)
-        return logs, None if self.form == "fixed" else math.log(_LEAST)
+    def law(
+        self,
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+    ) -> Law:
+        """As for every exact law; its error is that of the widest interval, outwards."""
+        law = super().law(word, epsilon, rng=rng, ranking=ranking, effort=effort)
+        if self.form == "fixed":
+            return law
+        distance, error = self.distances(law.word, ranking), 0.0
+        for value, row in zip(law.epsilons.tolist(), law.probabilities, strict=True):
+            low, high = self._bounds(distance, value)
+            error = max(error, float(np.maximum(high - row, row - low).max()))
+        return replace(law, error=error)
+
+    def log_bounds(
+        self, word: int, epsilon: float, *, ranking: Ranking | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """ln of `rantext_bounds.law_bounds`; −∞ below where nothing was computed."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        if self.form == "fixed":
+            # A score is off by a few roundings of at most ε/2, and so is ln Z.
+            error = _ROUNDING * (1.0 + value)
+            logs = self.log_law(index, value, ranking=ranking)
+            return logs - error, logs + error
+        with np.errstate(divide="ignore"):
+            low, high = np.log(self._bounds(self.distances(index, ranking), value))
+        return low, high
+
+    def doubted_log_law(
+        self, word: int, epsilon: float, ranking: Ranking
+    ) -> tuple[FloatArray, FloatArray, str]:
+        """The errors are the distances to the bounds."""
+        logs = self.log_law(word, epsilon, ranking=ranking)
+        low, high = self.log_bounds(word, epsilon, ranking=ranking)
+        with np.errstate(invalid="ignore"):
+            return logs, np.fmax(high - logs, logs - low), self.law_method
+
+    def _bounds(self, distance: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Bounds on P(y | x) from the distances of x, shapes (n,)."""
+        return law_bounds(radius_bounds(self.lexicon), distance, noise_scale(epsilon), epsilon)
 
     def _law(self, distance: FloatArray, epsilon: float) -> FloatArray:
-        """P(y | x) from the distances of x, shape (n,)."""
+        """P(y | x) as published from the distances of x, shape (n,)."""
         law, scale = radius_law(self.lexicon), noise_scale(epsilon)
-        if self.form == "fixed":
-            weights = np.exp(-0.5 * epsilon * np.minimum(distance / (scale * law.median), 1.0))
-            return np.asarray(weights / weights.sum())
         order = np.argsort(distance, kind="stable")
         near = distance[order] / scale
         result = np.zeros(distance.size)
@@ -254,7 +337,8 @@ class RanText(ExactMechanism):
                 result[: some.size] += mass / weights.sum() * weights
         undone = np.empty_like(result)
         undone[order] = result
-        return undone
+        # In few dimensions the grid of `radius_law` is coarse for a short R; the bounds are not.
+        return np.clip(undone, *self._bounds(distance, epsilon))
 
     # -- draws
 

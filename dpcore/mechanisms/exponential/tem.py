@@ -210,6 +210,13 @@ class TruncatedExponential(ExactMechanism):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probabilities(index, np.array([value]), ranking)[0]))
 
+    def log_bounds(
+        self, word: int, epsilon: float, *, ranking: Ranking | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """An exponent is at most c, so `law_error` bounds the error of every logarithm too."""
+        logs = self.log_law(word, epsilon, ranking=ranking)
+        return logs - self.law_error, logs + self.law_error
+
     # -- hooks
 
     def bulk(self, epsilon: float) -> TemBulk:

@@ -156,7 +156,15 @@ def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         found[value] = all_pairs[chosen]
         progress("epsilons", len(found), 2)
     deltas = found[epsilon]
-    broken = float(deltas.max()) > 1e-6
+    # What refutes are the bounds of the law: Σ (P − e^ε·Q)₊ of its least P and largest Q.
+    place = np.flatnonzero(chosen)[int(deltas.argmax())]
+    pairs = [
+        mechanism.log_bounds(int(words[row]), epsilon) for row in divmod(int(place), words.size)
+    ]
+    certain = max(
+        float(hockey_stick(one[0], other[1], epsilon)) for one, other in (pairs, pairs[::-1])
+    )
+    broken = certain > 1e-6
     return judged(
         "rantext",
         lexicon,

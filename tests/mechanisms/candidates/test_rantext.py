@@ -3,16 +3,20 @@
 False-alarm probability of each randomised assertion: 1e-6.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from dpcore.audit.exact.exact import hockey_stick
+from dpcore.audit.exact.exact import audit_bounds, hockey_stick
 from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.report import audit_report
+from dpcore.audit.verdict import Outcome
 from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.candidates.rantext import RanText, noise_scale, radius_law
+from dpcore.mechanisms.candidates.rantext_bounds import radius_bounds
 from tests.chance import assert_law_near, deviation
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
@@ -61,22 +65,89 @@ def test_the_law_is_that_of_draws_as_published(epsilon: float, rng: MakeRng) -> 
     assert_law_near(outputs, law.dense(N)[0], law.error, draws)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 6.0])
-def test_four_times_as_many_nodes_change_little(epsilon: float) -> None:
-    mechanism, law = RanText(lexicon=lexicons.cloud(300, 60)), radius_law
-    coarse = mechanism.log_law(3, epsilon)
-    fine = law(mechanism.lexicon, 960)
-    try:
-        import dpcore.mechanisms.candidates.rantext as module
+def one_dimension(mechanism: RanText, word: int, epsilon: float) -> np.ndarray:
+    """The law on a line, where R/s is exponential: quadrature from kink to kink."""
+    positions = mechanism.lexicon.vectors[:, 0].astype(np.float64)
+    distance = np.abs(positions - positions[word])
+    mean = noise_scale(epsilon) * np.ptp(positions)
+    kinks = np.unique(np.append(distance, mean * np.array([1e-6, 1e-3, 0.1, 1, 4, 10, 40, 80.0])))
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    law = np.zeros(distance.size)
+    for low, high in itertools.pairwise(kinks.tolist()):
+        for node, weight in zip(nodes, weights, strict=True):
+            radius = 0.5 * (high - low) * node + 0.5 * (high + low)
+            scores = np.where(distance < radius, np.exp(-0.5 * epsilon * distance / radius), 0.0)
+            density = math.exp(-radius / mean) / mean
+            law += 0.5 * (high - low) * weight * density * scores / scores.sum()
+    return law
 
-        module.radius_law = lambda _: fine  # type: ignore[assignment]
-        finer = mechanism.log_law(3, epsilon)
-    finally:
-        module.radius_law = law
-    seen = finer > math.log(1e-9)
-    assert np.abs(np.exp(coarse) - np.exp(finer)).max() <= mechanism.law_error
-    size = np.maximum(np.abs(finer[seen]), 1.0)
-    assert (np.abs(coarse[seen] - finer[seen]) / size).max() <= mechanism.log_estimate
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.9, 2.5, 28.0])
+def test_on_a_line_the_bounds_enclose_the_law(epsilon: float) -> None:
+    mechanism = RanText(lexicon=lexicons.line(0, 1, 2, 3, 5, 8, 13, 21, 40))
+    for word in range(9):
+        exact = one_dimension(mechanism, word, epsilon)
+        low, high = np.exp(mechanism.log_bounds(word, epsilon))
+        assert (low <= exact * (1 + 1e-9)).all()
+        assert (exact <= high * (1 + 1e-9)).all()
+        assert (high - low).max() < 0.02
+        law = mechanism.law(word, [epsilon])
+        assert np.abs(law.dense(9)[0] - exact).max() <= law.error + 1e-9
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5, 60, 300])
+def test_bounds_on_the_radius_hold(dimension: int, rng: MakeRng) -> None:
+    lexicon, count = lexicons.cloud(40, dimension), 100_000
+    bounds, drawn = radius_bounds(lexicon), radii(lexicon, rng(), count)
+    assert bounds.masses.sum() == pytest.approx(1.0)
+    for quantile in (0.001, 0.05, 0.5, 0.95, 0.999):
+        length = float(np.quantile(drawn, quantile))
+        slack = deviation(count, quantile * (1 - quantile)) + 1e-4
+        assert bounds.within(length) >= quantile - slack
+        assert math.exp(float(bounds.log_beyond(np.array([length]))[0])) >= 1 - quantile - slack
+
+
+def test_a_rare_radius_is_bounded_far_below_the_rounding_of_a_sum() -> None:
+    """On a line P(R > t) = e^−t/range: the bound is below e^−100 where that is, and never below."""
+    bounds = radius_bounds(lexicons.line(0, 1))
+    lengths = np.array([20.0, 35.0, 60.0, 120.0, 200.0])
+    beyond = bounds.log_beyond(lengths)
+    assert (beyond >= -lengths).all()
+    assert beyond[-2] < -60
+
+
+def test_an_epsilon_beyond_what_sums_resolve_is_refuted() -> None:
+    """A ln P below that of a computed sum is bounded by the tail of the radius."""
+    points = np.concatenate((np.eye(30) * 0.1, 4.0 + np.eye(30) * 0.1))
+    spread = np.concatenate((points, np.random.default_rng(1).uniform(0, 4.1, (60, 300))), axis=1)
+    mechanism = RanText(lexicon=lexicons.lexicon(spread))
+    report = audit_report(mechanism, 28.0)
+    assert report.outcome is Outcome.REFUTED
+    assert report.epsilon_effective > 28.0
+    assert mechanism.guarantee(28.0).status is Status.REFUTED
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 20.0])
+def test_audit_and_guarantee_agree_that_a_line_refutes_it(epsilon: float) -> None:
+    mechanism = RanText(lexicon=lexicons.line(*range(9), 400))
+    report = audit_report(mechanism, epsilon)
+    assert report.outcome is Outcome.REFUTED
+    assert mechanism.guarantee(epsilon).status is Status.REFUTED
+    laws = np.log([one_dimension(mechanism, word, epsilon) for word in range(10)])
+    true = max(np.abs(first - second).max() for first in laws for second in laws)
+    assert report.epsilon_effective <= true * (1 + 1e-9)
+    assert true <= report.epsilon_most * (1 + 1e-9)
+
+
+def test_a_claim_between_the_bounds_is_neither_refuted_nor_checked() -> None:
+    low, high = (np.log([[0.5, 0.4], [0.2, 0.7]]), np.log([[0.6, 0.5], [0.3, 0.8]]))
+    audit, most = audit_bounds(low, high, None, 1.0)
+    assert audit.epsilon_effective == pytest.approx(math.log(0.5 / 0.3))
+    assert most == pytest.approx(math.log(0.6 / 0.2))
+    unknown = np.array([[0.5, 0.4], [0.0, 0.7]])
+    with np.errstate(divide="ignore"):
+        audit, most = audit_bounds(np.log(unknown), high, None, 1.0)
+    assert (audit.unknown, most) == (1, math.inf)
 
 
 def test_words_beyond_the_radius_tell_words_apart() -> None:
