@@ -43,6 +43,11 @@ class ExactMechanism(Mechanism):
     exact_law: ClassVar[bool] = True
     log_error: ClassVar[float | None] = _ERROR
 
+    @property
+    def law_bounded(self) -> bool:
+        """Whether audits compare `log_bounds`: the computation leaves wide intervals."""
+        return False
+
     # -- what a member says
 
     @abstractmethod

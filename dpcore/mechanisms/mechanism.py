@@ -270,25 +270,19 @@ class Mechanism(Settings, ABC):
     ) -> tuple[FloatArray, FloatArray] | None:
         """Proved bounds on ln P(y | word) of every word y, shapes (n,).
 
-        None where no bound on the error of `log_law` is known. An unknown error is not 0: an audit
-        then has no upper bound on ε, and losses are not composed.
+        None where the error of `log_law` is not bounded: nothing is composed then.
         """
         if not self.exact_law or self.log_estimate is not None:
             return None
         if self.log_error is not None:
             logs = self.log_law(word, epsilon, ranking=ranking)
-            error = self.log_error * np.where(np.isneginf(logs), 0.0, np.maximum(-logs, 1.0))
+            error = self.log_error * np.maximum(np.where(np.isneginf(logs), 1.0, -logs), 1.0)
             return logs - error, logs + error
         law = self.law(word, [epsilon], ranking=ranking)
-        probability = law.dense(len(self.lexicon))[0]
+        share = law.dense(len(self.lexicon))[0] + law.error * np.array([[-1.0], [1.0]])
         with np.errstate(divide="ignore"):
-            low = np.log(np.maximum(probability - law.error, 0.0))
-            return low, np.log(np.minimum(probability + law.error, 1.0))
-
-    @property
-    def law_bounded(self) -> bool:
-        """Whether audits compare `log_bounds`: the computation leaves wide intervals."""
-        return False
+            low, high = np.log(np.clip(share, 0.0, 1.0))
+        return low, high
 
     def doubted_log_law(
         self, word: int, epsilon: float, ranking: Ranking
@@ -299,8 +293,7 @@ class Mechanism(Settings, ABC):
             logs = self.log_law(word, epsilon, ranking=ranking)
             size = np.where(np.isneginf(logs), 0.0, np.maximum(np.abs(logs), 1.0))
             return logs, self.log_error * size, law.method
-        # An error a of p is one of −ln(1 − a/p) of ln p, on the larger side. From a = p on nothing
-        # is known of so small a probability.
+        # An error a of p is one of −ln(1 − a/p) of ln p, on the larger side: any from a = p on.
         probability = law.dense(len(self.lexicon))[0]
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             logs = np.log(probability)

@@ -32,6 +32,7 @@ from dpcore.limits import (
     MAX_AUDIT_TEM_WORDS,
     MAX_AUDIT_WORDS,
 )
+from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def audit_mechanism(
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)
     indices, chosen = _choose(mechanism, words, seed)
-    if mechanism.law_bounded:
+    if _bounded(mechanism):
         low, high = (np.empty((indices.size, n)) for _ in range(2))
         for i, word in enumerate(indices.tolist()):
             low[i], high[i] = _bounds(mechanism, word, value)
@@ -167,6 +168,10 @@ def _audit_whole(
     return LawAudit(audit, n, n, True, method, loss.error, loss.epsilon + loss.error)
 
 
+def _bounded(mechanism: Mechanism) -> bool:
+    return isinstance(mechanism, ExactMechanism) and mechanism.law_bounded
+
+
 def _bounds(mechanism: Mechanism, word: int, epsilon: float) -> tuple[FloatArray, FloatArray]:
     bounds = mechanism.log_bounds(word, epsilon)
     if bounds is None:
@@ -220,7 +225,7 @@ def _audit_pairs(
     for i in range(pairs):
         both = np.array([first[i], second[i]])
         apart = mechanism.promised_distances(both, epsilon)
-        if mechanism.law_bounded:
+        if _bounded(mechanism):
             bounds = [_bounds(mechanism, int(word), epsilon) for word in both]
             low, high = (np.stack([pair[side] for pair in bounds]) for side in (0, 1))
             losses, upper = audit_bounds(low, high, apart, epsilon)

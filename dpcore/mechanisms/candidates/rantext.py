@@ -149,10 +149,6 @@ def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
     return result
 
 
-def _share(probability: float) -> str:
-    return delta_at_most(math.log(probability)) if probability > 0 else "0"
-
-
 @lru_cache(maxsize=256)
 def _counterexample(lexicon: Lexicon, epsilon: float) -> tuple[str, str, str, float]:
     """The output that tells two distant words apart most, the words, and a bound below its loss."""
@@ -206,12 +202,12 @@ class RanText(ExactMechanism):
         value = self.check_epsilon(epsilon)
         status, reason = Status.CONDITIONAL, ""
         if self.form == "published":
-            short = self.falls_short(value)
+            short = delta_at_most(math.log(self.falls_short(value)))
             output, one, other, loss = _counterexample(self.lexicon, value)
             excluded = (
                 "Words beyond the random distance are not candidates, where the exponential "
                 "mechanism would give them the least score. The distance falls short of the "
-                f"largest between two words with probability at most {_share(short)}"
+                f"largest between two words with probability at most {short}"
             )
             if loss > value:
                 status = Status.REFUTED
@@ -223,8 +219,7 @@ class RanText(ExactMechanism):
             else:
                 reason = (
                     f"{excluded}, and up to that δ the guarantee holds. Whether every output keeps "
-                    "ε, only an audit of the lexicon can tell: a test of two distant words does "
-                    "not refute it."
+                    "ε, only an audit can tell: two distant words do not refute it."
                 )
         if self.form == "fixed":
             status = Status.PROVED
@@ -299,9 +294,8 @@ class RanText(ExactMechanism):
         """ln of `rantext_bounds.law_bounds`; −∞ below where nothing was computed."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         if self.form == "fixed":
-            # A score is off by a few roundings of at most ε/2, and so is ln Z.
-            error = _ROUNDING * (1.0 + value)
             logs = self.log_law(index, value, ranking=ranking)
+            error = _ROUNDING * (1.0 + value)  # a few roundings of a score, and of ln Z
             return logs - error, logs + error
         with np.errstate(divide="ignore"):
             low, high = np.log(self._bounds(self.distances(index, ranking), value))
@@ -317,11 +311,10 @@ class RanText(ExactMechanism):
             return logs, np.fmax(high - logs, logs - low), self.law_method
 
     def _bounds(self, distance: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Bounds on P(y | x) from the distances of x, shapes (n,)."""
         return law_bounds(radius_bounds(self.lexicon), distance, noise_scale(epsilon), epsilon)
 
     def _law(self, distance: FloatArray, epsilon: float) -> FloatArray:
-        """P(y | x) as published from the distances of x, shape (n,)."""
+        """P(y | x) as published, shape (n,)."""
         law, scale = radius_law(self.lexicon), noise_scale(epsilon)
         order = np.argsort(distance, kind="stable")
         near = distance[order] / scale

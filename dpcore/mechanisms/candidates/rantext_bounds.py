@@ -71,8 +71,8 @@ class RadiusBounds:
         return np.where(place < 0, 0.0, self.log_tails[np.maximum(place, 0)])
 
     def within(self, length: float) -> float:
-        """An upper bound on P(R ≤ r)."""
-        return min(1.0, float(self.masses[self.edges[self.least] <= length].sum()))
+        """An upper bound on P(R ≤ r), never 0."""
+        return min(1.0, 1e-15 + float(self.masses[self.edges[self.least] <= length].sum()))
 
 
 @lru_cache(maxsize=4)

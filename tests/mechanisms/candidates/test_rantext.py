@@ -118,9 +118,7 @@ def test_a_rare_radius_is_bounded_far_below_the_rounding_of_a_sum() -> None:
 
 def test_an_epsilon_beyond_what_sums_resolve_is_refuted() -> None:
     """A ln P below that of a computed sum is bounded by the tail of the radius."""
-    points = np.concatenate((np.eye(30) * 0.1, 4.0 + np.eye(30) * 0.1))
-    spread = np.concatenate((points, np.random.default_rng(1).uniform(0, 4.1, (60, 300))), axis=1)
-    mechanism = RanText(lexicon=lexicons.lexicon(spread))
+    mechanism = RanText(lexicon=lexicons.cloud(100, 300))
     report = audit_report(mechanism, 28.0)
     assert report.outcome is Outcome.REFUTED
     assert report.epsilon_effective > 28.0
