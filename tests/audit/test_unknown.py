@@ -14,6 +14,7 @@ from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.ranking import Ranking
+from dpcore.mechanisms.candidates.rantext import RanText
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
@@ -83,8 +84,8 @@ def test_the_ledger_of_rantext_counts_its_error() -> None:
     """On a line, against the law by quadrature: δ of a word lies below its bound."""
     from tests.mechanisms.candidates.test_rantext import one_dimension
 
-    mechanism = create("rantext", lexicons.line(*range(9)))
-    first, second = (one_dimension(mechanism, word, 0.5) for word in (0, 8))  # type: ignore[arg-type]
+    mechanism = RanText(lexicon=lexicons.line(*range(9)))
+    first, second = (one_dimension(mechanism, word, 0.5) for word in (0, 8))
     losses = document_losses(mechanism, 0.5, [0], [8])
     for target in (0.0, 0.2, 0.5, 1.0):
         exact = float(np.maximum(first - math.exp(target) * second, 0.0).sum())
@@ -94,7 +95,9 @@ def test_the_ledger_of_rantext_counts_its_error() -> None:
 @pytest.mark.parametrize("key", ["tem", "optimal", "k-ary", "santext", "syntf", "rantext"])
 def test_bounds_of_a_law_enclose_it_and_sum_around_one(key: str) -> None:
     mechanism = create(key, LEXICON)
-    low, high = mechanism.log_bounds(2, 2.5)
+    bounds = mechanism.log_bounds(2, 2.5)
+    assert bounds is not None
+    low, high = bounds
     logs = mechanism.log_law(2, 2.5)
     assert ((low <= logs) & (logs <= high)).all()
     assert np.exp(low).sum() <= 1.0 <= np.exp(high).sum()

@@ -130,7 +130,8 @@ def _distribution(scales: FloatArray, top: float) -> tuple[FloatArray, FloatArra
         below, error = _rounded_sum(scales, cell)
         place = np.arange(first, _CELLS)
         low = np.where(place >= d, below[np.maximum(place - d, 0)], 0.0)
-        parts.insert(0, (place * cell, low - error, below[place] + error))
+        squares = np.asarray(place * cell, dtype=np.float64)
+        parts.insert(0, (squares, low - error, below[place] + error))
         if below[first] <= _RARE + error:
             break
         top /= _FINER

@@ -123,5 +123,5 @@ def test_what_cannot_be_audited_exactly_is_refused(monkeypatch: pytest.MonkeyPat
             laws.audit_mechanism(tem, 1.0, words=wrong)
     with pytest.raises(ParameterError, match="not both"):
         laws.audit_mechanism(tem, 1.0, words=5, pairs=5)
-    with pytest.raises(ParameterError, match=f"1 to {limits.MAX_AUDIT_PAIRS:,} pairs"):
+    with pytest.raises(ParameterError, match=f"from 1 to {limits.MAX_AUDIT_PAIRS:,}"):
         laws.audit_mechanism(tem, 1.0, pairs=0)
