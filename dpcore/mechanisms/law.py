@@ -36,6 +36,12 @@ class Effort:
             raise ParameterError(msg)
 
 
+def around(logs: FloatArray, relative: float) -> tuple[FloatArray, FloatArray]:
+    """Bounds on logarithms that are off by r·max(1, |ln P|)."""
+    error = relative * np.maximum(np.where(np.isneginf(logs), 1.0, -logs), 1.0)
+    return logs - error, logs + error
+
+
 @dataclass(frozen=True, eq=False)
 class Law:
     """P(output | word) at several ε.
@@ -110,6 +116,13 @@ class Law:
         full = np.zeros((self.epsilons.size, vocabulary))
         full[:, self.outputs] = self.probabilities
         return full
+
+    def log_bounds(self, vocabulary: int) -> tuple[FloatArray, FloatArray]:
+        """Bounds on ln P at the first ε over the whole vocabulary, shapes (n,), of an exact law."""
+        share = self.dense(vocabulary)[0] + self.error * np.array([[-1.0], [1.0]])
+        with np.errstate(divide="ignore"):
+            low, high = np.log(np.clip(share, 0.0, 1.0))
+        return low, high
 
     def __repr__(self) -> str:
         """One line: the word, the first ε and the likeliest outputs there."""

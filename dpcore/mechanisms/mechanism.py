@@ -28,6 +28,7 @@ from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.mechanisms.bulk.documents import OneByOne
 from dpcore.mechanisms.bulk.sweep import by_law, by_paths
 from dpcore.mechanisms.hooks import LossBounds
+from dpcore.mechanisms.law import around
 from dpcore.mechanisms.settings import Settings
 from dpcore.noise.streams import generator
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.calibrated import CalibratedMechanism
     from dpcore.mechanisms.hooks import Form, LossSearch, VectorNoise
     from dpcore.mechanisms.law import Effort, Law
-    from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.path import EpsilonPaths
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -186,8 +187,7 @@ class Mechanism(Settings, ABC):
     def estimating(self) -> np.random.Generator:
         """The stream of an estimate for which none was given: the same at every call.
 
-        Who looks twice sees one picture, and laws of two words or two ε share their noise, so
-        that their difference shows more than chance. It protects nothing: releases never use it.
+        Laws of two words or two ε share their noise. It protects nothing: releases never use it.
         """
         return generator(0, "law", self.key)
 
@@ -246,10 +246,8 @@ class Mechanism(Settings, ABC):
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """ln P(y | word) of every word y, shape (n,), of a law that is computed.
 
-        −∞ where the probability underflows, unless a mechanism knows better.
-
-        Raises:
-            ParameterError: the law of this mechanism is estimated.
+        −∞ where the probability underflows, unless a mechanism knows better. An estimated law
+        raises ParameterError.
         """
         if not self.exact_law:
             raise ParameterError(f"the law of {self.short} is estimated: it has no logarithm")
@@ -268,21 +266,12 @@ class Mechanism(Settings, ABC):
     def log_bounds(
         self, word: int, epsilon: float, *, ranking: Ranking | None = None
     ) -> tuple[FloatArray, FloatArray] | None:
-        """Proved bounds on ln P(y | word) of every word y, shapes (n,).
-
-        None where the error of `log_law` is not bounded: nothing is composed then.
-        """
+        """Proved bounds on `log_law`, shapes (n,) each; None where its error is not bounded."""
         if not self.exact_law or self.log_estimate is not None:
             return None
         if self.log_error is not None:
-            logs = self.log_law(word, epsilon, ranking=ranking)
-            error = self.log_error * np.maximum(np.where(np.isneginf(logs), 1.0, -logs), 1.0)
-            return logs - error, logs + error
-        law = self.law(word, [epsilon], ranking=ranking)
-        share = law.dense(len(self.lexicon))[0] + law.error * np.array([[-1.0], [1.0]])
-        with np.errstate(divide="ignore"):
-            low, high = np.log(np.clip(share, 0.0, 1.0))
-        return low, high
+            return around(self.log_law(word, epsilon, ranking=ranking), self.log_error)
+        return self.law(word, [epsilon], ranking=ranking).log_bounds(len(self.lexicon))
 
     def doubted_log_law(
         self, word: int, epsilon: float, ranking: Ranking

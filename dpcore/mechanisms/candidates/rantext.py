@@ -163,8 +163,8 @@ def _counterexample(lexicon: Lexicon, epsilon: float) -> tuple[str, str, str, fl
         losses = first - np.maximum(second, -_DEEPEST)
         place = int(losses.argmax())
         if losses[place] > best[3]:
-            names = (lexicon.words[index] for index in (place, *pair))
-            best = (*names, float(losses[place]))
+            output, word, second_word = (lexicon.words[index] for index in (place, *pair))
+            best = (output, word, second_word, float(losses[place]))
     return best
 
 
