@@ -23,6 +23,7 @@ from dpcore.attack.output.prior import Prior, parse_prior
 from dpcore.cli import shared
 from dpcore.cli.attack_authors import on_authors
 from dpcore.cli.printer import Answer, table
+from dpcore.cli.reading import reading_options
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -106,6 +107,7 @@ _RECOVERED = (
 )
 @option("--text-column", default="text", metavar="NAME", help="of --authors")
 @option("--author-column", default="author", metavar="NAME", help="of --authors")
+@reading_options
 @shared.number(
     "--first-words",
     50,

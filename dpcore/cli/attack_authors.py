@@ -12,6 +12,7 @@ from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.output.channel import open_channel
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
+from dpcore.cli.reading import read_rows
 from dpcore.cli.shell import Options
 from dpcore.learn.bags import bags_of
 from dpcore.learn.table import labelled_pairs
@@ -25,7 +26,7 @@ _AUTHORS = (
 def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
     """The answer of `attack --authors`."""
     lexicon = asked[0][0].lexicon
-    rows = shared.read_rows(options.authors, options.text_column, options.author_column)
+    rows = read_rows(options.authors, options, options.text_column, options.author_column)
     pairs, _, _ = labelled_pairs(rows, options.text_column, options.author_column)
     texts, names = [text for text, _ in pairs], sorted({name for _, name in pairs})
     wrote = np.array([names.index(name) for _, name in pairs], dtype=np.int64)

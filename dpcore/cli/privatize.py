@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from click import Choice, argument, option
+from click import argument, option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import UNFINISHED, Answer, note
+from dpcore.cli.reading import reading_of, reading_options
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import DpcoreError, ParameterError
 from dpcore.jobs import executors
@@ -22,7 +24,6 @@ from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
 from dpcore.tables.files import Columns
 from dpcore.tables.formats import format_of
-from dpcore.tables.shape import AUTO, ENCODINGS, FORMATS, SEPARATORS, Reading
 
 if TYPE_CHECKING:
     from dpcore.attack.trade.curve import TradeCurve
@@ -30,34 +31,16 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.tables.shape import Reading
 
 
-reading_options = shared.several(
-    option(
-        "--format", default=AUTO, type=Choice([AUTO, *FORMATS]),
-        help="of SOURCE; auto: by the end of its name",
-    ),
-    option(
-        "--encoding", default=AUTO, type=Choice([AUTO, *ENCODINGS]),
-        help="auto: UTF-8, or UTF-16 and UTF-32 by their marks and zero bytes",
-    ),
-    option(
-        "--separator", default=AUTO, type=Choice([AUTO, *SEPARATORS]),
-        help="between the cells of CSV; auto: the one that fits the first rows",
-    ),
-    option(
-        "--header", default=AUTO, type=Choice([AUTO, "yes", "no"]),
-        help="whether the first line of CSV holds names; auto: only if --text-column or --keep "
-        "names one of them, else the columns are 'column 1', 'column 2' …; yes: messages may "
-        "show the names",
-    ),
+_writing_options = shared.several(
     option("--allow-line-breaks", is_flag=True, help="in kept cells, and texts that hold rows"),
     option(
         "--neutralise-formulas", is_flag=True,
         help="put an apostrophe before cells of CSV that a spreadsheet would run",
     ),
 )  # fmt: skip
-"""How a table is read: what a person knows of it, and what is found otherwise."""
 
 
 @command("privatize")
@@ -74,6 +57,7 @@ reading_options = shared.several(
 )
 @option("--keep-anyway", is_flag=True, help="keep them though they may give people away")
 @reading_options
+@_writing_options
 @shared.rewriting_options
 @one_of(
     {
@@ -214,13 +198,10 @@ def _answer(
 
 
 def _reading(options: Options) -> Reading:
-    return Reading(
-        options.format,
-        options.encoding,
-        options.separator,
-        options.header,
-        options.allow_line_breaks,
-        options.neutralise_formulas,
+    return replace(
+        reading_of(options),
+        line_breaks=options.allow_line_breaks,
+        neutralise=options.neutralise_formulas,
     )
 
 

@@ -15,12 +15,11 @@ from click import Choice, option
 
 from dpcore import __version__
 from dpcore.cli.shell import F, Options, one_of
-from dpcore.errors import CorpusError, ParameterError, TextError
-from dpcore.learn.table import Table, read_table
+from dpcore.errors import ParameterError, TextError
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.limits import MAX_EPSILONS, MAX_FILE_CHARACTERS, MAX_LABELLED_BYTES, MAX_SEED
+from dpcore.limits import MAX_EPSILONS, MAX_FILE_CHARACTERS, MAX_SEED
 from dpcore.measure import words
 from dpcore.measure.deniability import check_runs
 from dpcore.mechanisms.mechanism import Mechanism
@@ -307,24 +306,6 @@ def read_text(name: str) -> str:
 def fields(record: Any, names: str) -> dict[str, Any]:
     """Some attributes of a record by their names, in this order."""
     return {name: getattr(record, name) for name in names.split()}
-
-
-def read_rows(file: Path, *typed: str) -> Table:
-    """A table of texts, read up to a byte beyond what is taken.
-
-    Args:
-        file: the table.
-        typed: names of columns that a person typed.
-
-    Raises:
-        CorpusError: it cannot be read, or holds no such table.
-    """
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_LABELLED_BYTES + 1)
-    except OSError as error:
-        raise CorpusError(f"{file} cannot be read ({error.strerror})") from None
-    return read_table(data, name=file.name, typed=typed)
 
 
 def lexicon_fields(public: Lexicon) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from click import option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
+from dpcore.cli.reading import read_rows, reading_options
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.jobs import executors
@@ -41,6 +42,7 @@ _TABLE = (
 )
 @option("--text-column", default="text", metavar="NAME", help="of --file")
 @option("--label-column", default="label", metavar="NAME", help="of --file")
+@reading_options
 @shared.compared_options
 @shared.settings_option
 @shared.number("--texts", 300, "used", least=1, most=LIVE_TEXTS)
@@ -87,7 +89,7 @@ def utility_command(options: Options) -> Answer:
 def _texts(options: Options) -> LabelledTexts:
     if options.file is None:
         return shortened(teaching_texts(options.labels, options.texts))
-    rows = shared.read_rows(options.file, options.text_column, options.label_column)
+    rows = read_rows(options.file, options, options.text_column, options.label_column)
     return table_texts(rows, options.text_column, options.label_column, options.texts).texts
 
 

@@ -70,10 +70,33 @@ class Table:
         """The character between two entries."""
         return SEPARATORS[self.shape.separator or "comma"]
 
+    def place(self, name: str) -> int:
+        """Place of a column, by its name or as "column N".
+
+        Raises:
+            CorpusError: there is no such column.
+        """
+        place = self.shape.place(name)
+        if place is None:
+            raise CorpusError(
+                f"there is no column {name[:_SHOWN]!r} in the table; it has {len(self.columns)}, "
+                "whose names are not shown, since they may be private"
+            )
+        return place
+
     def column(self, name: str) -> list[str]:
-        """The entries of a column."""
-        place = self.columns.index(name)
+        """The entries of a column.
+
+        Raises:
+            CorpusError: as `place`.
+        """
+        place = self.place(name)
         return [row[place] for row in self.rows]
+
+    def written(self, *, line_breaks: bool, neutralise: bool) -> Table:
+        """The same table, released under these choices of `Reading`."""
+        shape = replace(self.shape, line_breaks=line_breaks, neutralise=neutralise)
+        return replace(self, given=(self.file, shape))
 
 
 def read_table(
@@ -185,16 +208,10 @@ def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str,
     Raises:
         CorpusError: a column is missing, or both are one.
     """
-    for name in (text, label):
-        if name not in table.columns:
-            raise CorpusError(
-                f"there is no column {name[:_SHOWN]!r} in the first line of the table; it has "
-                f"{len(table.columns)}, whose names are not shown, since they may be private"
-            )
-    if text == label:
+    if table.place(text) == table.place(label):
         raise CorpusError("texts and labels must stand in two different columns")
-    i, j = table.columns.index(text), table.columns.index(label)
-    pairs = [(row[i].strip(), row[j].strip()) for row in table.rows]
+    both = zip(table.column(text), table.column(label), strict=True)
+    pairs = [(words.strip(), name.strip()) for words, name in both]
     whole = [(words, name) for words, name in pairs if words and name]
     once = dict(reversed(whole))  # the first label of a text that stands twice
     kept = [(words, once.pop(words)) for words, _ in whole if words in once]

@@ -172,9 +172,22 @@ def kept_risks(table: Table, keep: Sequence[str]) -> tuple[Risk, ...]:
         keep: names of columns, as in `Table.columns`.
     """
     check = KeptCheck(keep)
-    places = [table.columns.index(name) for name in keep]
+    places = [table.place(name) for name in keep]
     check.see([[row[place] for place in places] for row in table.rows])
     return check.risks
+
+
+def check_copy(table: Table, columns: Columns) -> None:
+    """Refuse a table whose copy could not be made.
+
+    Raises:
+        StudyError: a column is missing, or the table is too large.
+        InputError: a row is damaged, or may have swallowed others; no cell is in the message.
+    """
+    form = format_with(table.shape)
+    form.check(table.file, columns)
+    check_table(table, columns.text)
+    _read(form, table.file, columns)
 
 
 def _read(form: Format, file: Uploaded, columns: Columns) -> list[Documents]:

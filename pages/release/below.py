@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.release.board import chosen_row
 from pages.release.command import takeaway
-from pages.release.copying import choose_kept, private_copy
+from pages.release.copying import Kept, choose_kept, private_copy
 from pages.release.goal import step_of
 from pages.release.offering import in_vocabulary
 from pages.release.running import choose_run
@@ -72,7 +72,7 @@ def _below(scene: Scene) -> None:
         inform(say("Choose another file: this one cannot be used."))
         return
     say_source(source, scene.words)
-    keep: tuple[str, ...] = ()
+    keep = Kept()
     if offer.epsilon is None:
         st.text(
             say(

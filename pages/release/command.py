@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from pages.release.copying import end_of
 from pages.shared.language import later, say
 from pages.shared.reproducing import command_line, mechanism_words, python_beginning
 from pages.shared.taking import Takeaway
@@ -16,19 +17,16 @@ if TYPE_CHECKING:
 
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live import Live
+    from pages.release.copying import Kept
     from pages.release.running import Run
     from pages.release.uploading import Source
-
-_SAVE_FIRST = later(
-    "It knows `*.csv` with commas and `*.tsv` with tabs: save the file as one of these first."
-)
 
 
 def takeaway(
     source: Source,
     mechanism: Mechanism,
     epsilon: float | None,
-    keep: tuple[str, ...],
+    keep: Kept,
     lexicon: str,
     run: Run | None,
     table: Callable[[], pd.DataFrame],
@@ -39,7 +37,7 @@ def takeaway(
         source: the texts.
         mechanism: that is chosen.
         epsilon: at the step of the dial; None where the goal is not met.
-        keep: columns that go along.
+        keep: columns that are copied unchanged.
         lexicon: name in the catalogue.
         run: on these texts, if there is one.
         table: builds the table of the offers.
@@ -58,55 +56,54 @@ def takeaway(
         None if epsilon is None else python_cell(source, mechanism, epsilon, lexicon),
         mechanism.cited,
         "\n".join(lines) or None,
-        _prints(source, run),
+        _prints(run),
         typed=source.own,
         tables=tables,
     )
 
 
-def _prints(source: Source, run: Run | None) -> str:
-    """What the commands do, and what the file needs for them."""
-    copy = say(
-        "`privatize` writes the private copy of a file of any size, its record and its label."
-    )
-    if run is not None:
-        copy = say(
-            "`privatize` writes the private copy of a file of any size, its record and its label; "
-            "`utility` prints the numbers of the run."
+def _prints(run: Run | None) -> str:
+    """What the commands do."""
+    if run is None:
+        return say(
+            "`privatize` writes the private copy of a file of any size, its record and its label."
         )
-    return copy if _as_named(source) else f"{copy} {say(_SAVE_FIRST)}"
+    return say(
+        "`privatize` writes the private copy of a file of any size, its record and its label; "
+        "`utility` prints the numbers of the run."
+    )
 
 
 def privatize_line(
-    source: Source, mechanism: Mechanism, epsilon: float, keep: tuple[str, ...], lexicon: str
+    source: Source, mechanism: Mechanism, epsilon: float, keep: Kept, lexicon: str
 ) -> str:
     """The command of the private copy; every name of a file or a column is quoted."""
-    stem, end = Path(source.name).stem, _end(source)
-    words = [f"./{stem}{end}", "--out", f"./{stem}.private{end}"]
-    words += ["--text-column", source.text, *mechanism_words(mechanism, epsilon)]
-    if keep:
-        words += ["--keep", ",".join(keep)]
+    name = Path(source.name).name
+    stem = Path(name.removesuffix(".gz")).stem
+    shape = source.table.written(line_breaks=keep.line_breaks, neutralise=keep.neutralise).shape
+    words = [f"./{name}", "--out", f"./{stem}.private{end_of(source)}"]
+    words += [*shape.options(name), *_text_column(source), *mechanism_words(mechanism, epsilon)]
+    words += [word for column in keep.columns for word in ("--keep", column)]
+    if keep.risky:
+        words.append("--keep-anyway")
     if lexicon != "default":
         words += ["--lexicon", lexicon]
     return command_line("privatize", *words, "--label", f"./{stem}.label.html")
 
 
-def _end(source: Source) -> str:
-    """End of the name of a file that the command reads as this table."""
-    return ".tsv" if source.table.separator == "\t" else ".csv"
-
-
-def _as_named(source: Source) -> bool:
-    """Whether the command reads the file as it is: text lines, for one, have no columns."""
-    return source.table.separator != ";" and Path(source.name).suffix.lower() == _end(source)
+def _text_column(source: Source) -> list[str]:
+    if source.table.shape.format == "text":
+        return []
+    return ["--text-column", source.released(source.text)]
 
 
 def utility_line(live: Live, source: Source) -> str:
     """The command of a run."""
     words = ["utility"]
     if source.own:
-        words += ["--file", f"./{source.name}", "--text-column", source.text]
-        words += ["--label-column", source.label or ""]
+        words += ["--file", f"./{source.name}", *source.table.shape.options(source.name)]
+        words += ["--text-column", source.released(source.text)]
+        words += ["--label-column", source.released(source.label or source.text)]
     else:
         words += ["--labels", source.corpus]
     for arm in live.arms:
@@ -126,17 +123,31 @@ def utility_line(live: Live, source: Source) -> str:
 def python_cell(source: Source, mechanism: Mechanism, epsilon: float, lexicon: str) -> str:
     """A cell that releases the texts; of the teaching corpus it runs as it stands."""
     if source.own:
-        given = {} if source.table.separator == "," else {"delimiter": source.table.separator}
-        options = "".join(f", {name}={value!r}" for name, value in given.items())
-        module = "import csv"
+        module = "from pathlib import Path"
+        shape = source.table.shape
+        choices = {
+            "format": shape.format,
+            "encoding": shape.encoding,
+            "separator": shape.separator,
+            "header": shape.header,
+        }
+        given = ", ".join(f"{name}={value!r}" for name, value in choices.items() if value)
         read = [
-            f"with open({source.name!r}, encoding='utf-8-sig', newline='') as file:",
-            f"    texts = [row[{source.text!r}] for row in csv.DictReader(file{options})]",
+            f"file = Path({source.name!r})",
+            f"reading = Reading({given})",
+            "table = read_table(file.read_bytes(), 1, name=file.name, reading=reading)",
+            f"texts = table.column({source.released(source.text)!r})",
         ]
     else:
         module = "from dpcore.learn.corpus import teaching_corpus"
         read = ["texts = list(teaching_corpus().texts)"]
     first, *rest = python_beginning(mechanism, lexicon)
+    if source.own:
+        readers = (
+            "from dpcore.learn.table import read_table",
+            "from dpcore.tables.shape import Reading",
+        )
+        rest = [*readers, *rest]
     return "\n".join(
         (
             *((module, "", first) if source.own else (first, module)),

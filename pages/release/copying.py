@@ -5,8 +5,6 @@ A table that is released twice spends ε twice, so a second copy takes a second,
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -16,14 +14,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, InputError
 from dpcore.guarantee import Status
+from dpcore.learn.table import read_table
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize import table as tables
+from dpcore.privatize.kept import FORMULAS
 from dpcore.privatize.label import privacy_label
 from dpcore.privatize.order import Order
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.tables.files import Columns
+from dpcore.tables.shape import AUTO, Reading
 from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.promised import promised_epsilon
@@ -31,6 +32,7 @@ from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
 
 if TYPE_CHECKING:
+    from dpcore.learn.table import Table
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.privatize.label import Label
     from dpcore.privatize.table import PrivateCopy, TableRelease
@@ -38,9 +40,37 @@ if TYPE_CHECKING:
 
 _WORK, _REFUSED, _TIMES = "release_work", "release_refused", "release_times"
 _READ, _AGAIN = "release_read", "release_again"
+_CHECKED, _MOST_CHECKED = "release_checked", 16
 _PULSE_SECONDS = 0.5
 _PATIENCE_SECONDS = 2.0
 _SHOWN = 3
+_ENDS = {"text": ".txt", "csv": ".csv", "jsonl": ".jsonl", "parquet": ".parquet"}
+_KINDS = {
+    "text": "text/plain",
+    "csv": "text/csv",
+    "jsonl": "application/jsonl",
+    "parquet": "application/vnd.apache.parquet",
+}
+"""Media types of the formats."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The choices on the columns that are copied unchanged.
+
+    Attributes:
+        columns: names, as they are released.
+        risky: whether some may give people away, and a person wants them all the same.
+        line_breaks: whether line ends in cells are meant.
+        neutralise: whether cells that a spreadsheet would run get an apostrophe.
+        open: whether a question about them is not answered: then no copy is made.
+    """
+
+    columns: tuple[str, ...] = ()
+    risky: bool = False
+    line_breaks: bool = False
+    neutralise: bool = False
+    open: bool = False
 
 
 @dataclass(eq=False)
@@ -51,6 +81,7 @@ class _Work:
         job: at work, or done.
         order: what was asked for.
         source: whose texts.
+        table: the same, as it is released.
         copy: what came out, once it is done.
         label: of it.
     """
@@ -58,35 +89,123 @@ class _Work:
     job: TableRelease
     order: Order
     source: Source
+    table: Table
     copy: PrivateCopy | None = None
     label: Label | None = None
 
 
-def choose_kept(source: Source) -> tuple[str, ...]:
-    """Draw the choice of the columns that go along as they are; nothing goes along by itself.
+def choose_kept(source: Source) -> Kept:
+    """Draw the choice of the columns that are copied unchanged, and what must be known of them."""
+    table = source.table
+    others = [name for name in table.columns if name != source.text]
+    chosen: list[str] = []
+    if others:
+        chosen = st.multiselect(
+            say("Columns to copy unchanged (not protected)"),
+            others,
+            key=f"release_keep_{len(table.columns)}",
+            placeholder=say("none: the texts alone"),
+            help=say(
+                "Their cells are released as they are, with no protection: a name, a place or a "
+                "date there undoes what the noise does. Leave out what the copy can do without."
+            ),
+        )
+    keep = tuple(name for name in others if name in chosen)
+    if keep:
+        note(say("**Released unchanged, with no protection**: the columns chosen above."))
+    risks = tables.kept_risks(table, keep)
+    dangerous = [risk for risk in risks if risk.dangerous]
+    accepted = not dangerous or _accepted(source, keep, [risk.sentence for risk in dangerous])
+    neutralise = _neutralised([risk.sentence for risk in risks if risk.kind == FORMULAS])
+    released = tuple(map(source.released, keep))
+    line_breaks, whole = _line_breaks(source, released)
+    return Kept(
+        released, bool(dangerous) and accepted, line_breaks, neutralise, not (accepted and whole)
+    )
 
-    A name with a comma in it cannot stand in `--keep`, so that such a column cannot go along.
-    """
-    others = [name for name in source.table.columns if name != source.text and "," not in name]
-    if not others:
-        return ()
-    chosen = st.multiselect(
-        say("Columns that go along unchanged"),
-        others,
-        key=f"release_keep_{len(source.table.columns)}",
-        placeholder=say("none: the texts alone"),
+
+def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bool:
+    """Ask whether columns are copied that may give people away."""
+    st.warning(
+        say("**These columns may give people away.** Nothing protects what stands in them:"),
+        icon=":material/warning:",
+    )
+    # st.text: names of columns are given by a person and are no Markdown.
+    st.text("\n".join(sentences))
+    return st.checkbox(
+        say("I have looked at these columns, and want them in the copy all the same"),
+        key=f"release_risky_{_key(source, keep)}",
+        help=say("The record and the label of the copy say it too."),
+    )
+
+
+def _neutralised(sentences: list[str]) -> bool:
+    """Ask whether formulas in the cells are made harmless; without any there is no question."""
+    if not sentences:
+        return False
+    st.text("\n".join(sentences))
+    return st.toggle(
+        say("Put an apostrophe before formulas"),
+        value=True,
+        key="release_formulas",
         help=say(
-            "Whatever stands in them is released as it is, with no protection: a name, a place "
-            "or a date there undoes what the noise does. Leave out what the copy can do without."
+            "A spreadsheet that opens the copy may run such a cell: it can fetch or send data. "
+            "With an apostrophe it is shown as a text."
         ),
     )
-    if chosen:
-        note(say("**Released unchanged, with no protection**: the columns chosen above."))
-    return tuple(name for name in others if name in chosen)
+
+
+def _line_breaks(source: Source, keep: tuple[str, ...]) -> tuple[bool, bool]:
+    """Ask about cells with line ends, where a quotation mark may have swallowed rows.
+
+    Returns:
+        Whether they are meant, and whether the copy can be made.
+    """
+    why = _unreadable(source, keep, line_breaks=False)
+    if why is None:
+        return False, True
+    st.warning(say("**The file may not be read as it was meant.**"), icon=":material/warning:")
+    st.text(why)  # no Markdown: it names the file
+    if _unreadable(source, keep, line_breaks=True) is not None:
+        return False, False
+    meant = st.checkbox(
+        say("I have looked at this row: its line breaks are meant"),
+        key=f"release_breaks_{_key(source, keep)}",
+        help=say(
+            "Look at the rows of the file behind this one: are they there, each with its own text?"
+        ),
+    )
+    return meant, meant
+
+
+def _unreadable(source: Source, keep: tuple[str, ...], *, line_breaks: bool) -> str | None:
+    """Why rows of a file cannot be copied; computed once, since the dial runs this part again."""
+    if not source.own:
+        return None
+    table = source.table.written(line_breaks=line_breaks, neutralise=False)
+    asked = (source.identity, table.shape, source.text, keep)
+    checked: dict[object, str | None] = st.session_state.setdefault(_CHECKED, {})
+    if asked not in checked:
+        if len(checked) >= _MOST_CHECKED:
+            checked.clear()
+        checked[asked] = None
+        try:
+            tables.check_copy(table, Columns(source.released(source.text), keep))
+        except InputError as error:
+            checked[asked] = str(error)
+        except DpcoreError:
+            pass  # the button says it
+    return checked[asked]
+
+
+def _key(source: Source, keep: tuple[str, ...]) -> str:
+    """A key of a question on these texts and columns, without a word of them."""
+    places = "_".join(str(source.table.place(name)) for name in keep)
+    return f"{source.identity[:16]}_{places}"
 
 
 def private_copy(
-    source: Source, mechanism: Mechanism, epsilon: float, keep: tuple[str, ...], lexicon: str
+    source: Source, mechanism: Mechanism, epsilon: float, keep: Kept, lexicon: str
 ) -> None:
     """Draw the button, the progress, and what came out.
 
@@ -94,7 +213,7 @@ def private_copy(
         source: whose texts.
         mechanism: that is chosen.
         epsilon: at the step of the dial.
-        keep: columns that go along.
+        keep: columns that are copied unchanged.
         lexicon: name in the catalogue.
     """
     work: _Work | None = st.session_state.get(_WORK)
@@ -114,18 +233,25 @@ def private_copy(
         return
     if work is not None:
         _take_in(work)  # before the button, which must know that it was made
-    out = Path("private.csv")
+    table = source.table.written(line_breaks=keep.line_breaks, neutralise=keep.neutralise)
     order = Order(
-        Path(source.name), out, mechanism, epsilon, Columns(source.text, keep), DEFAULT_TREATMENT
+        Path(source.name),
+        Path(f"private{end_of(source)}"),  # a file's name can be private, too
+        mechanism,
+        epsilon,
+        Columns(source.released(source.text), keep.columns),
+        DEFAULT_TREATMENT,
+        reading=table.shape.reading(),
+        keep_anyway=keep.risky,
     )
-    allowed = _warned(mechanism, epsilon) & _once_more(source)
+    allowed = _warned(mechanism, epsilon) & _once_more(source) & (not keep.open)
     st.button(
         say("Make the private copy"),
         key="release_make",
         icon=":material/lock:",
         disabled=not allowed,
         on_click=_start,
-        args=(source, order, lexicon),
+        args=(source, table, order, lexicon),
         help=say(
             "Exchanges every word with fresh noise from the operating system, in a process of "
             "its own. It takes some seconds, and spends ε once."
@@ -191,16 +317,16 @@ def _times() -> Counter[str]:
     return times
 
 
-def _start(source: Source, order: Order, lexicon: str) -> None:
+def _start(source: Source, table: Table, order: Order, lexicon: str) -> None:
     old: _Work | None = st.session_state.pop(_WORK, None)
     if old is not None:
         old.job.stop()
     try:
-        job = tables.start(order, source.table, lexicon)
+        job = tables.start(order, table, lexicon)
     except DpcoreError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_WORK] = _Work(job, order, source)
+    st.session_state[_WORK] = _Work(job, order, source, table)
 
 
 def _stop(work: _Work) -> None:
@@ -223,7 +349,7 @@ def _take_in(work: _Work) -> None:
     """Make the files of a release that is done: from now on it counts as made."""
     if work.copy is not None:
         return
-    work.copy = work.job.copy(work.order, work.source.table)
+    work.copy = work.job.copy(work.order, work.table)
     if work.copy is not None:
         mechanism = work.order.mechanism
         work.label = privacy_label(
@@ -256,22 +382,19 @@ def _show(work: _Work) -> None:
         )
     )
     show_table(_first(work), say("The first rows of the private copy"))
-    name = Path(order.source.name).stem
+    name = order.out.name
+    told = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
     files = {
-        later("Private copy as CSV"): (f"{name}.private.csv", "text/csv", copy.csv),
-        later("Record as JSON"): (
-            f"{name}.private.csv.run.json",
-            "application/json",
-            json.dumps(record, ensure_ascii=False, indent=1) + "\n",
-        ),
-        later("Label as HTML"): (f"{name}.label.html", "text/html", label.to_html()),
-        later("Label as JSON"): (f"{name}.label.json", "application/json", label.to_json()),
+        later("Private copy"): (name, _KINDS[work.table.shape.format], copy.data),
+        later("Record as JSON"): (f"{name}.run.json", "application/json", told.encode()),
+        later("Label as HTML"): ("label.html", "text/html", label.to_html().encode()),
+        later("Label as JSON"): ("label.json", "application/json", label.to_json().encode()),
     }
     with st.container(horizontal=True):
         for number, (title, (file, kind, content)) in enumerate(files.items()):
             st.download_button(
                 say(title),
-                data=content.encode(),
+                data=content,
                 file_name=file,
                 mime=kind,
                 key=f"release_file_{number}",
@@ -285,11 +408,19 @@ def _show(work: _Work) -> None:
 
 
 def _first(work: _Work) -> list[dict[str, str]]:
-    """The first rows of what is released."""
+    """The first rows of the released table."""
     if work.copy is None:
         return []
-    reader = csv.DictReader(io.StringIO(work.copy.csv, newline=""))
-    return [dict(row) for row, _ in zip(reader, range(_SHOWN), strict=False)]
+    shape = work.table.shape
+    reading = Reading(shape.format, separator=shape.separator or AUTO, header="yes")
+    copy = read_table(work.copy.data, 1, name=work.order.out.name, reading=reading)
+    return [dict(zip(copy.columns, row, strict=True)) for row in copy.rows[:_SHOWN]]
+
+
+def end_of(source: Source) -> str:
+    """The end of the name of a copy; the command reads it as a table of this format."""
+    shape = source.table.shape
+    return ".tsv" if shape.separator == "tab" else _ENDS[shape.format]
 
 
 def show_label(label: Label) -> None:

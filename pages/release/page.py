@@ -47,7 +47,7 @@ with st.sidebar:
     name = choose_lexicon()
 dial_place = st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
-    with st.popover(say("Your CSV file"), icon=":material/upload_file:"):
+    with st.popover(say("Your file"), icon=":material/upload_file:"):
         source = choose_source()
     goal = choose_goal()
 words = lexicon_or_stop(name)

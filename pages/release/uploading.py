@@ -1,10 +1,16 @@
-"""The texts: the teaching corpus, or a table that a person uploads for this session."""
+"""The texts: the teaching corpus, or a file that a person uploads for this session.
+
+Nothing that stands in a private file is taken for public: its first line is shown and asked about,
+and names of columns reach the copy, its record, its label and the commands only where a person says
+so. Without that, columns are called "column 1", "column 2" and so on.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -23,25 +29,31 @@ from dpcore.limits import (
 )
 from dpcore.plots.layout import percent
 from dpcore.study.live import shortened, table_texts, teaching_texts
+from dpcore.tables.shape import AUTO, ENCODINGS, ENDS, SEPARATORS, Reading, numbered
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.table import show_table
 
 if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
     from dpcore.learn.labelled import LabelledTexts
 
 UPLOAD = "uploaded"
 CORPORA = {
     "sentiment": later("Teaching corpus: sentiment"),
     "topic": later("Teaching corpus: topic"),
-    UPLOAD: later("A table of your own"),
+    UPLOAD: later("A file of your own"),
 }
 TEACHING_FILE = "teaching.csv"
 """What the teaching corpus is called where a file is named."""
 _CORPUS = "use_corpus"
 _NONE = later("none: nothing is learned")
-_SHOWN = 3
+_SHOWN = 3  # rows, and cells of the first line
+_CELL = 60  # characters of a cell of the first line
+_FIRST = {"yes": later("Names of columns"), "no": later("A text, like the lines below")}
+_ENDS = [end.removeprefix(".") for end in (*ENDS, ".gz")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +67,7 @@ class Source:
         text: the column of texts.
         label: the column of labels; None where there is none.
         identity: of the texts, in this session; nothing of them can be read from it.
+        public: whether names of columns may be released: a person said so, or they are ours.
     """
 
     corpus: str
@@ -63,6 +76,7 @@ class Source:
     text: str
     label: str | None
     identity: str
+    public: bool = True
 
     @property
     def own(self) -> bool:
@@ -72,22 +86,26 @@ class Source:
     @property
     def texts(self) -> list[str]:
         """Of all rows."""
-        place = self.table.columns.index(self.text)
-        return [row[place] for row in self.table.rows]
+        return self.table.column(self.text)
+
+    def released(self, column: str) -> str:
+        """The name of a column outside this session: its number where its name is not public."""
+        columns = self.table.columns
+        return column if self.public else numbered(len(columns))[columns.index(column)]
 
 
 def choose_source() -> Source | None:
     """Draw the choice of the texts; None where a table cannot be used, and why has been said."""
     file = st.file_uploader(
-        say("A CSV file with a column of texts"),
-        type=["csv", "tsv", "txt"],
+        say("A file of texts: lines, CSV, JSON lines or parquet"),
+        type=_ENDS,
         key="use_file",
         on_change=_take_upload,
         help=say(
-            "UTF-8, names of the columns in the first line, up to {bytes:,} bytes and {rows:,} "
-            "rows; for a private copy here, {released_rows:,} rows and {released_words:,} "
-            "words. Labels are of use to measure what the texts still teach: 2 to {classes} "
-            "classes with {least} texts or more each.",
+            "Up to {bytes:,} bytes and {rows:,} rows; for a private copy here, {released_rows:,} "
+            "rows and {released_words:,} words. A .txt file holds one text a line. Labels are of "
+            "use to measure what the texts still teach: 2 to {classes} classes with {least} texts "
+            "or more each.",
             bytes=MAX_LABELLED_BYTES,
             rows=MAX_LABELLED_ROWS,
             released_rows=PAGE_RELEASE_ROWS,
@@ -104,7 +122,7 @@ def choose_source() -> Source | None:
         required=True,
         help=say(
             "The teaching corpus: 1,440 short reviews and messages that were written for this "
-            "laboratory. A table of your own stays in this session's memory: it is not stored."
+            "laboratory. A file of your own stays in this session's memory: it is not stored."
         ),
     )
     if corpus != UPLOAD:
@@ -123,13 +141,13 @@ def choose_source() -> Source | None:
         on_click=_take_teaching,
         help=say("Shows the texts of the laboratory in place of your file."),
     )
+    data = file.read(MAX_LABELLED_BYTES + 1)
+    file.seek(0)
     try:
-        table = read_table(file.read(MAX_LABELLED_BYTES + 1), least=1)
-        file.seek(0)
+        return _own(file, data)
     except DpcoreError as error:
-        refuse(say("This table cannot be used."), error)
+        refuse(say("This file cannot be used."), error)
         return None
-    return _own(table, file.name)
 
 
 def labelled(source: Source, most: int) -> LabelledTexts:
@@ -183,8 +201,13 @@ def _likely_labels(table: Table, others: list[int]) -> int:
     return others.index(min(likely, key=kinds.__getitem__)) if likely else len(others)
 
 
-def _own(table: Table, name: str) -> Source:
-    """Which columns are meant; by default the one with the longest entries is the text."""
+def _own(file: UploadedFile, data: bytes) -> Source:
+    """Ask how a file is read, and which columns are meant.
+
+    Raises:
+        DpcoreError: the file cannot be read so.
+    """
+    table, public = _read(file, data)
     columns, count = table.columns, len(table.columns)
     lengths = [sum(len(row[i]) for row in table.rows) for i in range(count)]
     longest = lengths.index(max(lengths))
@@ -210,9 +233,74 @@ def _own(table: Table, name: str) -> Source:
         )
     show_table(
         [dict(zip(columns, row, strict=True)) for row in table.rows[:_SHOWN]],
-        say("The first rows of the table"),
+        say("The first rows of the file"),
     )
     digest = hashlib.sha256("\0".join(row[text] for row in table.rows).encode()).hexdigest()
     return Source(
-        UPLOAD, name, table, columns[text], None if label is None else columns[label], digest
+        UPLOAD,
+        file.name,
+        table,
+        columns[text],
+        None if label is None else columns[label],
+        digest,
+        public,
     )
+
+
+def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
+    """The table of a file, as a person says that it is read, and whether its names are public.
+
+    Raises:
+        DpcoreError: the file cannot be read so.
+    """
+    key = f"use_reading_{file.file_id}"
+    with st.expander(say("Read the file in another way"), key=f"{key}_more"):
+        separator = st.selectbox(
+            say("Separator"),
+            [AUTO, *SEPARATORS],
+            key=f"{key}_separator",
+            help=say("The character between two cells of CSV; auto takes the one that fits."),
+        )
+        encoding = st.selectbox(
+            say("Encoding"),
+            [AUTO, *ENCODINGS],
+            key=f"{key}_encoding",
+            help=say("How the file stores letters; auto tells UTF-8, UTF-16 and UTF-32 apart."),
+        )
+    header = st.session_state.get(f"{key}_header", AUTO)
+    table = read_table(
+        data,
+        1,
+        name=Path(file.name).name,
+        reading=Reading(encoding=encoding, separator=separator, header=header or AUTO),
+    )
+    # st.text: cells of the file are no Markdown.
+    st.text(say("Read as {shape}.", shape=table.shape.sentence))
+    if table.shape.first is not None:
+        beginning = table.columns if table.shape.header == "yes" else table.rows[0]
+        cells = [cell[:_CELL] for cell in beginning[:_SHOWN]]
+        more = " | …" if len(beginning) > _SHOWN else ""
+        st.text(say("Its first line: {cells}", cells=" | ".join(cells) + more))
+        st.segmented_control(
+            say("What does the first line hold?"),
+            list(_FIRST),
+            default=table.shape.header,
+            format_func=lambda name: say(_FIRST[name]),
+            required=True,
+            key=f"{key}_header",
+            help=say(
+                "A text in the first line is counted and protected like all others. Names of "
+                "columns are not texts: nothing protects them."
+            ),
+        )
+    if table.shape.format == "text" or table.shape.header == "no":
+        return table, True  # the names are ours
+    public = st.toggle(
+        say("Use these names in the private copy"),
+        key=f"{key}_public",
+        help=say(
+            "Off: the copy, its record, its label and the commands call the columns column 1, "
+            "column 2 and so on. Names of columns can be private, too: nothing protects them."
+        ),
+    )
+    return table, public

@@ -79,7 +79,7 @@ TABLE = "words,kind\n" + "".join(
 
 def drop(page: Page) -> None:
     """Give the page a file of one's own."""
-    page.get_by_role("button", name="Your CSV file").click(timeout=WAIT_MS)
+    page.get_by_role("button", name="Your file").click(timeout=WAIT_MS)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
         {"name": "<b>own.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
     )
@@ -110,7 +110,7 @@ def test_a_private_copy_is_made_and_saved_once(app: Server, new_page: NewPage) -
     page, watch = new_page()
     open_page(page, f"{app.url}/release")
     drop(page)
-    keep = page.get_by_role("combobox", name="Columns that go along unchanged")
+    keep = page.get_by_role("combobox", name="Columns to copy unchanged (not protected)")
     keep.click()
     page.get_by_role("option", name="kind").click()
     page.keyboard.press("Escape")
@@ -120,13 +120,13 @@ def test_a_private_copy_is_made_and_saved_once(app: Server, new_page: NewPage) -
     wait_idle(page)
     assert workers(app) == []  # and the secret with it
     saved = {}
-    for title in ("Private copy as CSV", "Record as JSON", "Label as HTML", "Label as JSON"):
+    for title in ("Private copy", "Record as JSON", "Label as HTML", "Label as JSON"):
         with page.expect_download() as waiting:
-            page.get_by_role("button", name=title).click()
+            page.get_by_role("button", name=title, exact=True).click()
         saved[title] = waiting.value.path().read_text("utf-8")
-    rows = list(csv.DictReader(io.StringIO(saved["Private copy as CSV"], newline="")))
-    assert [row["kind"] for row in rows] == [f"<b>{i % 2}</b>" for i in range(60)]
-    assert "example.org" not in saved["Private copy as CSV"]
+    rows = list(csv.DictReader(io.StringIO(saved["Private copy"], newline="")))
+    assert [row["column 2"] for row in rows] == [f"<b>{i % 2}</b>" for i in range(60)]
+    assert "example.org" not in saved["Private copy"]
     record = json.loads(saved["Record as JSON"])
     assert record["kind"] == "release"
     assert json.loads(saved["Label as JSON"])["run"] == record["run"]

@@ -84,20 +84,89 @@ def test_columns_go_along_only_if_they_were_chosen(
     test = made(test, started)
     work = files(test)
     rows = list(csv.DictReader(io.StringIO(work.copy.csv, newline="")))
-    assert list(rows[0]) == ["words", "*stars*"]
-    assert [row["*stars*"] for row in rows] == [str(i % 2) for i in range(30)]
+    assert list(rows[0]) == ["column 1", "column 2"]
+    assert [row["column 2"] for row in rows] == [str(i % 2) for i in range(30)]
     assert "@" not in work.copy.csv
-    assert work.copy.record["columns"] == {"text": "words", "keep": ["*stars*"], "original": False}
-    assert "the columns *stars*, unchanged" in work.label.to_html()
+    assert work.copy.record["columns"] == {
+        "text": "column 1",
+        "keep": ["column 2"],
+        "original": False,
+    }
+    assert "the columns column 2, unchanged" in work.label.to_html()
     shown = shown_text(test)
     for _, sentences in work.label.sections:
         for sentence in sentences:
             assert sentence in shown
     command = next(code.value for code in taken(test).code if "privatize" in code.value)
     assert command == (
-        "python -m dpcore privatize ./own.csv --out ./own.private.csv --text-column words "
-        "--mechanism tem.v1 --epsilon 2.09 --keep '*stars*' --label ./own.label.html"
+        "python -m dpcore privatize ./own.csv --out ./own.private.csv --separator comma "
+        "--header yes --text-column 'column 1' --mechanism tem.v1 --epsilon 2.09 "
+        "--keep 'column 2' --label ./own.label.html"
     )
+
+
+def test_a_column_that_gives_people_away_takes_a_word(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**ONE), DATA.encode())
+    test.multiselect(key="release_keep_3").set_value(["mail"]).run()
+    shown = shown_text(test)
+    assert "These columns may give people away." in shown
+    assert "30 of 30 cells look like an address" in shown
+    assert test.button(key="release_make").disabled
+    (word,) = [box for box in test.checkbox if str(box.key).startswith("release_risky_")]
+    word.check().run()
+    test = made(test, started)
+    work = files(test)
+    assert "a7@example.org" in work.copy.csv
+    assert "addresses" in json.dumps(work.copy.record["kept"])
+    command = next(code.value for code in taken(test).code if "privatize" in code.value)
+    assert "--keep 'column 3' --keep-anyway" in command
+
+
+SWALLOWED = 'text,label\nbad weather,1\nmy doctor,2" tall\nrosa has hiv,"3\nmore,4\n"\nx,5\n'
+
+
+def test_swallowed_rows_are_not_released_unasked(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**ONE), SWALLOWED.encode())
+    test.multiselect(key="release_keep_2").set_value(["label"]).run()
+    assert "row 3 of own.csv has a line end in column 2" in shown_text(test)
+    assert test.button(key="release_make").disabled
+    (word,) = [box for box in test.checkbox if str(box.key).startswith("release_breaks_")]
+    word.check().run()
+    test = made(test, started)
+    assert files(test).copy.record["reading"]["line_breaks"] is True
+    command = next(code.value for code in taken(test).code if "privatize" in code.value)
+    assert "--allow-line-breaks" in command
+
+
+def test_formulas_are_said_and_made_harmless(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    data = b'text,note\nitem one was very good,"=HYPERLINK(1)"\nthe food,@SUM(1)\n'
+    test = upload(opened(**ONE), data)
+    test.multiselect(key="release_keep_2").set_value(["note"]).run()
+    assert "2 of 2 cells begin like a formula" in shown_text(test)
+    test = made(test, started)
+    assert "'=HYPERLINK(1)" in files(test).copy.csv
+    assert "'@SUM(1)" in files(test).copy.csv
+    command = next(code.value for code in taken(test).code if "privatize" in code.value)
+    assert "--neutralise-formulas" in command
+
+
+def test_a_copy_has_the_format_of_the_file(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    data = b'{"text": "my doctor", "label": 1}\n\n{"label": null}\n'
+    test = upload(opened(**ONE), data, "own.jsonl")
+    test.multiselect(key="release_keep_2").set_value(["label"]).run()
+    test = made(test, started)
+    rows = [json.loads(line) for line in files(test).copy.data.decode().splitlines()]
+    assert rows[0]["column 2"] == 1
+    assert rows[1] == {"column 1": None, "column 2": None}
+    assert files(test).order.out.name == "private.jsonl"
 
 
 def test_typed_text_is_nowhere_but_in_the_session(

@@ -1,7 +1,11 @@
 """A table of one's own on the Release page: refused with a reason, or used and told to nobody."""
 
+import gzip
+import json
+import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +15,7 @@ from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.study import live_jobs
 from tests.pages.app import component, shown_text
 from tests.pages.release.settings import SMALL, taken, upload
-from tests.shell import accepted
+from tests.shell import run
 
 ROWS = "\n".join(f"text number {i},{'*good*' if i % 2 else 'bad'}" for i in range(40))
 
@@ -21,7 +25,7 @@ ROWS = "\n".join(f"text number {i},{'*good*' if i % 2 else 'bad'}" for i in rang
     [
         (b"", "the file is empty"),
         ("w,k\nzu groß,ja".encode("latin-1"), "not UTF-8"),
-        (b"a,b\n1,2,3", "line 2 has 3 entries"),
+        (b"a,b\n1,2,3", "(line 2) of own.csv has 3 cells"),
         (b"a,b\n" + b"x" * MAX_LABELLED_BYTES, "larger than"),
         (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
     ],
@@ -31,7 +35,7 @@ def test_a_table_that_cannot_be_used_is_refused(
 ) -> None:
     test = upload(opened(**SMALL), data)
     shown = shown_text(test)
-    assert "This table cannot be used." in shown
+    assert "This file cannot be used." in shown
     assert reason in shown
     assert "Choose another file" in shown
     assert not {"use_start", "release_make"} & {button.key for button in test.button}
@@ -93,7 +97,8 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
     assert not test.exception
     codes = [code.value for code in taken(test).code]
     shown = " ".join(codes)
-    assert "--file ./own.csv --text-column words --label-column kind" in shown
+    options = "--separator comma --header yes --text-column 'column 1' --label-column 'column 2'"
+    assert f"--file ./own.csv {options}" in shown
     assert "text number" not in shown
     assert "own.csv" not in codes[0]  # the link
     assert "What you typed is not in the link" in shown_text(test)
@@ -102,15 +107,25 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "quoted", "note"),
+    ("name", "text", "quoted"),
     [
-        ("my file.csv", "a;b\nsome words;1\n", "'./my file.csv'", True),
-        ("tab.tsv", "a\tb\nsome words\t1\n", "./tab.tsv", False),
-        ("$(touch x).csv", "`a`,b\nsome words,1\n", "'./$(touch x).csv'", False),
+        ("my file.csv", "text;b\nsome words;1\n", "'./my file.csv'"),
+        ("tab.tsv", "text\tb\nsome words\t1\n", "./tab.tsv"),
+        ("$(touch x).csv", "`text`,b\nsome words,1\n", "'./$(touch x).csv'"),
+        ("wide.csv", "sep=;\ntext;a, b\nsome words;1\n", "./wide.csv"),
+        ("cr.csv", "text,label\rsome words,1\rothers,2\r", "./cr.csv"),
+        ("own.jsonl", '{"text": "some words", "b": 1}\n\n{"b": 2}\n', "./own.jsonl"),
+        ("notes.txt", "some words\nothers\n", "./notes.txt"),
     ],
 )
-def test_names_are_quoted_and_a_file_that_the_command_cannot_read_is_named(
-    opened: Callable[..., AppTest], name: str, text: str, quoted: str, note: bool
+def test_the_command_makes_the_copy_of_the_file_as_the_page_reads_it(
+    opened: Callable[..., AppTest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str,
+    quoted: str,
 ) -> None:
     test = taken(upload(opened(**SMALL), text.encode(), name))
     (command,) = [code.value for code in test.code if "privatize" in code.value][:1]
@@ -118,5 +133,52 @@ def test_names_are_quoted_and_a_file_that_the_command_cannot_read_is_named(
     assert command == shlex.join(shlex.split(command))
     words = shlex.split(command)
     assert words[:4] == ["python", "-m", "dpcore", "privatize"]
-    assert accepted(words[3:])["text_column"] == text[: text.index("b") - 1]
-    assert ("save the file as one of these first" in shown_text(test)) == note
+    (tmp_path / name).write_text(text, newline="")
+    monkeypatch.chdir(tmp_path)
+    code, _, error = run(capsys, *words[3:])
+    assert code == 0, error
+    read = re.search(rf"{re.escape(name)}: (\d+) texts", shown_text(test))
+    record = json.loads((tmp_path / f"{words[words.index('--out') + 1]}.run.json").read_text())
+    assert read is not None
+    assert record["documents"] == int(read[1])
+
+
+PRIVATE = "Rosa Delgado was fired"
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "notes.csv", "notes.tsv", "notes.txt.gz"])
+def test_a_text_in_the_first_line_is_a_text(opened: Callable[..., AppTest], name: str) -> None:
+    data = f"{PRIVATE} again\nI was ill\n".encode()
+    test = taken(
+        upload(opened(**SMALL), gzip.compress(data) if name.endswith("gz") else data, name)
+    )
+    assert f"{name}: 2 texts" in shown_text(test)
+    for code in test.code:
+        assert "Rosa" not in code.value
+
+
+def test_names_of_columns_are_public_only_on_a_word(opened: Callable[..., AppTest]) -> None:
+    data = b"text,Rosa Delgado\nI was ill,1\nI was well,2\n"
+    test = taken(upload(opened(**SMALL), data))
+    assert "Its first line: text | Rosa Delgado" in shown_text(test)
+    test.multiselect(key="release_keep_2").set_value(["Rosa Delgado"]).run()
+    assert all("Rosa" not in code.value for code in test.code)
+    command = next(code.value for code in test.code if "privatize" in code.value)
+    assert "--text-column 'column 1'" in command
+    assert "--keep 'column 2'" in command
+    (public,) = [toggle for toggle in test.toggle if str(toggle.key).endswith("_public")]
+    public.set_value(True).run()
+    command = next(code.value for code in test.code if "privatize" in code.value)
+    assert "--text-column text" in command
+    assert "--keep 'Rosa Delgado'" in command
+
+
+def test_a_person_says_what_the_first_line_is(opened: Callable[..., AppTest]) -> None:
+    test = upload(opened(**SMALL), b"text,label\nI was ill,1\nI was well,2\n")
+    assert "own.csv: 2 texts" in shown_text(test)
+    (header,) = [each for each in test.segmented_control if str(each.key).endswith("_header")]
+    assert header.value == "yes"
+    header.set_value("no").run()
+    assert "own.csv: 3 texts" in shown_text(test)
+    (header,) = [each for each in test.segmented_control if str(each.key).endswith("_header")]
+    assert header.value == "no"
