@@ -98,8 +98,7 @@ class CommaSeparated(Text):
                 raise InputError(
                     f"row {number:,} of {file.name} has a line end in column {i + 1}, which is to "
                     "be kept: a quotation mark may have swallowed the rows below it, with their "
-                    "texts; correct the row, or allow line breaks if it is meant "
-                    "(--allow-line-breaks)"
+                    "texts; correct the row, or say --allow-line-breaks if it is meant"
                 )
         if "\n" in row[place] or "\r" in row[place]:
             for line in row[place].splitlines():
@@ -107,7 +106,7 @@ class CommaSeparated(Text):
                     raise InputError(
                         f"row {number:,} of {file.name} has a text with a line in it that could "
                         "be a row of its own: a quotation mark may have made one text of several; "
-                        "correct the row, or allow line breaks if it is meant (--allow-line-breaks)"
+                        "correct the row, or say --allow-line-breaks if it is meant"
                     )
 
     def _like_a_row(self, line: str, width: int) -> bool:

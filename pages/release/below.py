@@ -10,8 +10,9 @@ import streamlit as st
 
 from pages.release.board import chosen_row
 from pages.release.command import takeaway
-from pages.release.copying import Kept, choose_kept, private_copy
+from pages.release.copying import private_copy
 from pages.release.goal import step_of
+from pages.release.keeping import Kept, choose_kept
 from pages.release.offering import in_vocabulary
 from pages.release.running import choose_run
 from pages.shared.language import say

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live import Live
-    from pages.release.copying import Kept
+    from pages.release.keeping import Kept
     from pages.release.running import Run
     from pages.release.uploading import Source
 

@@ -1,0 +1,153 @@
+"""The columns that are copied unchanged: which, and the questions that they raise.
+
+Nothing protects the cells of such a column. Where one may give people away, or where a quotation
+mark may have swallowed rows, a person answers before a copy is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError, InputError
+from dpcore.privatize import table as tables
+from dpcore.privatize.kept import FORMULAS
+from dpcore.tables.files import Columns
+from pages.shared.language import say
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from pages.release.uploading import Source
+
+_CHECKED, _MOST_CHECKED = "release_checked", 16
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The choices on the columns that are copied unchanged.
+
+    Attributes:
+        columns: names, as they are released.
+        risky: whether some may give people away, and a person wants them all the same.
+        line_breaks: whether line ends in cells are meant.
+        neutralise: whether cells that a spreadsheet would run get an apostrophe.
+        open: whether a question about them is not answered: then no copy is made.
+    """
+
+    columns: tuple[str, ...] = ()
+    risky: bool = False
+    line_breaks: bool = False
+    neutralise: bool = False
+    open: bool = False
+
+
+def choose_kept(source: Source) -> Kept:
+    """Draw the choice of the columns that are copied unchanged, and what must be known of them."""
+    table = source.table
+    others = [name for name in table.columns if name != source.text]
+    chosen: list[str] = []
+    if others:
+        chosen = st.multiselect(
+            say("Columns to copy unchanged (not protected)"),
+            others,
+            key=f"release_keep_{len(table.columns)}",
+            placeholder=say("none: the texts alone"),
+            help=say(
+                "Their cells are released as they are, with no protection: a name, a place or a "
+                "date there undoes what the noise does. Leave out what the copy can do without."
+            ),
+        )
+    keep = tuple(name for name in others if name in chosen)
+    if keep:
+        note(say("**Released unchanged, with no protection**: the columns chosen above."))
+    risks = tables.kept_risks(table, keep)
+    dangerous = [risk for risk in risks if risk.dangerous]
+    accepted = not dangerous or _accepted(source, keep, [risk.sentence for risk in dangerous])
+    neutralise = _neutralised([risk.sentence for risk in risks if risk.kind == FORMULAS])
+    released = tuple(map(source.released, keep))
+    line_breaks, whole = _line_breaks(source, released)
+    return Kept(
+        released, bool(dangerous) and accepted, line_breaks, neutralise, not (accepted and whole)
+    )
+
+
+def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bool:
+    """Ask whether columns are copied that may give people away."""
+    st.warning(
+        say("**These columns may give people away.** Nothing protects what stands in them:"),
+        icon=":material/warning:",
+    )
+    # st.text: names of columns are given by a person and are no Markdown.
+    st.text("\n".join(sentences))
+    return st.checkbox(
+        say("I have looked at these columns, and want them in the copy all the same"),
+        key=f"release_risky_{_key(source, keep)}",
+        help=say("The record and the label of the copy say it too."),
+    )
+
+
+def _neutralised(sentences: list[str]) -> bool:
+    """Ask whether formulas in the cells are made harmless; without any there is no question."""
+    if not sentences:
+        return False
+    st.text("\n".join(sentences))
+    return st.toggle(
+        say("Put an apostrophe before formulas"),
+        value=True,
+        key="release_formulas",
+        help=say(
+            "A spreadsheet that opens the copy may run such a cell: it can fetch or send data. "
+            "With an apostrophe it is shown as a text."
+        ),
+    )
+
+
+def _line_breaks(source: Source, keep: tuple[str, ...]) -> tuple[bool, bool]:
+    """Ask about cells with line ends, where a quotation mark may have swallowed rows.
+
+    Returns:
+        Whether they are meant, and whether the copy can be made.
+    """
+    why = _unreadable(source, keep, line_breaks=False)
+    if why is None:
+        return False, True
+    st.warning(say("**The file may not be read as it was meant.**"), icon=":material/warning:")
+    st.text(why)  # no Markdown: it names the file
+    if _unreadable(source, keep, line_breaks=True) is not None:
+        return False, False
+    meant = st.checkbox(
+        say("I have looked at this row: its line breaks are meant"),
+        key=f"release_breaks_{_key(source, keep)}",
+        help=say(
+            "Look at the rows of the file behind this one: are they there, each with its own text?"
+        ),
+    )
+    return meant, meant
+
+
+def _unreadable(source: Source, keep: tuple[str, ...], *, line_breaks: bool) -> str | None:
+    """Why rows of a file cannot be copied; computed once, since the dial runs this part again."""
+    if not source.own:
+        return None
+    table = source.table.written(line_breaks=line_breaks, neutralise=False)
+    asked = (source.identity, table.shape, source.text, keep)
+    checked: dict[object, str | None] = st.session_state.setdefault(_CHECKED, {})
+    if asked not in checked:
+        if len(checked) >= _MOST_CHECKED:
+            checked.clear()
+        checked[asked] = None
+        try:
+            tables.check_copy(table, Columns(source.released(source.text), keep))
+        except InputError as error:
+            checked[asked] = str(error)
+        except DpcoreError:
+            pass  # the button says it
+    return checked[asked]
+
+
+def _key(source: Source, keep: tuple[str, ...]) -> str:
+    """A key of a question on these texts and columns, without a word of them."""
+    places = "_".join(str(source.table.place(name)) for name in keep)
+    return f"{source.identity[:16]}_{places}"
