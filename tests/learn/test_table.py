@@ -88,7 +88,7 @@ def test_labels_that_teach_nothing_are_refused(rows: list[str], message: str) ->
 
 
 def test_columns_must_be_there_and_two() -> None:
-    with pytest.raises(CorpusError, match="no column 'words' in the first line of the table") as no:
+    with pytest.raises(CorpusError, match="no column 'words' in the table") as no:
         chosen(GOOD, text="words")
     assert "label" not in str(no.value)
     twice = b"text,text\na,b"
