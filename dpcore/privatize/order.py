@@ -127,7 +127,9 @@ def read_published(order: Order) -> Json:
         StudyError: another order made it, or the record cannot be read.
     """
     if not order.source.is_file():  # how it is read is part of the order
-        raise StudyError(_no_file(order.source))
+        raise StudyError(
+            _no_file(order.source) if order.source.exists() else f"there is no file {order.source}"
+        )
     form = format_of(order.source, order.reading, order.columns.typed)
     asks = asked(order, form) | {"released": _released(order)}
     asks["kind"] = _kind(order)
