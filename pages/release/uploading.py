@@ -254,6 +254,7 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
         DpcoreError: the file cannot be read so.
     """
     key = f"use_reading_{file.file_id}"
+    asked = st.container()
     with st.expander(say("Read the file in another way"), key=f"{key}_more"):
         separator = st.selectbox(
             say("Separator"),
@@ -274,6 +275,12 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
         name=Path(file.name).name,
         reading=Reading(encoding=encoding, separator=separator, header=header or AUTO),
     )
+    with asked:
+        return table, _names(table, key)
+
+
+def _names(table: Table, key: str) -> bool:
+    """Ask what the first line holds, and whether the names of the columns may be released."""
     # st.text: cells of the file are no Markdown.
     st.text(say("Read as {shape}.", shape=table.shape.sentence))
     if table.shape.first is not None:
@@ -294,8 +301,8 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
             ),
         )
     if table.shape.format == "text" or table.shape.header == "no":
-        return table, True  # the names are ours
-    public = st.toggle(
+        return True  # the names are ours
+    return st.toggle(
         say("Use these names in the private copy"),
         key=f"{key}_public",
         help=say(
@@ -303,4 +310,3 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
             "column 2 and so on. Names of columns can be private, too: nothing protects them."
         ),
     )
-    return table, public
