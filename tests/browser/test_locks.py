@@ -181,7 +181,8 @@ ROOMS = [
 
 
 def test_no_path_leads_out(app: Server) -> None:
-    shell = ask(app, "GET", "/")[1]
+    # Ours at the addresses of pages, Streamlit's own at all others.
+    shells = [ask(app, "GET", path)[1] for path in ("/", "/nowhere")]
     signs = [path.read_text(encoding="utf-8").splitlines()[0].encode() for path in SECRETS]
     signs += [b"root:x:0", b"[server]", b"headless"]
     deep = ROOT.relative_to("/").as_posix()
@@ -193,7 +194,7 @@ def test_no_path_leads_out(app: Server) -> None:
             status, body, _ = ask(app, "GET", f"{room}{climb}{target}")
             leaked = [sign for sign in signs if sign in body]
             assert not leaked, (room, climb, target, leaked)
-            assert status in (301, 302, 307, 308, 400, 403, 404) or body == shell, (room, climb)
+            assert status in (301, 302, 307, 308, 400, 403, 404) or body in shells, (room, climb)
     for path in (ROOT / "app.py", "/etc/passwd"):
         status, body, _ = ask(app, "GET", f"file://{path}")
         assert not any(sign in body for sign in signs), status
