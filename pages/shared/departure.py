@@ -61,6 +61,7 @@ FRAME_FIELDS = frozenset({EXPLAIN, LARGE, LANGUAGE})
 _KEY = "departure"
 _FAULTS = frozenset({"empty", "broken", "ended"})
 _LOGGER = getLogger(__name__)
+_HEALED = "A page was %s in a browser while nothing ran; it was drawn again."
 
 _LOOK_SECONDS = 0.005
 _LOOKS = 60
@@ -182,4 +183,4 @@ def _log_healed() -> None:
     """Say in the log that a browser showed an empty or broken page and asked for it once more."""
     told = getattr(st.session_state.get(_KEY), "healed", None)
     what = told if told in _FAULTS else "broken"
-    _LOGGER.warning("A page was %s in a browser while nothing ran; it was drawn again.", what)
+    _LOGGER.warning(_HEALED, what)
