@@ -24,6 +24,7 @@ MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is 
 NEIGHBOUR_TABLE_WIDTH = 128
 SEPARATED_AT_ONCE_WORDS = 2_000  # above this the least distance of derived points is not computed
 CERTIFIED_AT_ONCE_WORDS = 1_000  # above this a certificate of noise is computed on request only
+CERTIFIED_BY_COMMAND_WORDS = 2_000  # or, where 2,000 words take seconds, by a command that needs it
 PACKING_WORDS = 25_000  # whose packing programme is solved at a time; more are taken in parts
 PACKING_BYTES = 1_300_000_000  # distances held while the packing programme is solved: 25,000 words
 MAX_MAP_WORDS = 50_000  # on the map of a whole lexicon: the most frequent ones

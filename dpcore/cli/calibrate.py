@@ -9,6 +9,7 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
+from dpcore.mechanisms.registry import create, resolve
 
 _TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
 
@@ -19,7 +20,8 @@ _TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
 @shared.file("--file", "also enter the certificate in this file", metavar="JSON")
 def calibrate_command(options: Options) -> Answer:
     """Compute with how little noise a mechanism keeps its ε on a lexicon."""
-    asked = shared.build(options)
+    resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
+    asked = create(options.mechanism, shared.lexicon(options), options.set)
     mechanism = asked.calibrated
     if mechanism is None:
         raise ParameterError(
@@ -27,9 +29,8 @@ def calibrate_command(options: Options) -> Answer:
             "truncated-gumbel-repaired have one"
         )
     lexicon = mechanism.lexicon
-    certificate = None if options.again else mechanism.certificate
-    if certificate is None:
-        certificate = mechanism.calibrate(options.progress)
+    known = mechanism.certificate if mechanism.is_known and not options.again else None
+    certificate = known or mechanism.calibrate(options.progress)
     if options.file is not None:
         provenance = {
             "lexicon": lexicon.name,

@@ -27,6 +27,7 @@ def mechanisms_command(options: Options) -> Answer:
                 raise
             problems.append(f"warning: {error}")
             continue
+        shared.name_calibrate(options, mechanism)
         allowed = mechanism.admissible
         rows.append(
             {

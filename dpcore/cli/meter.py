@@ -11,8 +11,11 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_EPSILONS
+from dpcore.mechanisms.exponential.optimal import Optimal
+from dpcore.mechanisms.registry import create
 
 _GUESSED = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"
 _DISTANCE = "{epsilon:>10.5g|ε} {low:>10.6f|at least} {high:>10.6f|at best}  {attained_by:<50|by}"
@@ -59,7 +62,11 @@ def meter_command(options: Options) -> Answer:
     promise = shared.fields(options, "local delta metric")
     if options.epsilon is not None:
         epsilons = _epsilons(options)
+        meter(lexicon, epsilons, prior, **promise, compute=False)  # refuses before long work
+        _certified(options, lexicon)
     else:
+        largest_epsilon(lexicon, options.guessed_at_most, prior, **promise)  # the same
+        _certified(options, lexicon)
         more = shared.fields(options, "refine progress")
         reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise, **more)
         if reading is None:
@@ -91,8 +98,10 @@ def _distance(options: Options) -> Answer:
             "is 0"
         )
     lexicon = shared.lexicon(options)
-    promise = shared.fields(options, "local metric progress")
-    answer = least_distance(lexicon, _epsilons(options), **promise)
+    promise, epsilons = shared.fields(options, "local metric"), _epsilons(options)
+    least_distance(lexicon, epsilons, **promise, compute=False)  # refuses before long work
+    _certified(options, lexicon)
+    answer = least_distance(lexicon, epsilons, **promise, progress=options.progress)
     rows = [shared.fields(row, " ".join(Nearness.__dataclass_fields__)) for row in answer.rows]
     what = "between any two words" if options.local else f"per {options.metric} distance"
     return Answer(
@@ -103,6 +112,12 @@ def _distance(options: Options) -> Answer:
             *table(_DISTANCE, rows),
         ],
     )
+
+
+def _certified(options: Options, lexicon: Lexicon) -> None:
+    """See to the weights of `optimal`, which is the mechanism of the better end of a reading."""
+    if not options.local:
+        shared.certified(options, create(Optimal.short, lexicon, {"metric": options.metric}))
 
 
 def _epsilons(options: Options) -> list[float]:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from dpcore.lexicon.progress import Progress, silent
@@ -48,6 +48,16 @@ class Answer:
     code: int = 0
     indent: int | None = None
     published: str = ""
+
+    def uncertified(self, commands: Mapping[str, str]) -> Answer:
+        """The answer with the commands that compute missing certificates, by mechanism."""
+        notes = [
+            f"{name} has no certificate of this lexicon and keeps fewer words than it could: "
+            f"`{command}` computes one, then give this command again"
+            for name, command in commands.items()
+        ]
+        result = {**self.result, "calibrate": list(commands.values())}
+        return replace(self, result=result, notes=[*self.notes, *notes])
 
     def show(self, *, as_json: bool) -> int:
         """Print it; returns the exit code.

@@ -145,7 +145,7 @@ def _examples(options: Options, lexicon: Lexicon, parts: Parts) -> tuple[Any, An
         )
     if options.training != "augmented":
         return parts.train, parts.held_out, ""
-    mechanism = create(options.mechanism, lexicon, options.set)
+    mechanism = shared.certified(options, create(options.mechanism, lexicon, options.set))
     epsilon = mechanism.check_epsilon(options.epsilon)
     rng = generator(options.seed, "robust copies", mechanism.key)
     train, held_out = (

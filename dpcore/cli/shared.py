@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -18,8 +19,14 @@ from dpcore.cli.shell import F, Options, one_of
 from dpcore.errors import ParameterError, TextError
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon import catalogue
+from dpcore.lexicon.cache import cache_status
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.limits import MAX_EPSILONS, MAX_FILE_CHARACTERS, MAX_SEED
+from dpcore.limits import (
+    CERTIFIED_AT_ONCE_WORDS,
+    MAX_EPSILONS,
+    MAX_FILE_CHARACTERS,
+    MAX_SEED,
+)
 from dpcore.measure import words
 from dpcore.measure.deniability import check_runs
 from dpcore.mechanisms.mechanism import Mechanism
@@ -179,7 +186,34 @@ def lexicon(options: Options) -> Lexicon:
 def build(options: Options) -> Mechanism:
     """The mechanism that the options name, over the lexicon that they name."""
     resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
-    return create(options.mechanism, lexicon(options), options.set)
+    return certified(options, create(options.mechanism, lexicon(options), options.set))
+
+
+def certified(options: Options, mechanism: Mechanism) -> Mechanism:
+    """The mechanism with the certificate of its lexicon, which is computed for few words.
+
+    For many words the answer names the command that computes it. A certificate that cannot be kept
+    is not computed: another process that draws with this mechanism would not have it.
+    """
+    calibrated, words = mechanism.calibrated, len(mechanism.lexicon)
+    if calibrated is None or calibrated.is_known:
+        return mechanism
+    if words <= calibrated.certified_by_command and cache_status().writable:
+        calibrated.calibrate(options.progress)
+        mechanism = create(mechanism.key, mechanism.lexicon, mechanism.settings())
+    name_calibrate(options, mechanism)
+    return mechanism
+
+
+def name_calibrate(options: Options, mechanism: Mechanism) -> None:
+    """Add the command that computes a missing certificate to the answer."""
+    calibrated = mechanism.calibrated
+    if calibrated is None or len(mechanism.lexicon) <= CERTIFIED_AT_ONCE_WORDS:
+        return
+    if not calibrated.is_known:
+        command = shlex.split(calibrated.calibrate_command)
+        typed = [options.lexicon if word == catalogue.NO_NAME else word for word in command]
+        options.uncertified[mechanism.short] = shlex.join(typed)
 
 
 def settings_of_each(options: Options, mechanisms: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -201,7 +235,7 @@ def build_each(options: Options, mechanisms: Sequence[str]) -> list[Mechanism]:
     """The mechanisms of these names, each once, over the lexicon that the options name."""
     settings = settings_of_each(options, mechanisms)
     public = lexicon(options)
-    return [create(name, public, given) for name, given in settings.items()]
+    return [certified(options, create(name, public, given)) for name, given in settings.items()]
 
 
 def values(text: str) -> list[str | float]:

@@ -20,7 +20,11 @@ from dpcore import __version__
 from dpcore.cli.printer import Answer, progress_bars
 
 Options = SimpleNamespace
-"""The options of a command, each under its name with _ for -, and `progress` to report to."""
+"""The options of a command, each under its name with _ for -, and `progress` to report to.
+
+`uncertified` takes the commands that compute certificates which the answer had to do without, by
+mechanism.
+"""
 Handler = Callable[[Options], Answer | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,9 +41,13 @@ class _Command(click.Command):
     def invoke(self, context: click.Context) -> int:
         # One namespace in place of up to twenty parameters: helpers of a command pass it on whole.
         with progress_bars() as progress:
-            options = Options(**context.params, progress=progress)
+            options = Options(**context.params, progress=progress, uncertified={})
             answer: Answer | None = self.callback(options) if self.callback else None
-        return 0 if answer is None else answer.show(as_json=options.json)
+        if answer is None:
+            return 0
+        if options.uncertified:
+            answer = answer.uncertified(options.uncertified)
+        return answer.show(as_json=options.json)
 
 
 def command(name: str, group: click.Group | None = None) -> Callable[[Handler], click.Command]:

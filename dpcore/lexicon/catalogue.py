@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dpcore.lexicon.readers import ReadReport
 
 DEFAULT_NAME = "default"
+NO_NAME = "PATH-OF-THE-LEXICON"
+"""Stands in a printed command for a lexicon that has no name here."""
 HYPERBOLIC_NAME = "hyperbolic"
 """Of the bundled words of WordNet's hierarchy, as points of hyperbolic space."""
 
@@ -97,7 +99,7 @@ def lexicon_option(lexicon: Lexicon) -> list[str]:
     if name is not None:
         return [] if name == DEFAULT_NAME else ["--lexicon", name]
     language = [] if lexicon.language == ENGLISH else ["--language", lexicon.language]
-    return ["--lexicon", "PATH-OF-THE-LEXICON", *language]
+    return ["--lexicon", NO_NAME, *language]
 
 
 def only_here(lexicon: Lexicon) -> Lexicon:

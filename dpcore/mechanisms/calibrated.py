@@ -12,7 +12,7 @@ import shlex
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class CalibratedMechanism(Mechanism):
 
     # -- what a member says
 
+    certified_by_command: ClassVar[int] = CERTIFIED_AT_ONCE_WORDS
+    """Words up to which a command computes a certificate that it needs, with progress."""
+
     @abstractmethod
     def proved_strength(self, epsilon: float) -> float:
         """The strength that is proved at ε for every vocabulary; 0 if there is none."""
@@ -78,6 +81,11 @@ class CalibratedMechanism(Mechanism):
         if known is not None or len(self.lexicon) > CERTIFIED_AT_ONCE_WORDS:
             return known
         return self.calibrate()
+
+    @property
+    def is_known(self) -> bool:
+        """True if the certificate comes with the laboratory or was kept on this computer."""
+        return known_certificate(self.lexicon.fingerprint, self.key, self.settings()) is not None
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
         """Compute the certificate and keep it in the cache folder."""

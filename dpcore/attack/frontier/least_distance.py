@@ -31,6 +31,7 @@ from dpcore.lexicon.lexicon import check_lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.rounding import gamma
+from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
 from dpcore.mechanisms.all_pairs import AllPairs
 from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.optimal import Optimal
@@ -129,12 +130,12 @@ def least_distance(
     check_lexicon(lexicon)
     values = epsilons(epsilon)
     chosen = Metric.parse(metric)
-    table = _known(lexicon, chosen, local)
+    table, kept_as = _known(lexicon, chosen, local), _kept_as(lexicon, chosen, local)
     missing = np.setdiff1d(values, table.epsilons)
     if missing.size and compute:
         fresh = (_local if local else _metric)(lexicon, missing, chosen, progress)
         table = _joined(table, fresh)
-        keep(lexicon.fingerprint, _kind(chosen, local), Kept(vars(table), {}))
+        keep(lexicon.fingerprint, kept_as, Kept(vars(table), {}))
     rows = tuple(_reading(table, value, lexicon, chosen, local) for value in values.tolist())
     return LeastDistance(lexicon.name, lexicon.fingerprint, "local" if local else str(chosen), rows)
 
@@ -273,7 +274,7 @@ def _known(lexicon: Lexicon, metric: Metric, local: bool) -> Bounds:
     rows = of_lexicon.get(_kind(metric, local))
     if rows is not None:
         tables.append(Bounds(*np.array(rows, dtype=np.float64).reshape(-1, 4).T))
-    kept = recall(lexicon.fingerprint, _kind(metric, local))
+    kept = recall(lexicon.fingerprint, _kept_as(lexicon, metric, local))
     if kept is not None and kept.arrays.keys() == vars(_NOTHING).keys():
         tables.append(Bounds(**kept.arrays))
     return _joined(*tables)
@@ -306,3 +307,10 @@ def _bundled() -> dict[str, dict[str, list[list[float]]]]:
 
 def _kind(metric: Metric, local: bool) -> str:
     return f"least-distance-{'local-' if local else ''}{metric}"
+
+
+def _kept_as(lexicon: Lexicon, metric: Metric, local: bool) -> str:
+    """The name of the kept file; bounds from before the lexicon had weights are not read again."""
+    late = not local and len(lexicon) > CERTIFIED_AT_ONCE_WORDS
+    weighted = late and known_weights(lexicon, metric) is not None
+    return _kind(metric, local) + "-weighted" * weighted

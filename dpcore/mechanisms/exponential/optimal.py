@@ -29,7 +29,7 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import silent
-from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
+from dpcore.limits import CERTIFIED_AT_ONCE_WORDS, CERTIFIED_BY_COMMAND_WORDS
 from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
 from dpcore.mechanisms.calibrated import CalibratedMechanism
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, around_the_rise
@@ -77,6 +77,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     )
     source = "docs/optimal.md, Theorems 1 and 2"
     meaning = EpsilonMeaning.METRIC
+    certified_by_command = CERTIFIED_BY_COMMAND_WORDS
 
     metric: str = parameter(
         "euclidean", help="the metric of the guarantee", choices=tuple(str(m) for m in Metric)
@@ -93,6 +94,11 @@ class Optimal(CalibratedMechanism, ExactMechanism):
             )
 
     # -- the weights
+
+    @property
+    def is_known(self) -> bool:
+        """True if the weights come with the laboratory or were kept on this computer."""
+        return known_weights(self.lexicon, Metric.parse(self.metric)) is not None
 
     @cached_property
     def _table(self) -> CertifiedWeights | None:

@@ -18,6 +18,7 @@ import numpy as np
 from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
+from dpcore.limits import CERTIFIED_BY_COMMAND_WORDS
 from dpcore.mechanisms.calibrated import CalibratedMechanism
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, around_the_rise, search
 from dpcore.mechanisms.exponential.tem import TruncatedExponential, euclidean_factor
@@ -47,6 +48,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
     )
     source = "our calibration of Carvalho et al. 2021, Algorithm 2"
     cited: ClassVar[tuple[str, ...]] = ("carvalho2021tem",)
+    certified_by_command = CERTIFIED_BY_COMMAND_WORDS
 
     def proved_strength(self, epsilon: float) -> float:
         """η = ε/2 (Carvalho et al. 2021, Theorem 2)."""
