@@ -19,8 +19,11 @@ from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import create
 from dpcore.papers.claims import CLAIMS, all_verdicts
 from dpcore.papers.verdicts import keep, summary
+
+_OF_OPTIMAL = ("optimal", "epsilon-two")  # claims that need its weights
 
 
 @command("audit")
@@ -182,6 +185,8 @@ def _claims(options: Options) -> Answer:
         raise ParameterError(f"unknown claim {options.claim[:40]!r}; known are {', '.join(CLAIMS)}")
     lexicon = shared.lexicon(options)
     keys = None if options.all else [options.claim]
+    if options.all or options.claim in _OF_OPTIMAL:
+        shared.certified(options, create("optimal", lexicon))
     verdicts = all_verdicts(lexicon, settings, keys=keys, progress=options.progress)
     if options.file is not None:
         keep(options.file, lexicon, settings, verdicts)

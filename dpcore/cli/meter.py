@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from click import Choice, option
 
 from dpcore.attack.frontier.least_distance import Nearness, least_distance
-from dpcore.attack.frontier.meter import Reading, largest_epsilon, meter
+from dpcore.attack.frontier.meter import Meter, Reading, largest_epsilon, meter
 from dpcore.attack.output.prior import parse_prior
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
+from dpcore.guarantee import share_at_least
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_EPSILONS
-from dpcore.mechanisms.exponential.optimal import Optimal
+from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
 from dpcore.mechanisms.registry import create
 
 _GUESSED = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"
@@ -87,6 +90,7 @@ def meter_command(options: Options) -> Answer:
             f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
             f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
             *table(_GUESSED, rows),
+            *_conditions(answer),
         ],
     )
 
@@ -112,6 +116,21 @@ def _distance(options: Options) -> Answer:
             *table(_DISTANCE, rows),
         ],
     )
+
+
+def _conditions(answer: Meter) -> Iterator[str]:
+    """On what condition `optimal` is the best, and how far it is from the bound elsewhere."""
+    by_optimal = [row for row in answer.rows if row.attained_by == Optimal.short]
+    if not by_optimal:
+        return
+    yield (
+        "optimal is the best mechanism where all words are equally likely and ε is at or above the "
+        "critical one of the lexicon."
+    )
+    for row in by_optimal:
+        if row.high - row.low > ATTAINED * row.high:
+            share = share_at_least(100.0 * row.low / row.high, 1)
+            yield f"At ε = {row.epsilon:.5g} it reaches {share:.1f} % of the bound."
 
 
 def _certified(options: Options, lexicon: Lexicon) -> None:

@@ -21,6 +21,7 @@ from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, MetricPrivacy
 from dpcore.lexicon.cache import write_text
+from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.mechanism import Mechanism
 
 _OUTPUTS = 1_000
@@ -49,6 +50,13 @@ def tradeoff_command(options: Options) -> Answer:
     )
     if options.figure is not None:
         _draw(options, answer, mechanisms)
+    standings = [
+        (mechanism.short, epsilon, standing)
+        for mechanism, grid in zip(mechanisms, grids, strict=True)
+        if isinstance(mechanism, Optimal)
+        for epsilon in grid
+        if (standing := mechanism.standing(epsilon)) is not None
+    ]
     return Answer(
         shared.lexicon_fields(mechanisms[0].lexicon)
         | {
@@ -56,8 +64,16 @@ def tradeoff_command(options: Options) -> Answer:
             **shared.fields(options, "seed near pairs"),
             **shared.fields(answer, "known_kinds spread before"),
             "rows": [asdict(row) for row in answer.rows],
+            "bounds": [
+                {"mechanism": short, "epsilon": epsilon, "bound_at": standing.epsilon}
+                | shared.fields(standing, "kept bound")
+                for short, epsilon, standing in standings
+            ],
         },
-        _lines(answer),
+        [
+            *_lines(answer),
+            *(f"{short}, ε = {epsilon:.4g}: {one.sentence}" for short, epsilon, one in standings),
+        ],
     )
 
 

@@ -36,7 +36,10 @@ _SHOWN = {
     ),
     "madlib": ("madlib", later("noise on the word's place among the meanings")),
     "tem": ("tem", later("near words are likelier, by a formula")),
-    "optimal": ("optimal", later("keeps most words for its promise")),
+    "optimal": (
+        "optimal",
+        later("keeps most words for its promise, if all are equally likely and ε is not too small"),
+    ),
 }
 """By name in the link: a recorded curve, and how its method exchanges a word."""
 _NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)

@@ -71,7 +71,9 @@ def choose_curves() -> list[str]:
             "curves",
             list(FIRST),
             help=say(
-                "k of neighbour-response: how many words share the chance, the word among them."
+                "k of neighbour-response: how many words share the chance, the word among them. "
+                "optimal is the best for its promise only where all words are equally likely and ε "
+                "is at or above the critical one of the vocabulary."
             ),
         )
     return [titles[name] for name in chosen]

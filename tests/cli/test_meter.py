@@ -57,6 +57,26 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "0.500000" in lines
 
 
+def test_optimal_is_called_best_on_its_conditions(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    vectors = small_vectors(tmp_path / "small.vec")
+    epsilons = [0.5, 8.0]
+    assert main(["meter", "--epsilon", "0.5,8", "--lexicon", vectors]) == 0
+    out = capsys.readouterr().out
+    assert "equally likely and ε is at or above the critical" in out
+    below, above = meter(load(vectors), epsilons).rows
+    assert below.attained_by == "optimal"
+    reached = 100 * below.low / below.high
+    assert reached < 99.9
+    said = float(out.split("At ε = 0.5 it reaches ")[1].split(" %")[0])
+    assert said <= reached < said + 0.1
+    assert above.low > 0.9999 * above.high
+    assert "At ε = 8" not in out
+    assert main(["meter", "--local", "--epsilon", "8", "--lexicon", vectors]) == 0
+    assert "optimal" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

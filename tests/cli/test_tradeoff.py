@@ -37,6 +37,19 @@ def test_it_prints_what_leaks_and_what_is_left(
     assert rows[9, "word"]["attacker"] == "bayes"
 
 
+def test_optimal_stands_beside_its_bound(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
+    asked = ["tradeoff", "--outputs", "100", "--pairs", "2", "--lexicon", vectors]
+    command = [*asked, "--mechanism", "optimal", "--epsilon", "0.5,8"]
+    assert main([*command, "--json"]) == 0
+    below, above = json.loads(capsys.readouterr().out)["bounds"]
+    assert below["kept"] < 0.999 * below["bound"]
+    assert above["kept"] == pytest.approx(above["bound"], rel=1e-4)
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert out.count("below the critical ε of the lexicon another mechanism may keep more") == 1
+    assert out.count("here it is optimal") == 1
+
+
 def test_a_page_with_the_picture(
     capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:

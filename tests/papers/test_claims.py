@@ -19,6 +19,7 @@ from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
 from dpcore.mechanisms.gumbel.bounds import certify, log_probability_bounds
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
@@ -428,9 +429,26 @@ def test_the_bound_and_the_optimal_mechanism_agree_to_five_digits() -> None:
     numbers: Any = verdict("optimal", words, AuditSettings(epsilon=1.2)).numbers
     assert numbers["relative gap"] < 1e-5
     assert 0 < numbers["this one gives away"] <= numbers["no mechanism gives away more than"]
+    assert all(c.met for c in verdict("optimal", words, AuditSettings(epsilon=1.2)).conditions)
+    # Below the critical ε the two are less than a percent apart, and that is not the same.
+    below = verdict("optimal", words, AuditSettings(epsilon=0.6))
+    assert below.outcome is Outcome.NOT_REFUTED
+    assert [condition.met for condition in below.conditions] == [True, False]
+    assert "99.4 % of the bound" in below.computed
     moved = verdict("optimal", words, AuditSettings(epsilon=1.2345))
     assert float(moved.settings["epsilon"]) < 1.2345
     assert "Audited at ε" in moved.computed
+
+
+def test_what_weights_would_show_is_not_refuted_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    near, far = lexicons.cloud(50, 6), lexicons.cloud(50, 60)
+    assert verdict("epsilon-two", far, SETTINGS).outcome is Outcome.CHECKED
+    assert verdict("epsilon-two", near, SETTINGS).outcome is Outcome.REFUTED
+    monkeypatch.setattr(Optimal, "least_staying", lambda self, _: np.full(len(self.lexicon), 0.02))
+    assert verdict("epsilon-two", far, SETTINGS).outcome is Outcome.NOT_REFUTED
+    assert verdict("epsilon-two", near, SETTINGS).outcome is Outcome.REFUTED
 
 
 def test_clipped_noise_needs_many_times_the_epsilon_of_a_response() -> None:

@@ -2,13 +2,15 @@
 
 With K_wv = e^(−ε·d(w, v)) and a = K⁻¹·1 every row sums to 1 by the definition of a. There is no
 normaliser that depends on the word, hence no factor of 2: the triangle inequality alone gives ε·d.
-And no mechanism that keeps ε·d keeps more words, or lets a stranger with a uniform prior guess
-more, since a and the dual bound have one value (`docs/optimal.md`, Theorems 1 and 2; for places on
-a map the construction with tight constraints of Chatzikokolakis, ElSalamouny, Palamidessi 2017).
+And where a ≥ 0 and all words are equally likely, no mechanism that keeps ε·d keeps more words, or
+lets a stranger guess more, since a and the dual bound have one value (`docs/optimal.md`, Theorems 1
+and 2; for places on a map the construction with tight constraints of Chatzikokolakis, ElSalamouny,
+Palamidessi 2017).
 
 Below a critical ε some a_y would be negative. There a is the solution of the packing programme
 with a ≥ 0, the normaliser differs a little from word to word, and the exponent η is the largest
-that was certified to keep ε over all pairs of words (`packing.certified`).
+that was certified to keep ε over all pairs of words (`packing.certified`). Other weights can keep
+more: `standing` sets the words that stay against the bound.
 
 Without weights for a lexicon a = 1, and |ln Z_w − ln Z_v| ≤ min(η·d, ln(1 + (n − 1)e^(−η·Δ₀))) with
 Δ₀ the least distance of two words, so that the loss is at most ε·d for η = ε/2, and for
@@ -19,14 +21,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.guarantee import (
+    EpsilonMeaning,
+    Guarantee,
+    MetricPrivacy,
+    Status,
+    share_at_least,
+    share_at_most,
+)
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS, CERTIFIED_BY_COMMAND_WORDS
@@ -62,6 +71,51 @@ if TYPE_CHECKING:
 
 _KEPT = 32  # ε whose logarithms of weights, or of normalisers, are kept: as many as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
+ATTAINED = 1e-4  # relative: bound and mechanism this close are called one
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Words that stay against the most that the bound allows, all words being equally likely.
+
+    Attributes:
+        epsilon: ε whose weights are in use, and that the bound is for.
+        kept: share of words that stay, rounded down.
+        bound: no mechanism that keeps ε keeps more, rounded up.
+    """
+
+    epsilon: float
+    kept: float
+    bound: float
+
+    @property
+    def reached(self) -> float:
+        """The kept words as a share of the bound."""
+        return self.kept / self.bound
+
+    @property
+    def attained(self) -> bool:
+        """True if the two agree to four digits, as they do at and above the critical ε."""
+        return self.bound - self.kept <= ATTAINED * self.bound
+
+    @property
+    def sentence(self) -> str:
+        """Both shares in words, with the conditions."""
+        at = f"ε = {self.epsilon:.6g}"
+        both = (
+            f"With the weights for {at} a share of {share_at_least(self.kept, 6):.6f} stays of "
+            f"words that are all equally likely, and no mechanism that keeps {at} keeps more than "
+            f"{share_at_most(self.bound, 6):.6f}"
+        )
+        if self.attained:
+            return (
+                f"{both}, nor lets a stranger guess more of such words. The two agree, as they do "
+                "at and above the critical ε of the lexicon: here it is optimal."
+            )
+        return (
+            f"{both}. That is {share_at_least(100.0 * self.reached, 1):.1f} % of the bound: below "
+            "the critical ε of the lexicon another mechanism may keep more."
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +127,8 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     title = "Optimal metric mechanism"
     summary = (
         "Chooses a word with a probability that falls exponentially with its distance, weighted "
-        "so that no mechanism with this promise keeps more words"
+        "so that no mechanism with this promise keeps more of words that are all equally likely, "
+        "at and above the critical ε of the vocabulary"
     )
     source = "docs/optimal.md, Theorems 1 and 2"
     meaning = EpsilonMeaning.METRIC
@@ -218,6 +273,24 @@ class Optimal(CalibratedMechanism, ExactMechanism):
             return None
         return int(np.flatnonzero(self._table.strengths == strength)[0])
 
+    def standing(self, epsilon: float) -> Standing | None:
+        """The words that stay at ε against the bound; None without weights of this lexicon.
+
+        Between two known ε the weights are those of the smaller one, and so is the bound. Where
+        weights of 1 are better, the bound is that of the next known ε above, or 1.
+        """
+        value = self.check_epsilon(epsilon)
+        row, table = self._row(value), self._table
+        if table is None:
+            return None
+        if row is not None:
+            return Standing(
+                float(table.wanted[row]), float(table.lower[row]), float(table.upper[row])
+            )
+        above = table.upper[table.wanted >= value]
+        kept = float(self.least_staying(value).mean()) * (1.0 - _ROUNDING)
+        return Standing(value, kept, float(above[0]) if above.size else 1.0)
+
     # -- the promise
 
     def promise(self, epsilon: float) -> MetricPrivacy:
@@ -238,22 +311,20 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy at ε, proved where rows sum to 1 by themselves, else certified."""
         value = self.check_epsilon(epsilon)
-        row = self._row(value)
+        row, standing = self._row(value), self.standing(value)
         if row is None or self._table is None or self._table.normalisers[row].any():
-            return super().guarantee(value)
-        kept, bound = float(self._table.lower[row]), float(self._table.upper[row])
-        # Between two known ε the weights are those of the smaller one, and so is the bound.
-        runs_at = float(self._table.wanted[row])
+            plain = super().guarantee(value)
+            if standing is None:
+                return plain
+            return replace(plain, reason=f"{plain.reason} {standing.sentence}")
+        sentence = "" if standing is None else f" {standing.sentence}"
         return MetricPrivacy(
             epsilon=value,
             status=Status.PROVED,
             reason=(
                 "P(y | w) = a_y·e^(−ε·d(w, y)) has no normaliser that depends on the word, so the "
                 "triangle inequality alone bounds the loss by ε·d; that rows sum to 1 was computed "
-                f"for all {len(self.lexicon):,} words, to 6 digits, which ε allows for. With the "
-                f"weights for ε = {runs_at:.6g} a share of {kept:.6f} of all words stays, and no "
-                f"mechanism that keeps ε = {runs_at:.6g} keeps more than {bound:.6f}, nor lets a "
-                "stranger who takes all words for equally likely guess more: there it is optimal."
+                f"for all {len(self.lexicon):,} words, to 6 digits, which ε allows for.{sentence}"
             ),
             source=self.source,
             metric=self.metric,

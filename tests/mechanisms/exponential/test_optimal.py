@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.guarantee import Status
+from dpcore.guarantee import Status, share_at_most
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.packing.weights import known_weights
@@ -111,7 +111,7 @@ def test_between_two_known_epsilons_it_claims_the_bound_of_the_smaller_one() -> 
     row = int(np.flatnonzero(table.wanted == 3.0)[0])
     between = 0.5 * (table.wanted[row] + table.wanted[row + 1])
     reason = MECHANISM.guarantee(between).reason
-    assert f"ε = 3 keeps more than {table.upper[row]:.6f}" in reason
+    assert f"ε = 3 keeps more than {share_at_most(float(table.upper[row]), 6):.6f}" in reason
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0, 50.0])
@@ -131,3 +131,43 @@ def test_without_weights_the_theorem_decides(
 
 def test_it_stands_in_the_registry() -> None:
     assert MECHANISMS["optimal.v1"] is Optimal
+
+
+def test_it_is_called_optimal_on_its_conditions() -> None:
+    high = MECHANISM.guarantee(3.0).reason
+    for condition in ("equally likely", "at and above the critical ε"):
+        assert condition in high
+    for condition in ("equally likely", "critical ε"):
+        assert condition in Optimal.summary
+
+
+def test_below_the_critical_epsilon_the_bound_is_named_and_not_reached() -> None:
+    """The words that stay by the law itself, against the bound, rounded outwards."""
+    table = known_weights(LEXICON, MECHANISM_METRIC)
+    assert table is not None
+    row = int((table.lower / table.upper).argmin())
+    epsilon = float(table.epsilons[row])
+    standing = MECHANISM.standing(epsilon)
+    assert standing is not None
+    assert not standing.attained
+    laws = np.exp([MECHANISM.log_law(word, epsilon)[word] for word in range(N)])
+    assert standing.kept <= laws.mean() == pytest.approx(standing.kept, rel=1e-5)
+    reason = MECHANISM.guarantee(epsilon).reason
+    assert "another mechanism may keep more" in reason
+    assert "optimal" not in reason
+    percent = float(reason.split(" % of the bound")[0].split()[-1])
+    assert percent <= 100 * standing.kept / standing.bound < percent + 0.11
+    assert reason.count(f"{standing.bound + 5e-7:.6f}") == 1
+
+
+def test_beyond_the_weights_the_bound_is_that_of_the_next_epsilon() -> None:
+    standing = MECHANISM.standing(500.0)
+    assert standing is not None
+    assert 0.9999 < standing.kept <= standing.bound == 1.0
+
+
+def test_without_weights_nothing_is_said_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Optimal, "_table", None)
+    plain = Optimal(lexicon=LEXICON)
+    assert plain.standing(2.0) is None
+    assert "the bound" not in plain.guarantee(2.0).reason
