@@ -38,7 +38,10 @@ _SHOWN = {
     "tem": ("tem", later("near words are likelier, by a formula")),
     "optimal": (
         "optimal",
-        later("keeps most words for its promise, if all are equally likely and ε is not too small"),
+        later(
+            "keeps most words for its promise, if all are equally likely and ε is at or above a "
+            "critical value"
+        ),
     ),
 }
 """By name in the link: a recorded curve, and how its method exchanges a word."""

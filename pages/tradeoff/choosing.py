@@ -72,8 +72,8 @@ def choose_curves() -> list[str]:
             list(FIRST),
             help=say(
                 "k of neighbour-response: how many words share the chance, the word among them. "
-                "optimal is the best for its promise only where all words are equally likely and ε "
-                "is at or above the critical one of the vocabulary."
+                "optimal keeps the most words for its promise, if all are equally likely and ε is "
+                "at or above the critical one of the vocabulary."
             ),
         )
     return [titles[name] for name in chosen]
