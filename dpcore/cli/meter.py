@@ -17,7 +17,8 @@ from dpcore.guarantee import share_at_least
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_EPSILONS
-from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
+from dpcore.mechanisms.exponential.optimal import Optimal
+from dpcore.mechanisms.packing.standing import ATTAINED
 from dpcore.mechanisms.registry import create
 
 _GUESSED = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"

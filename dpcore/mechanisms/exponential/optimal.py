@@ -28,14 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import (
-    EpsilonMeaning,
-    Guarantee,
-    MetricPrivacy,
-    Status,
-    share_at_least,
-    share_at_most,
-)
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS, CERTIFIED_BY_COMMAND_WORDS
@@ -52,6 +45,7 @@ from dpcore.mechanisms.packing.certified import (
     CertifiedWeights,
     certified_weights,
 )
+from dpcore.mechanisms.packing.standing import Standing
 from dpcore.mechanisms.packing.weights import keep_weights, known_weights, write_weights
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
@@ -71,51 +65,6 @@ if TYPE_CHECKING:
 
 _KEPT = 32  # ε whose logarithms of weights, or of normalisers, are kept: as many as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
-ATTAINED = 1e-4  # relative: bound and mechanism this close are called one
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Words that stay against the most that the bound allows, all words being equally likely.
-
-    Attributes:
-        epsilon: ε whose weights are in use, and that the bound is for.
-        kept: share of words that stay, rounded down.
-        bound: no mechanism that keeps ε keeps more, rounded up.
-    """
-
-    epsilon: float
-    kept: float
-    bound: float
-
-    @property
-    def reached(self) -> float:
-        """The kept words as a share of the bound."""
-        return self.kept / self.bound
-
-    @property
-    def attained(self) -> bool:
-        """True if the two agree to four digits, as they do at and above the critical ε."""
-        return self.bound - self.kept <= ATTAINED * self.bound
-
-    @property
-    def sentence(self) -> str:
-        """Both shares in words, with the conditions."""
-        at = f"ε = {self.epsilon:.6g}"
-        both = (
-            f"With the weights for {at} a share of {share_at_least(self.kept, 6):.6f} stays of "
-            f"words that are all equally likely, and no mechanism that keeps {at} keeps more than "
-            f"{share_at_most(self.bound, 6):.6f}"
-        )
-        if self.attained:
-            return (
-                f"{both}, nor lets a stranger guess more of such words. The two agree, as they do "
-                "at and above the critical ε of the lexicon: here it is optimal."
-            )
-        return (
-            f"{both}. That is {share_at_least(100.0 * self.reached, 1):.1f} % of the bound: below "
-            "the critical ε of the lexicon another mechanism may keep more."
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,8 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import measure
 from dpcore.measure.words import sample
-from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
+from dpcore.mechanisms.exponential.optimal import Optimal
+from dpcore.mechanisms.packing.standing import ATTAINED
 from dpcore.mechanisms.packing.weights import known_weights
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

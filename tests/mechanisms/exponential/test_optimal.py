@@ -137,7 +137,7 @@ def test_it_is_called_optimal_on_its_conditions() -> None:
     high = MECHANISM.guarantee(3.0).reason
     for condition in ("equally likely", "at and above the critical ε"):
         assert condition in high
-    for condition in ("equally likely", "critical ε"):
+    for condition in ("equally likely", "at or above the critical one"):
         assert condition in Optimal.summary
 
 
