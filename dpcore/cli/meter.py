@@ -91,7 +91,7 @@ def meter_command(options: Options) -> Answer:
             f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
             f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
             *table(_GUESSED, rows),
-            *_conditions(answer),
+            *_conditions(options, answer),
         ],
     )
 
@@ -119,10 +119,10 @@ def _distance(options: Options) -> Answer:
     )
 
 
-def _conditions(answer: Meter) -> Iterator[str]:
+def _conditions(options: Options, answer: Meter) -> Iterator[str]:
     """On what condition `optimal` is the best, and how far it is from the bound elsewhere."""
     by_optimal = [row for row in answer.rows if row.attained_by == Optimal.short]
-    if not by_optimal:
+    if not by_optimal or options.uncertified:  # then the answer says how to make it better
         return
     yield (
         "optimal is the best mechanism where all words are equally likely and ε is at or above the "
