@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from typing import ClassVar
 
 from dpcore.errors import ParameterError
+from dpcore.outwards import at_most, delta_at_most
 
 
 class Status(StrEnum):
@@ -209,13 +209,13 @@ class MetricPrivacy(Guarantee):
     def _statement(self) -> str:
         return (
             f"Whatever word comes out, any two words at {self.metric} distance d explain it "
-            f"within a factor of e^({self.epsilon:.4g}·d)."
+            f"within a factor of e^({at_most(self.epsilon)}·d)."
         )
 
     def _for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ε times the sum of the distances."""
         return (
-            f"{_two_texts(tokens)} the factor is at most e^({self.epsilon:.4g}·D), D the sum of "
+            f"{_two_texts(tokens)} the factor is at most e^({at_most(self.epsilon)}·D), D the sum of "
             "the distances of the two words in each place."
         )
 
@@ -241,59 +241,18 @@ class PureLocalPrivacy(Guarantee):
     def _statement(self) -> str:
         return (
             "Whatever word comes out, any two words of the vocabulary explain it within a factor "
-            f"of e^{self.epsilon:.4g}."
+            f"of e^{at_most(self.epsilon)}."
         )
 
     def _for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ℓ·ε."""
         return (
             f"{_two_texts(tokens)} the factor is at most "
-            f"e^({tokens}·{self.epsilon:.4g}) = e^{tokens * self.epsilon:.4g}."
+            f"e^({tokens}·{at_most(self.epsilon)}) = e^{at_most(self.epsilon, times=tokens)}."
         )
 
 
 _LOG_ERROR = 1e-14  # relative, of a sum of two logarithms
-
-
-def delta_at_most(log_delta: float) -> str:
-    """δ in three digits, rounded up, from a bound on its logarithm."""
-    if not log_delta > -690.0:  # below e^−690, about 10^−300, a float64 soon has fewer digits
-        tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
-        return f"10^{tenths / 10.0:.1f}"
-    # In 28 digits: a float64 of δ could already be rounded down, and no promise may be.
-    return _in_digits(Decimal(log_delta).exp(), 3, ROUND_CEILING)
-
-
-def epsilon_at_most(epsilon: float, digits: int = 4) -> str:
-    """Format an upper bound on ε in so many significant digits, rounded up."""
-    return _in_digits(Decimal(epsilon), digits, ROUND_CEILING) if epsilon > 0 else "0"
-
-
-def epsilon_at_least(epsilon: float, digits: int = 4) -> str:
-    """Format a lower bound on ε in so many significant digits, rounded down."""
-    return _in_digits(Decimal(epsilon), digits, ROUND_FLOOR) if epsilon > 0 else "0"
-
-
-def _in_digits(value: Decimal, digits: int, rounding: str) -> str:
-    last = Decimal(1).scaleb(value.adjusted() - digits + 1)
-    return f"{float(value.quantize(last, rounding=rounding)):.{digits}g}"
-
-
-def share_at_most(share: float, places: int = 0) -> float:
-    """Round an upper bound on a share up to so many decimal places."""
-    return _in_places(share, places, ROUND_CEILING)
-
-
-def share_at_least(share: float, places: int = 0) -> float:
-    """Round a lower bound on a share down to so many decimal places."""
-    return _in_places(share, places, ROUND_FLOOR)
-
-
-def _in_places(value: float, places: int, rounding: str) -> float:
-    if not math.isfinite(value):
-        return value
-    # The decimal that is shown is compared with the float64 that is meant, digit by digit.
-    return float(Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=rounding))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -320,8 +279,7 @@ class ApproximateLocalPrivacy(Guarantee):
     @property
     def delta_text(self) -> str:
         """δ as a person reads it, also where it underflows a float."""
-        exponent = self.log_delta / math.log(10)
-        return f"{math.exp(self.log_delta):.3g}" if exponent > -300 else f"10^{exponent:.1f}"
+        return self.summed_delta(1)
 
     def summed_delta(self, tokens: int) -> str:
         """δ of so many words added up, in three digits, rounded up; "1" from 1 on."""
@@ -333,7 +291,7 @@ class ApproximateLocalPrivacy(Guarantee):
     def _statement(self) -> str:
         return (
             "Any two words of the vocabulary explain any set of outputs within a factor of "
-            f"e^{self.epsilon:.4g}, up to a probability of δ = {self.delta_text}."
+            f"e^{at_most(self.epsilon)}, up to a probability of δ = {self.delta_text}."
         )
 
     def _for_tokens(self, tokens: int) -> str:
@@ -342,7 +300,7 @@ class ApproximateLocalPrivacy(Guarantee):
         if delta == "1":
             return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is promised."
         return (
-            f"{_two_texts(tokens)} ε = {tokens * self.epsilon:.4g} and "
+            f"{_two_texts(tokens)} ε = {at_most(self.epsilon, times=tokens)} and "
             f"δ = {delta} hold (sums over the places)."
         )
 

@@ -29,15 +29,11 @@ import numpy as np
 
 from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
-from dpcore.guarantee import (
-    ApproximateLocalPrivacy,
-    MetricPrivacy,
-    Status,
-    epsilon_at_most,
-)
+from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 from dpcore.lexicon.rounding import UNIT
 from dpcore.mechanisms.clipped.gaussian import composed_epsilon
 from dpcore.noise.radial import Radial
+from dpcore.outwards import at_most
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
@@ -85,7 +81,7 @@ class Composition:
         """Whether the composed ε is less than the plain sum, in the digits in which it is said."""
         if not self.epsilon < self.total:
             return False
-        return float(epsilon_at_most(self.epsilon)) < float(_nearest(self.total))
+        return float(at_most(self.epsilon)) < float(_nearest(self.total))
 
     @property
     def total_delta(self) -> str:
@@ -114,7 +110,7 @@ class Composition:
                 says += f", for δ = {self.total_delta}"
         return self.guarantee.qualified(
             f"Together, for δ = {self.delta}, the whole text is protected within "
-            f"ε = {epsilon_at_most(self.epsilon)} ({sum_of} {says})."
+            f"ε = {at_most(self.epsilon)} ({sum_of} {says})."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -19,8 +19,9 @@ from dpcore.audit.profiles.noise import pair_profile, smallest_epsilon, worst_pa
 from dpcore.audit.samplers import noise_report
 from dpcore.audit.verdict import Outcome, SamplerTest
 from dpcore.errors import ParameterError
-from dpcore.guarantee import ApproximateLocalPrivacy, Status, epsilon_at_least, epsilon_at_most
+from dpcore.guarantee import ApproximateLocalPrivacy, Status
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.outwards import at_least, at_most
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
@@ -125,8 +126,8 @@ class AuditReport:
     def between(self) -> str:
         """The bounds on the true ε, rounded outwards."""
         if not self.epsilon_most < math.inf:
-            return f"≥ {epsilon_at_least(self.epsilon_effective)}, no upper bound is known"
-        low, high = epsilon_at_least(self.epsilon_effective), epsilon_at_most(self.epsilon_most)
+            return f"≥ {at_least(self.epsilon_effective)}, no upper bound is known"
+        low, high = at_least(self.epsilon_effective), at_most(self.epsilon_most)
         return f"between {low} and {high}"
 
     def _repr_html_(self) -> str:
@@ -238,7 +239,7 @@ def _exact(
     if audit.complete and not audit.most < math.inf:
         extent += "; the true ε has no known upper bound"
     elif audit.complete:
-        extent += f"; the true ε may be up to {epsilon_at_most(audit.most)}"
+        extent += f"; the true ε may be up to {at_most(audit.most)}"
     checked = audit.complete and audit.most <= epsilon * (1 + _CHECKED)
     outcome, label = _judge(guarantee, not beyond, checked, extent)
     return AuditReport(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.guarantee import Guarantee, MetricPrivacy, Status, epsilon_at_most
+from dpcore.guarantee import Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
 from dpcore.mechanisms.certificate import (
@@ -26,6 +26,7 @@ from dpcore.mechanisms.certificate import (
     write_certificate,
 )
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.outwards import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +126,7 @@ class CalibratedMechanism(Mechanism):
         """Where the strength last rose: between two certified ε the law is that of the smaller."""
         least = float(self.epsilon_of(np.array([self.strength(epsilon)]))[0])
         # A certificate's ε are rounded down in their last digits: a round one with the same law.
-        neat = float(epsilon_at_most(least, 3))
+        neat = float(at_most(least, 3))
         if least <= neat <= epsilon and self.strength(neat) == self.strength(epsilon):
             return neat
         return min(least, epsilon)

@@ -13,11 +13,12 @@ from scipy.stats import norm
 from dpcore.audit.composition import TEXT_DELTA, Composition, composition, worst_delta
 from dpcore.audit.document import document_losses
 from dpcore.errors import ParameterError
-from dpcore.guarantee import Status, epsilon_at_most
+from dpcore.guarantee import Status
 from dpcore.mechanisms.clipped.gaussian import composed_epsilon
 from dpcore.mechanisms.hooks import LossBounds
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_most
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import every_mechanism, make, typical
 
@@ -284,7 +285,7 @@ def test_what_is_said() -> None:
     # Rounded up in the fourth digit it would be more than the sum: nothing is won.
     assert not composition(create("k-ary", FOUR), 8.9444, 25, 1e-9).helps
     long = composition(create("laplace", FOUR), 0.125, 200)
-    said = epsilon_at_most(long.epsilon)
+    said = at_most(long.epsilon)
     assert long.helps
     assert long.epsilon <= float(said) <= long.epsilon * 1.001
     assert f"within ε = {said} (the plain sum is 25)." in long.statement

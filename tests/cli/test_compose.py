@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.cli.main import main
-from dpcore.guarantee import epsilon_at_most
+from dpcore.outwards import at_most
 
 OPTIMAL = (Path(__file__).parents[2] / "docs/optimal.md").read_text(encoding="utf-8")
 TEXTS = ("--text", "my doctor said so", "--other", "my lawyer said nothing")
@@ -36,7 +36,7 @@ def test_any_two_texts_need_not_be_given(capsys: pytest.CaptureFixture[str]) -> 
     result = json.loads(capsys.readouterr().out)
     worst = result["worst"]
     assert worst["method"] == "gaussian"
-    least = epsilon_at_most(worst["epsilon"])
+    least = at_most(worst["epsilon"])
     assert f"ε = {least} for δ = 1e-6; the sum is {worst['sum']:g}" in OPTIMAL
     assert "places" not in result
     assert main(arguments) == 0

@@ -30,14 +30,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.guarantee import (
-    EpsilonMeaning,
-    Guarantee,
-    PureLocalPrivacy,
-    Status,
-    delta_at_most,
-    epsilon_at_least,
-)
+from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.mechanisms.bulk.documents import OneByOne
 from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, radius_bounds
 from dpcore.mechanisms.distance_blocks import by_word
@@ -47,6 +40,7 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.gumbel import standard_gumbel
+from dpcore.outwards import at_least, delta_at_most
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray, IntArray
@@ -213,7 +207,7 @@ class RanText(ExactMechanism):
                 status = Status.REFUTED
                 reason = (
                     f"{excluded}. On this lexicon the output “{output}” has a loss of at least "
-                    f"{epsilon_at_least(loss)} between “{one}” and “{other}”. The form “fixed” "
+                    f"{at_least(loss)} between “{one}” and “{other}”. The form “fixed” "
                     "holds."
                 )
             else:

@@ -19,7 +19,6 @@ from dpcore.guarantee import (
     Guarantee,
     PureLocalPrivacy,
     Status,
-    delta_at_most,
 )
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.noisy import NoisyMechanism
@@ -33,6 +32,7 @@ from dpcore.mechanisms.clipped.gaussian import (
 from dpcore.mechanisms.hooks import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial
+from dpcore.outwards import delta_at_most
 
 
 def clip(vectors: Float32Array, norm: float, power: int = 2) -> Float32Array:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.guarantee import epsilon_at_most
+from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
 from dpcore.study.reading import Reading
 from dpcore.study.utility_solve import solve_each
@@ -192,5 +192,5 @@ def _up(mechanism: Mechanism, epsilon: float) -> float:
         above = known[known >= epsilon * (1.0 - 1e-6)]
         if above.size:
             epsilon = float(above[0])
-    rounded = float(epsilon_at_most(epsilon, _DIGITS))
+    rounded = float(at_most(epsilon, _DIGITS))
     return mechanism.same_law_from(rounded if rounded in mechanism.admissible else epsilon)

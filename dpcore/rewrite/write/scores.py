@@ -38,6 +38,7 @@ from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.mechanisms.hooks import LossBounds
 from dpcore.noise.discrete import Digits, Weights, draws
+from dpcore.outwards import at_most
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
@@ -90,14 +91,14 @@ class TokenPrivacy(PureLocalPrivacy):
     def _statement(self) -> str:
         return (
             f"Whatever token comes out in a place, {self.texts} explain it within a factor of "
-            f"e^{self.epsilon:.4g}."
+            f"e^{at_most(self.epsilon)}."
         )
 
     def _for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens, each of which depends on the whole text."""
         return (
             f"Between {self.texts} the factor of all {tokens} tokens is at most "
-            f"e^({tokens}·{self.epsilon:.4g}) = e^{tokens * self.epsilon:.4g}."
+            f"e^({tokens}·{at_most(self.epsilon)}) = e^{at_most(self.epsilon, times=tokens)}."
         )
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.guarantee import delta_at_most
 from dpcore.mechanisms.clipped.gaussian import (
     analytic_epsilon,
     analytic_sigma,
@@ -15,6 +14,7 @@ from dpcore.mechanisms.clipped.gaussian import (
     gaussian_log_delta,
     gaussian_log_delta_bounds,
 )
+from dpcore.outwards import delta_at_most
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""Bounds as text, rounded outwards: an upper bound never down, a lower bound never up.
+
+A float64 is read as the shortest decimal that it stands for, and all further arithmetic is decimal.
+So .07 of 100 is 7 and three times 1.1 is 3.3, although float64 makes 7.000000000000001 and
+3.3000000000000003 of them. No tolerance is needed, and the text, read as a float64, never lies on
+the wrong side of the bound. `pages/shared/spoken.js` does the same in the browser.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+_CERTAIN_DIGITS = 14  # a float64 has 15 to 17; e^x and ln x of one have these at least
+
+
+def at_most(bound: float, digits: int = 4, *, times: int = 1, places: int | None = None) -> str:
+    """Format an upper bound, rounded up.
+
+    Args:
+        bound: it; of an infinite one the text is "inf".
+        digits: significant digits.
+        times: a factor to multiply it by first, such as 100 of a share.
+        places: decimal places to round to in place of `digits`.
+    """
+    return _outwards(bound, digits, times, places, ROUND_CEILING)
+
+
+def at_least(bound: float, digits: int = 4, *, times: int = 1, places: int | None = None) -> str:
+    """Format a lower bound, rounded down; see `at_most`."""
+    return _outwards(bound, digits, times, places, ROUND_FLOOR)
+
+
+def delta_at_most(log_delta: float) -> str:
+    """Format δ in three digits, rounded up, from a bound on its logarithm."""
+    if not log_delta > -690.0:  # below e^−690, about 10^−300, a float64 soon has fewer digits
+        tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
+        return f"10^{tenths / 10.0:.1f}"
+    # In 28 digits: a float64 of δ could already be rounded down, and no guarantee may be.
+    return _text(Decimal(log_delta).exp(), 3, None, ROUND_CEILING)
+
+
+def without_noise(value: float) -> float:
+    """Return a computed value in the digits that e^x and ln x leave certain.
+
+    e^(ln 10) is 10.000000000000002 in float64, and as an upper bound it would be shown as 10.1.
+    This moves a value by less than 10⁻¹³ of itself.
+    """
+    return float(f"{value:.{_CERTAIN_DIGITS}g}")
+
+
+def _outwards(bound: float, digits: int, times: int, places: int | None, rounding: str) -> str:
+    value = float(bound)
+    if not math.isfinite(value):
+        return f"{value:g}"
+    return _text(Decimal(repr(value)) * times, digits, places, rounding)
+
+
+def _text(value: Decimal, digits: int, places: int | None, rounding: str) -> str:
+    finest = value.adjusted() - digits + 1 if places is None else -places
+    rounded = float(_quantized(value, finest, rounding))
+    # In three digits at least: 100 in two would be "1e+02".
+    return f"{rounded:.{max(digits, 3)}g}" if places is None else f"{rounded:.{places}f}"
+
+
+def _quantized(value: Decimal, exponent: int, rounding: str) -> Decimal:
+    if value.is_zero() or value.as_tuple().exponent >= exponent:
+        return value
+    return value.quantize(Decimal(1).scaleb(exponent), rounding=rounding)
