@@ -215,8 +215,8 @@ class MetricPrivacy(Guarantee):
     def _for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ε times the sum of the distances."""
         return (
-            f"{_two_texts(tokens)} the factor is at most e^({at_most(self.epsilon)}·D), D the sum of "
-            "the distances of the two words in each place."
+            f"{_two_texts(tokens)} the factor is at most e^({at_most(self.epsilon)}·D), D the sum "
+            "of the distances of the two words in each place."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -3,13 +3,17 @@
 A float64 is read as the shortest decimal that it stands for, and all further arithmetic is decimal.
 So .07 of 100 is 7 and three times 1.1 is 3.3, although float64 makes 7.000000000000001 and
 3.3000000000000003 of them. No tolerance is needed, and the text, read as a float64, never lies on
-the wrong side of the bound. `pages/shared/spoken.js` does the same in the browser.
+the wrong side of the bound. `pages/shared/outwards.js` does the same in the browser.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+Shown = Callable[[float, int], str]
+"""A way to write a number in so many significant digits."""
 
 _CERTAIN_DIGITS = 14  # a float64 has 15 to 17; e^x and ln x of one have these at least
 
@@ -29,6 +33,11 @@ def at_most(bound: float, digits: int = 4, *, times: int = 1, places: int | None
 def at_least(bound: float, digits: int = 4, *, times: int = 1, places: int | None = None) -> str:
     """Format a lower bound, rounded down; see `at_most`."""
     return _outwards(bound, digits, times, places, ROUND_FLOOR)
+
+
+def ordinary(value: float, digits: int = 4) -> str:
+    """Format an estimate or an exact value, rounded to the nearest number."""
+    return f"{value:.{digits}g}"
 
 
 def delta_at_most(log_delta: float) -> str:

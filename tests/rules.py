@@ -19,6 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "guarantee",
             "limits",
             "optional",
+            "outwards",
         }
     ),
     frozenset({"jobs"}),

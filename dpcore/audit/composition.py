@@ -81,7 +81,7 @@ class Composition:
         """Whether the composed ε is less than the plain sum, in the digits in which it is said."""
         if not self.epsilon < self.total:
             return False
-        return float(at_most(self.epsilon)) < float(_nearest(self.total))
+        return float(at_most(self.epsilon)) < float(at_most(self.total))
 
     @property
     def total_delta(self) -> str:
@@ -105,7 +105,7 @@ class Composition:
             sum_of += " for the farthest words"
         says = "is the same"
         if self.helps or isinstance(self.guarantee, ApproximateLocalPrivacy):
-            says = f"is {_nearest(self.total)}"
+            says = f"is {at_most(self.total)}"
             if self.total_delta != "0":
                 says += f", for δ = {self.total_delta}"
         return self.guarantee.qualified(
@@ -324,7 +324,3 @@ def _product(words: int, loss: float) -> float:
     product = words * loss
     exactly = math.isinf(product) or Fraction(product) >= words * Fraction(loss)
     return product if exactly else math.nextafter(product, math.inf)
-
-
-def _nearest(value: float) -> str:
-    return f"{value:.4g}"

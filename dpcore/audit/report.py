@@ -234,7 +234,9 @@ def _exact(
         least = mechanism.least_epsilon(epsilon, *pair, losses.worst.output, losses.worst.distance)
         if least is not None:
             beyond = least > epsilon
-            method += f"; bounds on both probabilities of the worst triple leave ε ≥ {least:.6g}"
+            method += (
+                f"; bounds on both probabilities of the worst triple leave ε ≥ {at_least(least, 6)}"
+            )
     extent = f"{losses.pairs:,} pairs of words"
     if audit.complete and not audit.most < math.inf:
         extent += "; the true ε has no known upper bound"

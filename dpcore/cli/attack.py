@@ -40,6 +40,7 @@ from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed
+from dpcore.outwards import at_most
 from dpcore.plots.layout import probability_text
 from dpcore.rewrite.sentence import draw, prepare
 
@@ -47,10 +48,10 @@ _BLANK = "_"
 _DIRECTIONS = 400
 _PAIR = (
     "{epsilon:>10.4g|ε}  {word:<16.15}{nw:>7.4f|Nw} {sw:>8.1f|Sw} {output_distance:>9.4f|distance}"
-    "  {nearest:<17|or its nearest?}{other:<17|or the other?}{attack_bound:>9.4f|promised}"
+    "  {nearest:<17|or its nearest?}{other:<17|or the other?}{attack_bound:>9|promised}"
 )
 _CANDIDATE = (
-    "  {word:<20.19}{prior:>11.3g|before}{posterior:>11.3g|after}{bound:>18.3g|promised at most}"
+    "  {word:<20.19}{prior:>11.3g|before}{posterior:>11.3g|after}{bound:>18|promised at most}"
 )
 
 _RECOVERED = (
@@ -342,11 +343,12 @@ def _output_lines(row: dict[str, Any]) -> Iterator[str]:
         f"  guesses {row['guess']!r}, right with probability {row['success']:.4g}; "
         f"perplexity {row['perplexity']:.4g} words"
     )
-    yield from table(_CANDIDATE, row["candidates"])
+    rows = [each | {"bound": at_most(each["bound"], 3)} for each in row["candidates"]]
+    yield from table(_CANDIDATE, rows)
     if worst:
         yield (
             f"  odds of {worst['word']!r} against {worst['other']!r}: times "
-            f"e^{worst['log_ratio']:.4g}, promised at most e^{worst['claimed']:.4g}"
+            f"e^{worst['log_ratio']:.4g}, promised at most e^{at_most(worst['claimed'])}"
             + (" (broken)" if worst["broken"] else "")
         )
     if overall:

@@ -20,6 +20,7 @@ from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_most
 from dpcore.papers.claims import CLAIMS, all_verdicts
 from dpcore.papers.verdicts import keep, summary
 
@@ -156,7 +157,7 @@ def _report_lines(mechanism: Mechanism, report: AuditReport) -> Iterator[str]:
         true = f"= {shown}" if not report.bounded else report.between
         yield f"  true      ε {true}, δ at the claimed ε {delta_sign} {report.delta_true:.6g}"
     else:
-        yield f"  true      ε ≤ {shown} by the proof, for the law; not computed"
+        yield f"  true      ε ≤ {at_most(effective, 6)} by the proof, for the law; not computed"
         yield f"  sampler   {report.sampler.outcome}"
     if worst is not None:
         output = "" if worst.output is None else f"output {worst.output!r} for "

@@ -19,6 +19,7 @@ from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_TEXT_TOKENS
+from dpcore.outwards import at_most
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
 
@@ -127,8 +128,8 @@ def _two_texts(
         },
         [
             f"{different} of {first.size} words differ; the losses promised for them sum to "
-            f"{total:.4g}.",
-            f"Together they are (ε, δ)-indistinguishable at ε = {least:.4g} for δ = "
+            f"{at_most(total)}.",
+            f"Together they are (ε, δ)-indistinguishable at ε = {at_most(least)} for δ = "
             f"{options.delta:g}.",
             *table(_TABLE, rows),
         ],

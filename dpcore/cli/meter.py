@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from click import Choice, option
 
@@ -13,16 +14,16 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
-from dpcore.guarantee import share_at_least
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_EPSILONS
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.packing.standing import ATTAINED
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_least, at_most
 
-_GUESSED = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"
-_DISTANCE = "{epsilon:>10.5g|ε} {low:>10.6f|at least} {high:>10.6f|at best}  {attained_by:<50|by}"
+_GUESSED = "{epsilon:>10.5g|ε} {low:>10|at best} {high:>10|at most}  {attained_by:<50|by}"
+_DISTANCE = "{epsilon:>10.5g|ε} {low:>10|at least} {high:>10|at best}  {attained_by:<50|by}"
 
 
 @command("meter")
@@ -90,7 +91,7 @@ def meter_command(options: Options) -> Answer:
         [
             f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
             f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
-            *table(_GUESSED, rows),
+            *table(_GUESSED, _outwards(rows)),
             *_conditions(options, answer),
         ],
     )
@@ -114,7 +115,7 @@ def _distance(options: Options) -> Answer:
         [
             f"Expected distance of an output from its word, {options.metric}, under any mechanism "
             f"that keeps ε {what}",
-            *table(_DISTANCE, rows),
+            *table(_DISTANCE, _outwards(rows)),
         ],
     )
 
@@ -130,14 +131,21 @@ def _conditions(options: Options, answer: Meter) -> Iterator[str]:
     )
     for row in by_optimal:
         if row.high - row.low > ATTAINED * row.high:
-            share = share_at_least(100.0 * row.low / row.high, 1)
-            yield f"At ε = {row.epsilon:.5g} it reaches {share:.1f} % of the bound."
+            share = at_least(100.0 * row.low / row.high, places=1)
+            yield f"At ε = {row.epsilon:.5g} it reaches {share} % of the bound."
 
 
 def _certified(options: Options, lexicon: Lexicon) -> None:
     """See to the weights of `optimal`, which is the mechanism of the better end of a reading."""
     if not options.local:
         shared.certified(options, create(Optimal.short, lexicon, {"metric": options.metric}))
+
+
+def _outwards(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows as they are printed, with their bounds in six places."""
+    for row in rows:
+        ends = at_least(row["low"], places=6), at_most(row["high"], places=6)
+        yield {**row, "low": ends[0], "high": ends[1]}
 
 
 def _epsilons(options: Options) -> list[float]:

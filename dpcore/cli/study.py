@@ -13,6 +13,7 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import StudyError
+from dpcore.outwards import at_least
 from dpcore.papers.ours.equal_leakage_comparison import Compared, compared, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
 from dpcore.study.definition import Study
@@ -156,7 +157,8 @@ def _compared_lines(
 
 def _shown(point: Compared) -> dict[str, str]:
     """The cells of one line."""
-    guessed = f"{'≥ ' if point.at_least else ''}{point.guessed.mean:.4f}"
+    mean = point.guessed.mean
+    guessed = f"≥ {at_least(mean, places=4)}" if point.at_least else f"{mean:.4f}"
     both = {"gain": point.gain, "attack": point.attack}
     return {
         "level": f"{point.level:g}",

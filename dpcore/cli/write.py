@@ -33,8 +33,8 @@ _LOOK = "the laws and losses are for looking: they tell of the private text with
     "--form",
     default=FORMS[0],
     type=Choice(FORMS),
-    help="a temperature of 2Δ/ε, the one at which the largest loss of a token is ε, or randomised "
-    "response on what the model draws",
+    help="a temperature of 2Δ/ε, the one at which the bound on the loss of a token is ε, or "
+    "randomised response on what the model draws",
 )
 @option("--epsilon", required=True, type=float, help="of a token")
 @shared.number(

@@ -151,8 +151,8 @@ class CalibratedMechanism(Mechanism):
             status=Status.CERTIFIED,
             reason=(
                 f"The loss of all pairs of the {len(self.lexicon):,} words and all outputs was "
-                f"computed or bounded: with this noise it is at most ε = {value:.4g} times their "
-                "distance. For another vocabulary it need not be."
+                f"computed or bounded: with this noise it is at most ε = {at_most(value)} times "
+                "their distance. For another vocabulary it need not be."
             ),
             source=f"computed on this lexicon; {proved.source}",
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.noise.streams import generator
+from dpcore.outwards import Shown, at_most, ordinary, without_noise
 from dpcore.papers import lesson
 from dpcore.papers.written import Filled
 
@@ -113,17 +114,19 @@ def turn(key: str, lexicon: Lexicon) -> Turn:
     return TURNS[key](lexicon)
 
 
-def _of_100(share: float) -> str:
-    if share >= 0.995:
+def _of_100(share: float, shown: Shown = ordinary) -> str:
+    of_100 = float(shown(without_noise(100 * share), 2))
+    if share >= 0.995 or of_100 >= 100:
         return Filled("nearly all")
-    return Filled("{share:.2g} of 100", share=100 * share)
+    return Filled("{share:.2g} of 100", share=of_100)
 
 
-def _times(odds: float) -> str:
-    """Three digits, and no power of ten: "89,900"."""
-    if odds < 1000:
-        return Filled("{odds:.3g}", odds=odds)
-    return Filled("{odds:,.0f}", odds=float(f"{odds:.3g}"))
+def _times_at_most(odds: float) -> str:
+    """An upper bound in three digits, and no power of ten: "89,900"."""
+    shown = float(at_most(odds, 3))
+    if shown < 1000:
+        return Filled("{odds:.3g}", odds=shown)
+    return Filled("{odds:,.0f}", odds=shown)
 
 
 def _names(lexicon: Lexicon) -> Turn:
@@ -223,13 +226,13 @@ def _odds(lexicon: Lexicon) -> Turn:
                 _parameter(epsilon),
                 (
                     Bar(Filled("before, a stranger is right"), 0.5, _of_100(0.5)),
-                    Bar(Filled("after, at most"), most, _of_100(most)),
+                    Bar(Filled("after, at most"), most, _of_100(most, at_most)),
                 ),
                 Filled(
                     "The odds between “{first}” and “{second}” change at most {times}-fold.",
                     first=first,
                     second=second,
-                    times=_times(odds),
+                    times=_times_at_most(odds),
                 ),
                 asked=epsilon > lesson.ODDS_EPSILON,
             )

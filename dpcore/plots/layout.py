@@ -6,9 +6,13 @@ import html
 import math
 from typing import TYPE_CHECKING, Any
 
+from dpcore.outwards import at_least, at_most, ordinary, without_noise
+
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+    from dpcore.outwards import Shown
 
 # A sample of a line must be long enough for its dash to be seen on both sides of the mark.
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemwidth": 44}
@@ -121,7 +125,7 @@ def factor_label(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}×"
 
 
-def factor_text(log_factor: float) -> str:
+def factor_text(log_factor: float, shown: Shown = ordinary) -> str:
     """A factor e^log_factor in words that stay readable when it is huge.
 
     Of a factor beyond 10¹⁰⁰⁰ only the power is said, to three digits: what it was computed from
@@ -129,20 +133,20 @@ def factor_text(log_factor: float) -> str:
 
     Args:
         log_factor: natural logarithm of the factor; may be infinite.
+        shown: how it is rounded: `outwards.ordinary`, `at_most` or `at_least`.
     """
     if math.isinf(log_factor):
         return "any factor" if log_factor > 0 else "0"
     if abs(log_factor) < math.log(1e4):
-        return f"{math.exp(log_factor):.3g}"
+        return shown(without_noise(math.exp(log_factor)), 3)
     exponent = log_factor / math.log(10)
     if abs(exponent) >= 1000:
-        return f"10{str(int(float(f'{exponent:.3g}'))).translate(_SUPERSCRIPTS)}"
+        return f"10{str(int(float(shown(exponent, 3)))).translate(_SUPERSCRIPTS)}"
     whole = math.floor(exponent)
-    mantissa = 10 ** (exponent - whole)
-    shown = f"{mantissa:.1f}"
-    if shown == "10.0":
-        shown, whole = "1.0", whole + 1
-    return f"{shown}·10{str(whole).translate(_SUPERSCRIPTS)}"
+    mantissa = float(shown(without_noise(10 ** (exponent - whole)), 2))
+    if mantissa >= 10.0:
+        mantissa, whole = 1.0, whole + 1
+    return f"{mantissa:.1f}·10{str(whole).translate(_SUPERSCRIPTS)}"
 
 
 def probability_text(value: float, low: float, high: float) -> str:
@@ -156,17 +160,19 @@ def probability_text(value: float, low: float, high: float) -> str:
     if low == high:
         return _chance(value)
     if one_sided(low, high):
-        return f"at most {_chance(high)}"
+        return f"at most {_chance(high, shown=at_most)}"
     if one_sided(1.0 - high, 1.0 - low):
         return f"at least {_rounded_down(low)}"
     return f"{_chance(value)} ({_chance(low, 2)} to {_chance(high, 2)})"
 
 
-def _chance(probability: float, digits: int = 3) -> str:
+def _chance(probability: float, digits: int = 3, shown: Shown = ordinary) -> str:
     """A probability in three digits, or, where that would be hard to read, as a count."""
     if not 0 < probability < _RARE:
-        return f"{probability:.{digits}g}"
-    return f"1 in {number(float(f'{1 / probability:.{digits}g}'))}"
+        return shown(probability, digits)
+    # The larger the probability, the smaller the count.
+    count = at_least if shown is at_most else ordinary
+    return f"1 in {number(float(count(without_noise(1 / probability), digits)))}"
 
 
 def one_sided(low: float, high: float) -> bool:
@@ -176,19 +182,24 @@ def one_sided(low: float, high: float) -> bool:
 
 def _rounded_down(share: float) -> str:
     """A share next to 1 with two digits of what is missing."""
-    missing = f"{1.0 - share:.1e}"
-    return f"{1.0 - float(missing):.{int(missing[-2:]) + 1}f}"
+    first = math.floor(math.log10(without_noise(1.0 - share)))
+    return at_least(share, places=1 - first)
 
 
-def number(value: float) -> str:
-    """A number for running text, to three digits: "22,000", "0.0312", "1.2·10⁻⁷"."""
+def number(value: float, shown: Shown = ordinary) -> str:
+    """A number for running text, to three digits: "22,000", "0.0312", "1.2·10⁻⁷".
+
+    Args:
+        value: it.
+        shown: how it is rounded: `outwards.ordinary`, `at_most` or `at_least`.
+    """
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
-    rounded = float(f"{value:.3g}")
+    rounded = float(shown(value, 3))
     if not _LEAST <= abs(rounded) < _MOST:
         mantissa, _, exponent = f"{rounded:.2e}".partition("e")
-        shown = f"{float(mantissa):g}"
-        times = "" if shown == "1" else f"{shown}·"
+        factor = f"{float(mantissa):g}"
+        times = "" if factor == "1" else f"{factor}·"
         return f"{times}10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.lexicon.cache import check_place, write_text
+from dpcore.outwards import at_least, at_most
 from dpcore.privatize.folder import folder_of, record_path
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Label:
         if self.guessed is None:
             return _UNKNOWN
         value, low, high = (100 * share for share in self.guessed)
-        about = "at least" if self.at_least else "about"
+        about = f"at least {at_least(value, 3)}" if self.at_least else f"about {value:.3g}"
         ends = f"{low:.3g}", f"{high:.3g}"
         interval = "" if ends[0] == ends[1] else f" (95 % interval: {ends[0]} to {ends[1]})"
         if len(self.measured) > 1:
@@ -97,7 +98,7 @@ class Label:
                 "between which this ε lies)"
             )
         return (
-            f"A stranger who knows the method guesses {about} {value:.3g} of 100 words{interval}, "
+            f"A stranger who knows the method guesses {about} of 100 words{interval}, "
             "measured on the lexicon with every word equally likely; words that the rest of a text "
             "gives away are guessed more often."
         )
@@ -122,7 +123,7 @@ class Label:
             (
                 "Two numbers",
                 (
-                    f"Promised: ε = {record['epsilon']:.4g} {_MEANS[guarantee['kind']]}.",
+                    f"Promised: ε = {at_most(record['epsilon'])} {_MEANS[guarantee['kind']]}.",
                     f"Given away: {self.guesses}",
                 ),
             ),

@@ -19,7 +19,7 @@ from dpcore.attack.output.posterior import RareOutputError
 from dpcore.plots.attack.captions import change_text, others_sentence
 from dpcore.plots.attack.icons import MARKS, OTHER, colours
 from dpcore.plots.attack.odds import pair_sentence
-from dpcore.plots.attack.words import chance_text
+from dpcore.plots.attack.words import chance_at_most, chance_text
 from dpcore.plots.style import INK
 from pages.attacker.tables import LETTERS, belief_table
 from pages.attacker.weighing import look, prepare
@@ -147,7 +147,7 @@ def _shown(scene: Scene, view: Look, output: int) -> dict[str, Any]:
     shares = [each.prior for each in named], [each.posterior for each in named]
     # Rounding may leave the sum a little above 1; nobody is less than impossible.
     panels = [of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist() for share in shares]
-    bound = numeral(chance_text(view.bound, certain=True))
+    bound = numeral(chance_at_most(view.bound))
     lines = [say("At most, by the promise: {bound}.", bound=bound)]
     lines.append(others_sentence(belief_table(scene.words, view), view.perplexity))
     if view.odds is not None:

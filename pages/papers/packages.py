@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.outwards import at_least
 from dpcore.papers.packages import read_packages
 from pages.papers.listing import Row, listing
 from pages.shared import link
@@ -100,7 +101,7 @@ def package_takeaway(record: RecordedPackages) -> Takeaway:
 
 def _row(audit: PackageAudit) -> Row:
     low = (
-        say("ε ≥ {epsilon:.3g}", epsilon=audit.epsilon_low)
+        say("ε ≥ {epsilon:.3g}", epsilon=float(at_least(audit.epsilon_low, 3)))
         if audit.epsilon_low
         else say("no bound on ε")
     )

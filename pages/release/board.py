@@ -19,7 +19,7 @@ from dpcore.guarantee import Status
 from dpcore.papers.ours.offers import COIN, Offer
 from dpcore.plots.style import style_of
 from pages.shared.language import numeral, say
-from pages.shared.promised import promised_epsilon
+from pages.shared.promised import of_100_at_least, promised_epsilon
 from pages.shared.sidebar import START_MECHANISM
 from pages.shared.signs import SIGNS
 
@@ -148,7 +148,7 @@ def guessed_text(offer: Offer) -> str:
         return say("not measured here")
     value = say("{share:.2g} of 100", share=100 * reading.mean)
     if offer.at_least:
-        value = say("at least {share:.2g} of 100", share=100 * reading.mean)
+        value = of_100_at_least(reading.mean)
     if not reading.high - reading.low > _NARROW * reading.mean:
         return value
     ends = {"low": 100 * reading.low, "high": 100 * reading.high}

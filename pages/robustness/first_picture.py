@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED
 from dpcore.learn.pixeldp.digits import digits
 from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.outwards import at_least
 from pages.robustness.one_picture import show_picture
 from pages.robustness.pictures_work import SCALES, Noise, drawn, is_drawn, of_picture
 from pages.robustness.reproducing import computed_now
@@ -81,7 +82,9 @@ def radius_text(noise: Noise, how: Bounded, picture: int) -> str:
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
         return say("nothing")
-    return say("any size") if math.isinf(size) else numeral(f"{size:.3g} {distance(noise)}")
+    return (
+        say("any size") if math.isinf(size) else numeral(f"{at_least(size, 3)} {distance(noise)}")
+    )
 
 
 def distance(noise: Noise) -> str:

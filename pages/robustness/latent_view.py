@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.attack.latent.examples import examples, guess, success
 from dpcore.attack.latent.rank import success_bound
 from dpcore.mechanisms.registry import resolve
+from dpcore.outwards import at_most
 from dpcore.plots.attack.words import chance_text
 from dpcore.plots.robust.shares import ends_caption, lines_figure
 from dpcore.study.robust_curves import (
@@ -108,9 +109,9 @@ def _attack() -> None:
             rank=belief.rank,
             count=len(private.texts),
             claimed=belief.claimed_epsilon,
-            most=belief.claimed_bound,
+            most=float(at_most(belief.claimed_bound, 3)),
             true=belief.epsilon,
-            allowed=belief.true_bound,
+            allowed=float(at_most(belief.true_bound, 3)),
         )
     )
     top = [int(i) for i in belief.order[:_SHOWN]]

@@ -13,6 +13,7 @@ from dpcore.errors import DpcoreError
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, score_bounds
 from dpcore.learn.pixeldp.digits import Place, digits, look_at
 from dpcore.noise.streams import generator
+from dpcore.outwards import at_least
 from dpcore.plots.captions import Caption
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
@@ -165,7 +166,7 @@ def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
 
 
 def _size(value: float) -> str:
-    return say("any size") if math.isinf(value) else numeral(f"{value:.3g}")
+    return say("any size") if math.isinf(value) else numeral(at_least(value, 3))
 
 
 def _growing(noise: Noise, how: Bounded, picture: int) -> None:

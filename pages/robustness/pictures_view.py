@@ -11,6 +11,7 @@ from dpcore.errors import DpcoreError
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound
 from dpcore.learn.pixeldp.digits import Place
 from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.robust.shares import certified_caption, lines_figure
 from pages.robustness.cells import picture_cell
 from pages.robustness.first_picture import first_picture, present_scale, scale_dial
@@ -223,7 +224,7 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
     show_figure(figure, caption, shown, "digits_accuracy")
     abstained = int((certificates.classes == ABSTAINED).sum())
     largest = float(certificates.sizes.max())
-    reach = say("any size") if math.isinf(largest) else numeral(f"{largest:.3g}")
+    reach = say("any size") if math.isinf(largest) else numeral(at_least(largest, 3))
     st.text(
         say(
             "It abstains on {abstained} of {count} pictures, which counts as wrong. Largest "
@@ -234,8 +235,8 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
             abstained=abstained,
             count=count,
             reach=reach,
-            tight=certificates.tight.max(),
-            stretch=layer.sensitivity,
+            tight=float(at_least(certificates.tight.max(), 3)),
+            stretch=float(at_most(layer.sensitivity, 3)),
             scale=layer.scale,
             error=how.error,
             expected=how.error * count,

@@ -16,7 +16,7 @@ from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.groups import START_EPSILON, admissible_grid
 from pages.shared.language import language, later, numeral, say
 from pages.shared.once import once
-from pages.shared.promised import PLAIN, of_100, permits
+from pages.shared.promised import PLAIN, of_100, of_100_at_most, permits
 from pages.shared.resources import identity
 
 if TYPE_CHECKING:
@@ -179,11 +179,17 @@ def _step(
         )
         about = say(_GUESSED if len(shares) == len(members) else _SOME_GUESSED)
     elif permitted is not None:
-        about, value = say(_PERMITTED), say("at most {permitted}", permitted=of_100(permitted))
+        about, value = (
+            say(_PERMITTED),
+            say("at most {permitted}", permitted=of_100_at_most(permitted)),
+        )
     else:
         about, value = say(_GUESSED), say(_UNKNOWN)
     right = say("The promise"), promised
     if shares and permitted is not None:
-        right = say("The promise permits {permitted}", permitted=of_100(permitted)), promised
+        right = (
+            say("The promise permits {permitted}", permitted=of_100_at_most(permitted)),
+            promised,
+        )
     share = shares[0] if len(shares) == 1 == len(members) else None
     return Step((about, value), right, f"{about} {value}; {right[0]}: {right[1]}", epsilon, share)

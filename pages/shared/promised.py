@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.attack.frontier.meter import meter
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
+from dpcore.outwards import at_least, at_most
 from pages.shared.groups import group_of
 from pages.shared.language import later, numeral, say
 from pages.shared.once import once
@@ -32,11 +33,11 @@ def promise(mechanism: Mechanism, epsilon: float) -> str:
     text = promised_epsilon(mechanism, epsilon)
     if permitted is None:
         return text
-    return say("{text} · would permit {permitted}", text=text, permitted=of_100(permitted))
+    return say("{text} · would permit {permitted}", text=text, permitted=of_100_at_most(permitted))
 
 
 def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
-    """ε in plain words: "ε = 2.03 per distance"."""
+    """ε in plain words, the value that is set: "ε = 2.03 per distance"."""
     group = group_of(mechanism.meaning)
     unit = "ln ε" if group.logarithm else "ε"
     value = math.log(epsilon) if group.logarithm else epsilon
@@ -44,8 +45,18 @@ def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
 
 
 def of_100(share: float) -> str:
-    """A share of words: "29 of 100"."""
+    """An estimate of a share of words: "29 of 100"."""
     return say("nearly all") if share > _NEARLY else say("{share:.2g} of 100", share=100 * share)
+
+
+def of_100_at_most(share: float) -> str:
+    """An upper bound on a share of words, rounded up: "30 of 100" for 29.04."""
+    return of_100(float(at_most(share, 2)))
+
+
+def of_100_at_least(share: float) -> str:
+    """A lower bound on a share of words, rounded down: "at least 9.3 of 100" for 9.38."""
+    return say("at least {share:.2g} of 100", share=100 * float(at_least(share, 2)))
 
 
 def permits(mechanism: Mechanism, epsilon: float) -> float | None:

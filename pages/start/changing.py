@@ -16,7 +16,7 @@ from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.marked import SCRIPT, marked_words
-from pages.shared.promised import of_100, permits, promised_epsilon
+from pages.shared.promised import of_100_at_most, permits, promised_epsilon
 from pages.shared.resources import mechanism
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _data(
         numbers.append(
             [
                 say("{share:g} of 100", share=100 * share),
-                say("not known") if permitted is None else of_100(permitted),
+                say("not known") if permitted is None else of_100_at_most(permitted),
                 numeral(f"{100 * left:.0f}\u00a0%"),
                 say(
                     "{stayed} of {words}",

@@ -47,9 +47,27 @@ function often(p, form = words.in) {
   return words.never;
 }
 
+// The same of an upper bound on a probability: never less than it.
+function oftenAtMost(p, form = words.in) {
+  const counted = (count, whole) => filled(form, { count, whole });
+  if (p >= 0.9999995) return words.always;
+  if (p > 0.99) {
+    const whole = atMost(withoutNoise(1 / withoutNoise(1 - p)), 3);
+    return counted(rounded(whole - 1, 6), rounded(whole, 6));
+  }
+  if (p >= 0.095) return counted(percentAtMost(p), 100);
+  if (p >= 1e-6) return counted(1, rounded(atLeast(withoutNoise(1 / p), p < 0.01 ? 3 : 2), 3));
+  return words.never;
+}
+
 function hundred(p) {
   if ((p > 0.995 && p < 0.9999995) || (p < 0.005 && p >= 1e-6)) return often(p, words.of);
   return filled(words.of, { count: Math.round(100 * p), whole: 100 });
+}
+
+function hundredAtMost(p) {
+  if ((p > 0.995 && p < 0.9999995) || (p < 0.005 && p >= 1e-6)) return oftenAtMost(p, words.of);
+  return filled(words.of, { count: percentAtMost(p), whole: 100 });
 }
 
 const boxesMeet = (a, b) =>
@@ -210,7 +228,7 @@ const describe = (state, pane, i) => {
     const place = row * width + i;
     const { ends, chances } = pane.shown;
     const unseen = ends && chances[place] < 0.1 * ends[1][place];
-    parts.push(unseen ? filled(words.most, { chance: often(ends[1][place]) }) : often(chances[place]));
+    parts.push(unseen ? filled(words.most, { chance: oftenAtMost(ends[1][place]) }) : often(chances[place]));
     if (ends && !unseen) {
       const [low, high] = ends.map((end) => often(end[place]));
       parts.push(filled(words.interval, { low, high }));
@@ -231,7 +249,7 @@ function step(state, pane) {
   // An estimate far below its upper end says no more than that end.
   const counted = (i) => {
     const most = pane.shown.ends && row !== null ? pane.shown.ends[1][row * width + i] : 0;
-    return chances(i) < 0.1 * most ? filled(words.most, { chance: hundred(most) }) : hundred(chances(i));
+    return chances(i) < 0.1 * most ? filled(words.most, { chance: hundredAtMost(most) }) : hundred(chances(i));
   };
   put(state, pane.arc, "stroke-dasharray", `${Math.min(beyond, 1).toFixed(4)} 1.1`);
   put(state, pane.arc, "transform", `rotate(${(135 - 180 * Math.min(beyond, 1)).toFixed(1)} ${pane.x} ${pane.y})`);

@@ -50,7 +50,14 @@ def panes(data: dict[str, Any]) -> None:
     Args:
         data: from `pane_data`, and `step`: the place of ε on the slider of its group.
     """
-    code = "../shared/spoken.js", "../shared/svg_files.js", "pane.js", "play.js", "panes.js"
+    code = (
+        "../shared/spoken.js",
+        "../shared/outwards.js",
+        "../shared/svg_files.js",
+        "pane.js",
+        "play.js",
+        "panes.js",
+    )
     component = _component("panes", *code, css="panes.css")
     component(key="panes", data=data | for_component(PANES))
 

@@ -12,6 +12,7 @@ import pandas as pd
 from dpcore.guarantee import Status
 from dpcore.measure.density.density import STRATA, extremes, ordinary_words
 from dpcore.measure.density.radius import noise_radii
+from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
 from dpcore.plots.layout import percent, probability_text
 from dpcore.plots.maps.distances import NOISE_COLUMNS
@@ -173,7 +174,7 @@ def _bound(row: dict[str, Any], name: str) -> str:
     """What the promise allows; a refuted one allows whatever there is."""
     if row["status"] == Status.REFUTED:
         return say("refuted")
-    return numeral(f"{row[f'{name}_bound']:.3f}")
+    return numeral(at_most(row[f"{name}_bound"], places=3))
 
 
 def _with_error(value: float, error: float) -> str:

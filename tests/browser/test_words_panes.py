@@ -14,6 +14,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_least, at_most
 from pages.shared.groups import admissible_grid, group_of
 from pages.shared.language import for_component
 from pages.words.bench import PairBench
@@ -284,7 +285,8 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     steps = admissible_grid(group, [mechanism])
     data = pane_data(bench, mechanism, group, steps, None) | {"step": 20} | for_component(PANES)
     pages = ROOT_FOLDER / "pages"
-    parts = ("shared/spoken.js", "words/pane.js", "words/play.js", "words/panes.js")
+    shared = ("shared/spoken.js", "shared/outwards.js")
+    parts = (*shared, "words/pane.js", "words/play.js", "words/panes.js")
     code = "\n".join((pages / part).read_text("utf-8") for part in parts)
     page, watch = new_page(reduced_motion="reduce")
     page.set_content("<!doctype html><div id=here></div>")
@@ -303,6 +305,24 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     expect(page.locator(".caption")).to_contain_text("<img")
     assert page.locator("img").count() == 0
     assert page.evaluate("window.broken") is None
+    assert not watch.page_errors
+
+
+def test_the_browser_rounds_a_bound_as_the_engine_does(new_page: NewPage) -> None:
+    rng = np.random.default_rng(5)
+    shares = [0.29, 0.2904, 0.07, 0.57, 0.994, 1.0, 1e-7, 0.0051, *rng.random(500).tolist()]
+    shares += (10.0 ** rng.uniform(-6, 0, 500)).tolist()
+    code = (ROOT_FOLDER / "pages/shared/outwards.js").read_text("utf-8")
+    page, watch = new_page()
+    said = page.evaluate(
+        "([code, shares]) => new Function(code + 'return (shares) => shares.map("
+        "(p) => [atMost(p, 3), atLeast(p, 3), percentAtMost(p)])')()(shares)",
+        [code, shares],
+    )
+    for share, (most, least, percent) in zip(shares, said, strict=True):
+        assert most == float(at_most(share, 3))
+        assert least == float(at_least(share, 3))
+        assert percent == float(at_most(share, times=100, places=0))
     assert not watch.page_errors
 
 

@@ -112,11 +112,19 @@ def _exact(value: float) -> Change:
 @pytest.mark.parametrize(
     ("gaps", "changes", "ends"),
     [
-        ((2.4, 5.8), (0.3, 0.23), "in 30 of 100 draws, “garage” in 23: the crowd hides it better."),
-        ((5.8, 2.4), (0.3, 0.23), "the lonelier word hides better."),
+        (
+            (2.4, 5.8),
+            (0.3, 0.23),
+            "in 30 of 100 draws, “garage” in 23: the crowd hides “monday” better.",
+        ),
+        ((5.8, 2.4), (0.3, 0.23), "“monday”, the lonelier word, hides better."),
         ((2.4, 2.5), (0.1, 0.23), "“garage” hides better."),
         ((2.4, 5.8), (0.3, 0.301), "each become another word in 30 of 100 draws: both hide alike."),
-        ((2.4, 5.8), (0.3, 1e-4), "“garage” in 1 of 10,000 draws: the crowd hides it better."),
+        (
+            (2.4, 5.8),
+            (0.3, 1e-4),
+            "“garage” in 1 of 10,000 draws: the crowd hides “monday” better.",
+        ),
         ((2.4, 5.8), (1e-9, 0.0), "both words stay in practically every draw: neither is hidden."),
     ],
 )
@@ -135,7 +143,7 @@ def test_an_estimate_says_no_more_than_it_knows() -> None:
     assert "do not tell them apart" in pane_caption(names, gaps, unclear, "ε = 3")
     unseen = [Change(0.3, 0.25, 0.35), Change(0.0, 0.0, 0.01)]
     said = pane_caption(names, gaps, unseen, "ε = 3")
-    assert "“garage” in at most 1: the crowd hides it better." in said
+    assert "“garage” in at most 1: the crowd hides “monday” better." in said
 
 
 def test_a_long_word_is_shortened() -> None:

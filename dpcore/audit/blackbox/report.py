@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.audit.verdict import Outcome
+from dpcore.outwards import at_least, at_most
 
 if TYPE_CHECKING:
     from dpcore.audit.blackbox.bounds import Evidence
@@ -128,7 +129,7 @@ class FunctionReport:
         if self.told_apart is not None and self.told_apart > 0:
             sentences.append(
                 "words outside the vocabulary are told apart: the outputs of two made-up words "
-                f"differ by a factor of at least e^{self.told_apart:.3g}"
+                f"differ by a factor of at least e^{at_least(self.told_apart, 3)}"
             )
         sentences += [
             f"capital letters show in what comes out: in {p.tally.capitals} of {p.tally.calls} "
@@ -155,13 +156,13 @@ class FunctionReport:
             return "No event was bounded."
         best = self.evidence[0]
         allowed = (
-            f"; the promise allows a factor of e^{best.allowed:.4g}"
+            f"; the promise allows a factor of e^{at_most(best.allowed)}"
             + ("" if best.distance is None else f" at their distance of {best.distance:.4g}")
             + ("" if not self.promise.delta else f" and δ = {self.promise.delta:.4g}")
         )
         if self.epsilon_low:
-            least = f"ε ≥ {_down(self.epsilon_low)}"
-            least += f", δ ≥ {_down(self.delta_low)} at the claimed ε" if self.delta_low else ""
+            least = f"ε ≥ {at_least(self.epsilon_low)}"
+            least += f", δ ≥ {at_least(self.delta_low)} at the claimed ε" if self.delta_low else ""
             least += f", but for a chance of {self.error:g}"
         else:
             least = f"The best of {len(self.evidence)} events shows nothing"
@@ -223,7 +224,7 @@ class FunctionReport:
         """One line: what was claimed, what is shown, and what follows."""
         return (
             f"FunctionReport({self.name}, {self.promise.sentence}: {self.label}; "
-            f"ε ≥ {_down(self.epsilon_low)}, δ ≥ {_down(self.delta_low)})"
+            f"ε ≥ {at_least(self.epsilon_low)}, δ ≥ {at_least(self.delta_low)})"
         )
 
     def _repr_html_(self) -> str:
@@ -241,15 +242,6 @@ class FunctionReport:
     def assumed(self) -> str:
         """What the bounds rest on, and what they cost."""
         return f"{ASSUMED} {self.calls:,} calls, {self.microseconds:.3g} µs a word."
-
-
-def _down(bound: float) -> str:
-    """A lower bound in four digits, rounded to where it stays true."""
-    if not bound > 0:
-        return "0"
-    digits = 3 - math.floor(math.log10(bound))
-    step = 10.0**-digits
-    return f"{math.floor(bound / step) * step:.4g}"
 
 
 def finite(value: float) -> float | None:

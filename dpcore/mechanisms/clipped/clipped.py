@@ -32,7 +32,7 @@ from dpcore.mechanisms.clipped.gaussian import (
 from dpcore.mechanisms.hooks import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial
-from dpcore.outwards import delta_at_most
+from dpcore.outwards import at_most, delta_at_most
 
 
 def clip(vectors: Float32Array, norm: float, power: int = 2) -> Float32Array:
@@ -147,7 +147,7 @@ class ClippedLaplace(ClippedRadial):
             epsilon=value,
             status=Status.PROVED,
             reason=(
-                f"Clipped vectors differ by at most {self.sensitivity:.4g} in the norm of the "
+                f"Clipped vectors differ by at most {at_most(self.sensitivity)} in the norm of the "
                 "noise, and its scale is that over ε."
             ),
             source=self.source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcore.guarantee import share_at_least, share_at_most
+from dpcore.outwards import at_least, at_most
 
 ATTAINED = 1e-4  # relative: bound and mechanism this close are called one
 
@@ -38,9 +38,9 @@ class Standing:
         """Both shares in words, with the conditions."""
         at = f"ε = {self.epsilon:.6g}"
         both = (
-            f"With the weights for {at} a share of {share_at_least(self.kept, 6):.6f} stays of "
+            f"With the weights for {at} a share of {at_least(self.kept, places=6)} stays of "
             f"words that are all equally likely, and no mechanism that keeps {at} keeps more than "
-            f"{share_at_most(self.bound, 6):.6f}"
+            f"{at_most(self.bound, places=6)}"
         )
         if self.attained:
             return (
@@ -48,6 +48,6 @@ class Standing:
                 "at and above the critical ε of the lexicon: here it is optimal."
             )
         return (
-            f"{both}. That is {share_at_least(100.0 * self.reached, 1):.1f} % of the bound: below "
+            f"{both}. That is {at_least(100.0 * self.reached, places=1)} % of the bound: below "
             "the critical ε of the lexicon another mechanism may keep more."
         )

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.attack.output.noisy_vector import divergence, kept_at_most
+from dpcore.outwards import at_most
 from dpcore.papers.huang2024 import printed as paper
 from dpcore.papers.huang2024.deniability_comparison import published_deviation, row
 from dpcore.papers.huang2024.plans import EQUAL, equal_label, total_of, true_delta
@@ -244,7 +245,7 @@ def _trained(figures: Figures, curve: str, epsilon: float) -> Row:
     ours = [figures.mean(quantity, curve, epsilon, learner=NETWORK) for quantity in quantities]
     bound = figures.mean("nw_bound", curve, epsilon, learner=ANY)
     words = figures.option("vocabulary")
-    limit = f" No decoder can keep more than {bound:.3g} of the words." if bound < 1 else ""
+    limit = f" No decoder can keep more than {at_most(bound, 3)} of the words." if bound < 1 else ""
     return row(
         "trained",
         figures,

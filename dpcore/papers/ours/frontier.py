@@ -9,7 +9,6 @@ import numpy as np
 
 from dpcore.attack.frontier.meter import meter
 from dpcore.audit.verdict import Outcome
-from dpcore.guarantee import share_at_least
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import measure
@@ -19,6 +18,7 @@ from dpcore.mechanisms.packing.standing import ATTAINED
 from dpcore.mechanisms.packing.weights import known_weights
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
+from dpcore.outwards import at_least
 from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         numbers=numbers,
         met=[True, attained],
         epsilon=epsilon,
-        reached=""
-        if attained
-        else f": {share_at_least(100.0 * (1.0 - gap), 1):.1f} % of the bound",
+        reached="" if attained else f": {at_least(100.0 * (1.0 - gap), places=1)} % of the bound",
         gap=gap,
         reading=reading,
         moved=settings.moved_to(epsilon, "the nearest ε whose weights are known"),

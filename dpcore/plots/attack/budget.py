@@ -8,7 +8,8 @@ from itertools import accumulate
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.attack.words import limit_text, share_text
+from dpcore.outwards import at_most
+from dpcore.plots.attack.words import limit_text, share_at_most
 from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, factor_text, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
@@ -41,7 +42,7 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
         x=[loss / math.log(10) for loss in (*losses, total)],
         y=rows,
         customdata=[
-            f"{plain(name)}: at most {factor_text(loss)} times"
+            f"{plain(name)}: at most {factor_text(loss, at_most)} times"
             for name, loss in (*steps, (whole, total))
         ],
         hovertemplate="%{customdata}<extra></extra>",
@@ -69,7 +70,7 @@ def budget_caption(table: pd.DataFrame, success: float) -> Caption:
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])
     seen = "1 output" if outputs == 1 else f"{outputs:,} outputs"
-    right = share_text(success, "cases", certain=math.isinf(total))
+    right = share_at_most(success, "cases", certain=math.isinf(total))
     how = (
         "This sentence, or the same one with every word replaced by its nearest neighbour? Odds "
         f"that the outputs may give, as promised: {limit_text(total)}; a guess may be right in "

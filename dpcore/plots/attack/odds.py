@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.outwards import at_least, at_most, without_noise
 from dpcore.plots.attack.words import count_text, limit_text
 from dpcore.plots.captions import Caption
 from dpcore.plots.layout import (
@@ -169,11 +170,11 @@ def odds_text(
     low: float,
     high: float,
     unit: str = "",
-    written: Callable[[float], str] = count_text,
+    written: Callable[..., str] = count_text,
 ) -> str:
     """A factor, with the interval of an estimate; `COLUMNS` says what the numbers are.
 
-    `written` writes it from its logarithm: for people, or in full for who points at it.
+    `written` is `count_text`, for people, or `factor_text`, in full for a tooltip.
 
     Empty where nothing is known of it.
     """
@@ -181,9 +182,9 @@ def odds_text(
         return written(ratio) + unit
     if math.isnan(ratio):
         if math.isfinite(low):
-            return f"at least {written(low)}{unit}"
+            return f"at least {written(low, at_least)}{unit}"
         if math.isfinite(high):
-            return f"at most {written(high)}{unit}"
+            return f"at most {written(high, at_most)}{unit}"
         return ""
     return f"about {written(ratio)}{unit} ({written(low)} to {written(high)})"
 
@@ -198,13 +199,11 @@ def _undecided(row: pd.Series) -> str:
 
 def _at_most(chance: float) -> str:
     """A bound on a chance as 1 in a count of two digits, rounded down."""
-    count = 1.0 / chance
-    unit = 10.0 ** (math.floor(math.log10(count)) - 1)
-    whole = math.floor(count / unit + 1e-9) * unit
+    whole = float(at_least(without_noise(1.0 / chance), 2))
     return f"at most 1 in {whole:,.0f}" if whole <= 1e6 else "less than 1 in a million"
 
 
-def _bar_text(row: pd.Series, written: Callable[[float], str] = count_text) -> str:
+def _bar_text(row: pd.Series, written: Callable[..., str] = count_text) -> str:
     """The text of a bar: the factor and the word that it speaks for, as the caption says them."""
     odds = favoured(row)
     text = odds_text(odds.ratio, odds.low, odds.high, " times", written)
@@ -223,7 +222,7 @@ def _length(row: pd.Series) -> float:
 
 def _bound_text(log_bound: float) -> str:
     beyond = log_bound > _WIDEST * math.log(10)
-    return f"{factor_text(log_bound)} times{' (beyond this axis)' if beyond else ''}"
+    return f"{factor_text(log_bound, at_most)} times{' (beyond this axis)' if beyond else ''}"
 
 
 def pair_sentence(word: str, other: str, log_ratio: float, claimed: float) -> str:

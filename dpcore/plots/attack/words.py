@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+from dpcore.outwards import at_least, at_most, ordinary, without_noise
+
+if TYPE_CHECKING:
+    from dpcore.outwards import Shown
 
 _MOST = 1e6  # a count above it says nothing to anybody
 MANY = "over a million"
@@ -16,8 +22,8 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
 
     Args:
         probability: 0 to 1.
-        certain: whether a 1 is exactly 1, or an upper bound; else it may be what a probability
-            next to 1 was rounded to.
+        certain: whether a 1 is exactly 1; else it may be what a probability next to 1 was rounded
+            to.
     """
     if 0.01 <= probability <= 0.99:
         return f"{100 * probability:.0f} in 100"
@@ -36,6 +42,27 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
     return f"all but 1 in {of:,.0f}"
 
 
+def chance_at_most(probability: float, *, certain: bool = True) -> str:
+    """Format an upper bound on a probability as a count that is no less: "32 in 100" for 0.313.
+
+    Args:
+        probability: 0 to 1.
+        certain: whether a 1 excludes nothing; else it is a bound below 1 that was rounded to it.
+    """
+    if probability >= 1:
+        return "100 in 100" if certain else _ALMOST
+    if probability > 0.99:
+        rest = without_noise(1 - probability)
+        return _ALMOST if rest * _MOST < 1 else f"all but 1 in {_counted(at_most(1 / rest, 3))}"
+    if probability >= 0.01:
+        return f"{at_most(probability, times=100, places=0)} in 100"
+    if probability <= 0:
+        return "0 in 100"
+    if probability * _MOST < 1:
+        return "less than 1 in a million"
+    return f"1 in {_counted(at_least(without_noise(1 / probability), 3))}"
+
+
 def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:
     """The same as a share of cases: "31 in 100 cases", "nearly all cases".
 
@@ -44,7 +71,15 @@ def share_text(probability: float, of: str = "", *, certain: bool = False) -> st
         of: what is counted; without it only how many of them.
         certain: as for `chance_text`.
     """
-    much = chance_text(probability, certain=certain)
+    return _of(chance_text(probability, certain=certain), of)
+
+
+def share_at_most(probability: float, of: str = "", *, certain: bool = True) -> str:
+    """`chance_at_most` as a share of cases."""
+    return _of(chance_at_most(probability, certain=certain), of)
+
+
+def _of(much: str, of: str) -> str:
     return f"{'nearly all' if much == _ALMOST else much} {of}".rstrip()
 
 
@@ -62,25 +97,33 @@ def times_text(log_factor: float) -> str:
     return f"{much} times {'more' if log_factor > 0 else 'less'} likely"
 
 
-def count_text(logarithm: float) -> str:
+def count_text(logarithm: float, shown: Shown = ordinary) -> str:
     """e^logarithm to three digits: "6.12", "8,610", "over a million".
 
     Args:
         logarithm: natural; may be infinite.
+        shown: how it is rounded: `outwards.ordinary`, `at_most` or `at_least`.
     """
     if not abs(logarithm) <= math.log(_MOST):
         return MANY if logarithm > 0 else "less than 1 in a million"
-    value = float(f"{math.exp(logarithm):.3g}")
+    return _counted(shown(without_noise(math.exp(logarithm)), 3))
+
+
+def _counted(number: str) -> str:
+    """A number of three digits, written out."""
+    value = float(number)
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def limit_text(logarithm: float) -> str:
-    """The factor e^logarithm that a promise allows: "at most 7.4"; "no real limit" above a million.
+    """The factor e^logarithm that a promise allows, rounded up: "at most 7.4".
+
+    Above a million there is "no real limit".
 
     Args:
         logarithm: natural; may be infinite.
     """
     if logarithm == math.inf:
         return "no limit"
-    much = count_text(logarithm)
+    much = count_text(logarithm, at_most)
     return f"at most {much}" if logarithm <= math.log(_MOST) else "no real limit"

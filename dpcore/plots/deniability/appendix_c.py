@@ -7,6 +7,7 @@ import math
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.outwards import at_least
 from dpcore.plots.captions import Caption
 from dpcore.plots.layout import (
     LEGEND,
@@ -103,7 +104,7 @@ def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption
         truth += " (exact)" if row["method"] == "exact" else ", interval of 95 %"
         sentences.append(
             f"“{word}” (δ = {number(row['nearest'])}): formula {number(row['formula'])}, truth "
-            f"{truth}, proved at least {number(row['low'])}; largest gap "
+            f"{truth}, proved at least {number(row['low'], at_least)}; largest gap "
             f"{number(abs(worst['formula'] - worst['truth']))}, at ε = {number(worst['epsilon'])}."
         )
         gap = abs(float(worst["formula"] - worst["truth"]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.plots.attack.words import chance_text
+from dpcore.plots.attack.words import chance_at_most, chance_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _LONGEST = 24  # letters of a word in a sentence
 _NEVER = 1e-6
@@ -75,8 +75,8 @@ def _verdict(names: Sequence[str], gaps: Sequence[float], changes: Sequence[Chan
     if min(gaps) > _ALIKE * max(gaps):
         return f"“{shortened(names[more])}” hides better"
     if gaps[more] < gaps[1 - more]:
-        return "the crowd hides it better"
-    return "the lonelier word hides better"
+        return f"the crowd hides “{shortened(names[more])}” better"
+    return f"“{shortened(names[more])}”, the lonelier word, hides better"
 
 
 def _exact(change: Change) -> bool:
@@ -86,14 +86,14 @@ def _exact(change: Change) -> bool:
 def _often(change: Change) -> str:
     """As a count of draws: "30 of 100", "1 of 4,000", "nearly all", "at most 1 of 90"."""
     if change.value < _SEEN * change.high:  # of too few observations for a number
-        return f"at most {_count(change.high)}"
+        return f"at most {_count(change.high, chance_at_most)}"
     return _count(change.value)
 
 
-def _count(probability: float) -> str:
+def _count(probability: float, written: Callable[[float], str] = chance_text) -> str:
     if probability < _NEVER:
         return "practically no"
-    much = chance_text(probability)
+    much = written(probability)
     return much.replace(" in ", " of ") if much[0].isdigit() else "nearly all"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.captions import Caption
 from dpcore.plots.layout import axis, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
@@ -113,16 +114,16 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
         if decided
         else "The bounds overlap: it abstains."
     )
+    least, most = number(first["low"], at_least), number(second["high"], at_most)
     finding = (
-        f"Class {first['class']} gets at least {number(first['low'])}, class {second['class']} at "
-        f"most {number(second['high'])}: "
+        f"Class {first['class']} gets at least {least}, class {second['class']} at most {most}: "
     )
     finding += (
         f"it is read as {first['class']}; in truth it is a {label}." if decided else "it abstains."
     )
     how = (
-        f"Class {first['class']} is at least {number(first['low'])}, and no other above "
-        f"{number(second['high'])} (class {second['class']}); all bounds hold together but with "
+        f"Class {first['class']} is at least {least}, and no other above "
+        f"{most} (class {second['class']}); all bounds hold together but with "
         f"probability at most {error:g}. {apart} The true class (hatched) is {label}."
     )
     return Caption(finding, how)

@@ -8,9 +8,9 @@ a text is over at its first end mark, which is a rule for what was drawn already
 
 `published` clips the logits as they are, at h = ε/2. `calibrated` clips the logarithms of the
 model's own probabilities, which lie below 0 after any text while logits lie elsewhere after each,
-and takes the h at which the largest loss of a token is ε exactly. `response`, which is ours, lets
-the model draw as it likes and gives each token to randomised response, which takes about half the ε
-for the same text (`scores.py`).
+and takes the h at which the bound on the loss of a token is ε, which scores of this kind cannot
+reach. `response`, which is ours, lets the model draw as it likes and gives each token to randomised
+response, which takes about half the ε for the same text (`scores.py`).
 """
 
 from __future__ import annotations

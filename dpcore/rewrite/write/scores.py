@@ -290,8 +290,8 @@ def drawing(
 
     Args:
         form: "published" clips scores to `limits` and has h = ε/2; "calibrated" clips logarithms of
-            probabilities to [−depth, 0] and has the h at which the largest loss is ε; "response"
-            gives what is drawn at `temperature` to randomised response.
+            probabilities to [−depth, 0] and has the h at which the bound on the loss is ε;
+            "response" gives what is drawn at `temperature` to randomised response.
         epsilon: of a token.
         vocabulary: V, tokens that may come out.
         limits: lowest and highest score.

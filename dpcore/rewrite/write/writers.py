@@ -64,8 +64,9 @@ def write(
         tokens: n, how many are drawn; choose it in public, never by the private text. If it is not
             given, 30 for "dp-prompt" and the number of its words, which is then told, for
             "dp-masked".
-        form: "published" (a temperature of 2Δ/ε), "calibrated" (one at which the largest loss is ε
-            exactly) or "response" (randomised response on what the model draws).
+        form: "published" (a temperature of 2Δ/ε), "calibrated" (one at which the loss is at most
+            ε, by the bound for any scores) or "response" (randomised response on what the model
+            draws).
         seed: None draws fresh noise for a text to publish; a number repeats an experiment, whose
             text must not be published.
         progress: called with ("tokens", done, total).

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.outwards import at_most
 from dpcore.plots.captions import Caption
 from dpcore.plots.utility.roc import roc_caption, roc_figure
 from dpcore.study.tables import chosen
@@ -99,7 +100,11 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     bounds = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
     empty = [numeral(f"{epsilon:g}") for epsilon, bound in bounds.items() if bound > _VACUOUS]
     allowed = [
-        say("at ε = {epsilon:g} an AUC of at most {bound:.3g}", epsilon=epsilon, bound=bound)
+        say(
+            "at ε = {epsilon:g} an AUC of at most {bound:.3g}",
+            epsilon=epsilon,
+            bound=float(at_most(bound, 3)),
+        )
         for epsilon, bound in bounds.items()
         if bound <= _VACUOUS
     ]

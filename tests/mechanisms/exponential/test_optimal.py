@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.guarantee import Status, share_at_most
+from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.packing.weights import known_weights
 from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.outwards import at_most
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
@@ -111,7 +112,7 @@ def test_between_two_known_epsilons_it_claims_the_bound_of_the_smaller_one() -> 
     row = int(np.flatnonzero(table.wanted == 3.0)[0])
     between = 0.5 * (table.wanted[row] + table.wanted[row + 1])
     reason = MECHANISM.guarantee(between).reason
-    assert f"ε = 3 keeps more than {share_at_most(float(table.upper[row]), 6):.6f}" in reason
+    assert f"ε = 3 keeps more than {at_most(float(table.upper[row]), places=6)}" in reason
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0, 50.0])
