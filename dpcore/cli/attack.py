@@ -172,6 +172,7 @@ def _pair_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
                 title: f"{row[f'{name}_low']:.3f} to {row[f'{name}_high']:.3f}"
                 for title, name in (("nearest", "attack_nearest"), ("other", "attack"))
             }
+            | {"attack_bound": at_most(row["attack_bound"], places=4)}
             for row in comparison.rows()
         ]
         yield from table(_PAIR, rows)

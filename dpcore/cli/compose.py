@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpcore.arrays import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
 
-_TABLE = "{share:>10.0%|of the sum} {total_epsilon:>10.4g|ε of the text} {delta:>12.3g|δ}"
+_TABLE = "{share:>10.0%|of the sum} {total_epsilon:>10|ε of the text} {delta:>12|δ}"
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
@@ -131,6 +131,12 @@ def _two_texts(
             f"{at_most(total)}.",
             f"Together they are (ε, δ)-indistinguishable at ε = {at_most(least)} for δ = "
             f"{options.delta:g}.",
-            *table(_TABLE, rows),
+            *table(_TABLE, map(_outwards, rows)),
         ],
     )
+
+
+def _outwards(row: dict[str, float]) -> dict[str, float | str]:
+    """A row as it is printed: both are upper bounds."""
+    ends = at_most(row["total_epsilon"]), at_most(row["delta"], 3)
+    return {**row, "total_epsilon": ends[0], "delta": ends[1]}

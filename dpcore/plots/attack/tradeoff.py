@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import GREY, style_of
 from dpcore.plots.traces import curve, drawn, line, whiskers
@@ -111,7 +112,7 @@ def frontier_figure(
         title: of the axis of ε.
         quantity: of `AXES`.
     """
-    line_hover = "no mechanism above<br>ε = %{x:.4~g}: %{y:.3g} in 100<extra></extra>"
+    line_hover = "no mechanism above<br>ε = %{x:.4~g}: %{customdata} in 100<extra></extra>"
     traces = [
         line(
             bound["epsilon"],
@@ -120,6 +121,7 @@ def frontier_figure(
             colour=GREY,
             width=4,
             hover=line_hover,
+            customdata=[at_most(share, 3, times=100) for share in bound["high"]],
         )
     ]
     names = "label" if "label" in table else "mechanism"
@@ -153,7 +155,7 @@ def distance_caption(bound: pd.DataFrame) -> str:
     line = f"{start}distance over the mean distance of two words. No mechanism is above it."
     if half.empty or half.min() == bound["epsilon"].min():
         return line
-    return f"{line} Below ε = {number(half.min())} nobody can leave half of it."
+    return f"{line} Below ε = {number(half.min(), at_least)} nobody can leave half of it."
 
 
 def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:

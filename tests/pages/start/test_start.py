@@ -10,6 +10,7 @@ from dpcore.attack.frontier.meter import meter
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
+from dpcore.outwards import at_most
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.papers.overview import SAYS, measured
 from dpcore.papers.verdicts import read_recorded
@@ -70,7 +71,8 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
         assert stayed == f"{unchanged} of {drawn.sentence.protected}"
         assert guessed == f"{100 * share:g} of 100"
         (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows
-        most = "nearly all" if reading.high > 0.99 else f"{100 * reading.high:.2g} of 100"
+        most = at_most(reading.high, 2, times=100)
+        most = "nearly all" if reading.high > 0.99 else f"{most} of 100"
         assert permitted == most
         assert reading.high > 0.99 * share  # what is given away is within what is permitted
         assert left == f"{100 * (curve.at('meaning', 'word', share) or 0.0):.0f}\u00a0%"
