@@ -66,13 +66,7 @@ def _outwards(bound: float, digits: int, times: int, places: int | None, roundin
 
 
 def _text(value: Decimal, digits: int, places: int | None, rounding: str) -> str:
-    finest = value.adjusted() - digits + 1 if places is None else -places
-    rounded = float(_quantized(value, finest, rounding))
+    unit = Decimal(1).scaleb(value.adjusted() - digits + 1 if places is None else -places)
+    rounded = float((value / unit).to_integral_value(rounding) * unit)
     # In three digits at least: 100 in two would be "1e+02".
     return f"{rounded:.{max(digits, 3)}g}" if places is None else f"{rounded:.{places}f}"
-
-
-def _quantized(value: Decimal, exponent: int, rounding: str) -> Decimal:
-    if value.is_zero() or value.as_tuple().exponent >= exponent:
-        return value
-    return value.quantize(Decimal(1).scaleb(exponent), rounding=rounding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from dpcore.outwards import at_least, at_most, ordinary, without_noise
 from dpcore.plots.attack.words import chance_at_most, count_text, limit_text, share_at_most
 from dpcore.plots.layout import factor_text, number, probability_text
 
-_HELD = {"status": Status.PROVED, "reason": "a reason", "source": "a source"}
+_HELD: Any = {"status": Status.PROVED, "reason": "a reason", "source": "a source"}
 BOUNDS = st.floats(1e-12, 1e12)
 SHARES = st.floats(0.0, 1.0)
 

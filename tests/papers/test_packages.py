@@ -11,6 +11,7 @@ from dpcore.audit.blackbox.report import ASSUMED
 from dpcore.audit.montecarlo import clopper_pearson, loss_bound
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
+from dpcore.outwards import at_least
 from dpcore.papers.packages import PackageAudit, bundled_file, read_packages
 from tests.benchmarks import packages
 from tests.needs import ROOT
@@ -74,7 +75,9 @@ def test_the_table_of_the_page_is_the_record() -> None:
             audit.claim,
             str(audit.outcome),
         )
-        assert row[4] == (f"ε ≥ {audit.epsilon_low:.3g}" if audit.epsilon_low else "nothing")
+        assert row[4] == (
+            f"ε ≥ {at_least(audit.epsilon_low, 3)}" if audit.epsilon_low else "nothing"
+        )
         assert row[5] == ("come through" if audit.passes_unknown else "do not come through")
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcore.outwards import at_least
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
 from dpcore.papers.ours.benchmark.settings import LOCAL, METRIC
@@ -79,7 +80,7 @@ def _cells(line: Line, benchmark: Benchmark) -> dict[str, str]:
         "promise": promise(line),
         "epsilon": "" if line.epsilon is None else number(line.epsilon.mean),
         "waste": "" if line.waste is None else number(float(f"{line.waste:.2g}")),
-        "guessed": ("≥ " if line.at_least else "") + _share(line.guessed),
+        "guessed": _guessed(line),
         "near": _share(line.near),
         "auc": _ends(line.auc),
         "meaning": _share(line.meaning),
@@ -107,6 +108,12 @@ def place(line: Line, utility: str) -> str:
         return "–"
     first, last = line.places[utility]
     return str(first) if first == last else f"{first}–{last}"
+
+
+def _guessed(line: Line) -> str:
+    if line.guessed is None or not line.at_least or math.isnan(line.guessed.mean):
+        return _share(line.guessed)
+    return f"≥ {at_least(line.guessed.mean, places=3)}"
 
 
 def _share(reading: Reading | None) -> str:
