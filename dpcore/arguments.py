@@ -97,7 +97,9 @@ def reals(values: object, what: str, error: type[DpcoreError] = ParameterError) 
         values = np.array([a_real(value, what, error) for value in given])
     array = np.atleast_1d(values.astype(np.float64))
     if array.ndim != 1 or not array.size:
-        raise error(f"{what} must be a number or a list of numbers, got shape {array.shape}")
+        raise error(
+            f"{what} must be a number or a list of at least one number, got shape {array.shape}"
+        )
     return array
 
 

@@ -217,7 +217,7 @@ def test_who_wrote_what_is_released(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("column", "more", "message"),
     [
-        ("who", (), "there is no column 'author'; the columns are: who, text"),
+        ("who", (), "there is no column 'author' in the table; it has 2"),
         ("author", ("--author-column", "text"), "two different columns"),
         ("author", ("--first-words", "101"), "100"),
         ("author", ("--texts", "1"), "2"),

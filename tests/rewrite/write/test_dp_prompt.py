@@ -117,7 +117,7 @@ def test_names_are_checked_and_distinct() -> None:
         writer_of("tem")
     with pytest.raises(ParameterError, match="form must be one of published, calibrated, response"):
         writer_of("dp-prompt", "greedy")
-    with pytest.raises(TextError, match="a text is needed, got int"):
+    with pytest.raises(TextError, match="a text is needed, got 3"):
         dpcore.write(3, epsilon=1.0)  # type: ignore[arg-type]
 
 
