@@ -33,7 +33,7 @@ from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 from dpcore.lexicon.rounding import UNIT
 from dpcore.mechanisms.clipped.gaussian import composed_epsilon
 from dpcore.noise.radial import Radial
-from dpcore.outwards import at_most
+from dpcore.outwards import at_most, without_noise
 
 if TYPE_CHECKING:
     from dpcore.arrays import FloatArray
@@ -81,7 +81,7 @@ class Composition:
         """Whether the composed ε is less than the plain sum, in the digits in which it is said."""
         if not self.epsilon < self.total:
             return False
-        return float(at_most(self.epsilon)) < float(at_most(self.total))
+        return float(_said(self.epsilon)) < float(_said(self.total))
 
     @property
     def total_delta(self) -> str:
@@ -105,12 +105,12 @@ class Composition:
             sum_of += " for the farthest words"
         says = "is the same"
         if self.helps or isinstance(self.guarantee, ApproximateLocalPrivacy):
-            says = f"is {at_most(self.total)}"
+            says = f"is {_said(self.total)}"
             if self.total_delta != "0":
                 says += f", for δ = {self.total_delta}"
         return self.guarantee.qualified(
             f"Together, for δ = {self.delta}, the whole text is protected within "
-            f"ε = {at_most(self.epsilon)} ({sum_of} {says})."
+            f"ε = {_said(self.epsilon)} ({sum_of} {says})."
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -324,3 +324,8 @@ def _product(words: int, loss: float) -> float:
     product = words * loss
     exactly = math.isinf(product) or Fraction(product) >= words * Fraction(loss)
     return product if exactly else math.nextafter(product, math.inf)
+
+
+def _said(bound: float) -> str:
+    """A sum of float64 numbers, rounded up; three times 1.1 is 3.3 and not 3.301."""
+    return at_most(without_noise(bound))

@@ -284,6 +284,8 @@ def test_what_is_said() -> None:
     assert not short.helps
     # Rounded up in the fourth digit it would be more than the sum: nothing is won.
     assert not composition(create("k-ary", FOUR), 8.9444, 25, 1e-9).helps
+    # Three times 1.1 is 3.3000000000000003 in float64, and no reason to say 3.301.
+    assert "within ε = 3.3 (" in composition(create("k-ary", FOUR), 1.1, 3).statement
     long = composition(create("laplace", FOUR), 0.125, 200)
     said = at_most(long.epsilon)
     assert long.helps
