@@ -32,7 +32,7 @@ import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.mechanisms.bulk.documents import OneByOne
-from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, radius_bounds
+from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, law_within, radius_bounds
 from dpcore.mechanisms.distance_blocks import by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import Effort, Law
@@ -324,8 +324,7 @@ class RanText(ExactMechanism):
                 result[: some.size] += mass / weights.sum() * weights
         undone = np.empty_like(result)
         undone[order] = result
-        # In few dimensions the grid of `radius_law` is coarse for a short R; the bounds are not.
-        return np.clip(undone, *self._bounds(distance, epsilon))
+        return law_within(undone, *self._bounds(distance, epsilon))
 
     # -- draws
 

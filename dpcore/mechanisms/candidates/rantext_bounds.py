@@ -244,6 +244,20 @@ def law_bounds(
     return low * (1.0 - _SUMS), np.minimum(high * (1.0 + _SUMS), 1.0)
 
 
+def law_within(law: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Move a law, shape (n,), into its bounds, so that it sums to 1.
+
+    In few dimensions the grid of `radius_law` is coarse for a short R; the bounds are not. The sum
+    that moving takes away or adds is shared by the room that the bounds leave, so that they hold.
+    """
+    moved = np.clip(law, low, high)
+    lacking = 1.0 - float(moved.sum())
+    if abs(lacking) > _RARE:
+        room = high - moved if lacking > 0 else moved - low
+        moved += lacking * room / room.sum()
+    return np.asarray(moved)
+
+
 def _far(bounds: RadiusBounds, distance: FloatArray, scale: float, epsilon: float) -> FloatArray:
     """Upper bounds on P(y | x) of words that few R reach, shape (n,); ∞ for the others.
 
