@@ -136,7 +136,7 @@ def test_the_command_line(
     )
     assert lines[-1].split()[:3] == ["madlib", "50", f"{share:.3f}"]
     for wrong, message in (
-        (["--text-column", "no"], "there is no column 'no'; the columns are: words, kind"),
+        (["--text-column", "no"], "there is no column 'no' in the table; it has 2"),
         (["--texts", "0"], "0 is not in the range 1<=x<=1500"),
         (["--file", "absent.csv"], "absent.csv cannot be read (No such file"),
         (["--epsilon", "tem=3"], "is for a mechanism that is not measured"),

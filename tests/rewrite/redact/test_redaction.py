@@ -71,7 +71,7 @@ def test_what_was_typed_stays_out_of_tracebacks() -> None:
         ("", "rules", TextError, "empty"),
         ("a\x00b", "rules", TextError, "binary"),
         ("a " * MAX_REDACTED_CHARACTERS, "rules", TextError, "at most 1,000,000"),
-        (3, "rules", TextError, "a text is needed, got int"),
+        (3, "rules", TextError, "a text is needed, got 3"),
     ],
 )
 def test_what_is_refused(text: str, redactor: str, error: type[Exception], message: str) -> None:
