@@ -35,6 +35,8 @@ _NAME = re.compile(r"[0-9a-zA-Z_-]{0,64}")
 _FIELD = re.compile(r"\$\$(STREAMLIT_INTERNAL_KEY_\$\$)?ID-[0-9a-f]+-[^\x00-\x1f]{0,200}")
 """The id of a field."""
 
+_NUMBERS = {"int_value", "double_value"}
+
 _read = WStates.__getitem__
 
 
@@ -79,7 +81,9 @@ def _typed(states: WStates, name: str) -> Any:
     state, field = states.states.get(name), states.widget_metadata.get(name)
     if not isinstance(state, Serialized) or field is None:
         return _read(states, name)
-    if state.value.WhichOneof("value") in (None, field.value_type):
+    given = state.value.WhichOneof("value")
+    # A field of whole numbers is declared as one of `double_value`, and sent as the other.
+    if given in (None, field.value_type) or {given, field.value_type} == _NUMBERS:
         try:
             return _read(states, name)
         except Exception:  # noqa: S110 - of a value that a field of Streamlit's cannot read

@@ -94,6 +94,7 @@ def test_a_field_keeps_its_first_value_where_it_is_sent_another_type(
         states("string_value", "unmistakable")[NAME]
     received.keep_types()
     assert states("double_value", 2.0)[NAME] == 2
+    assert states("int_value", 2)[NAME] == 2  # as a browser sends a whole number
     assert states()[NAME] == 1
     for kind, value in (("string_value", "2"), ("json_value", "{"), ("bool_value", True)):
         held = states(kind, value)
