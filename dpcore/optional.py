@@ -97,7 +97,7 @@ def _declared(part: str) -> list[str]:
 
 
 def _applies(needed: Requirement, part: str) -> bool:
-    """Whether a requirement is of a part, and of this system."""
+    """Return True if a requirement is of a part, and of this system."""
     if needed.marker is None:
         return part == "engine" or part in _FILES or _project() is not None
     if part == "engine" or _project() is not None:

@@ -71,7 +71,7 @@ class Risk:
 
     @property
     def dangerous(self) -> bool:
-        """Whether a person must accept it."""
+        """True if a person must accept it."""
         return self.kind in DANGEROUS
 
     @property

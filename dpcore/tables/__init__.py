@@ -1,1 +1,1 @@
-"""How a table of private texts is read and written."""
+"""Reading and writing of tables of private texts."""

@@ -118,11 +118,11 @@ def _columns_of(shape: Shape) -> str:
 
 
 class Format(Protocol):
-    """How one kind of file is read and written."""
+    """Reader and writer of one kind of file."""
 
     @property
     def shape(self) -> Shape:
-        """How the file is read."""
+        """The shape of the file."""
 
     def cells(self, file: File) -> Iterator[list[str]]:
         """All cells of each row, as text; empty where there is none.
@@ -139,7 +139,7 @@ class Format(Protocol):
         """
 
     def size(self, file: File) -> int:
-        """Where its last span ends."""
+        """The end of its last span."""
 
     def spans(self, file: File, length: int) -> Iterator[Span]:
         """Consecutive spans of about `length` bytes of text.

@@ -111,7 +111,7 @@ def find_shape(file: File, reading: Reading | None = None, typed: Sequence[str] 
 
 
 def _is_packed(file: File) -> bool:
-    """Whether a file is packed, which its name must say too."""
+    """Return True if a file is packed, as its name must say too."""
     with opened(file) as raw:
         packed = raw.read(len(GZIP)) == GZIP
     if packed == packed_name(file.name):
@@ -200,7 +200,7 @@ def _separator(sample: str, by_name: str | None) -> str:
 
 
 def _first_line(rows: list[list[str]]) -> FirstLine:
-    """Whether the first line looks like names or like data."""
+    """Judge whether the first line looks like names or like data."""
     if not rows:
         return FirstLine("unsure", ("there is no row to judge by",))
     first, below = named(rows[0][:_COLUMNS]), rows[1:]

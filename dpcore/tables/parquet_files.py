@@ -262,7 +262,7 @@ def _opened(file: File, once: Sequence[str] = ()) -> Any:
 
 
 def _of_the_system(error: Exception) -> bool:
-    """Whether a file could not be read at all: Arrow says OSError of a damaged one as well."""
+    """Return True if a file cannot be read: Arrow says OSError of a damaged one as well."""
     return isinstance(error, OSError) and error.errno is not None
 
 

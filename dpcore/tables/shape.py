@@ -79,7 +79,7 @@ AS_FOUND = Reading()
 
 @dataclass(frozen=True)
 class FirstLine:
-    """How the first line of a table looks; a finding, which a person confirms.
+    """Finding on the first line of a table, which a person confirms.
 
     Attributes:
         looks: "names", "data" or "unsure".
@@ -92,7 +92,7 @@ class FirstLine:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a table is read: every choice made.
+    """All choices by which a table is read.
 
     Attributes:
         format: of `FORMATS`.
@@ -134,7 +134,7 @@ class Shape:
 
     @property
     def plain(self) -> bool:
-        """Whether the bytes of the file are the text: UTF-8, lines that end with a line feed."""
+        """True if the bytes are the text: UTF-8, lines that end with a line feed."""
         return not self.packed and self.encoding in ("", "utf-8") and self.line_end == "\n"
 
     def place(self, name: str) -> int | None:

@@ -31,7 +31,7 @@ def takeaway(
     run: Run | None,
     table: Callable[[], pd.DataFrame],
 ) -> Takeaway:
-    """What there is to take along.
+    """Collect the link, commands and tables of the drawer.
 
     Args:
         source: the texts.
@@ -63,7 +63,7 @@ def takeaway(
 
 
 def _prints(run: Run | None) -> str:
-    """What the commands do."""
+    """Describe the commands."""
     if run is None:
         return say(
             "`privatize` writes the private copy of a file of any size, its record and its label."

@@ -144,7 +144,7 @@ _WEAKER = {
 
 
 def _warned(mechanism: Mechanism, epsilon: float) -> bool:
-    """Whether nothing stands against a release; a weaker promise must be read first."""
+    """Return True if a release may begin; a weaker guarantee must be read first."""
     guarantee = mechanism.guarantee(epsilon)
     if guarantee.status not in _WEAKER:
         return True
@@ -166,7 +166,7 @@ def _warned(mechanism: Mechanism, epsilon: float) -> bool:
 
 
 def _once_more(source: Source) -> bool:
-    """Whether a release of these texts is allowed: the first is, another needs a word."""
+    """Return True for the first release of these texts, or a confirmed further one."""
     times = _times()[source.identity]
     if not times:
         return True

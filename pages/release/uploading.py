@@ -47,7 +47,7 @@ CORPORA = {
     UPLOAD: later("A file of your own"),
 }
 TEACHING_FILE = "teaching.csv"
-"""What the teaching corpus is called where a file is named."""
+"""File name of the teaching corpus."""
 _CORPUS = "use_corpus"
 _NONE = later("none: nothing is learned")
 _SHOWN = 3  # rows, and cells of the first line
@@ -80,7 +80,7 @@ class Source:
 
     @property
     def own(self) -> bool:
-        """Whether a person uploaded it."""
+        """True if a person uploaded it."""
         return self.corpus == UPLOAD
 
     @property

@@ -64,7 +64,7 @@ class _Short:
         return record
 
     def _count(self, kind: tuple[Any, ...]) -> tuple[int, int]:
-        """How often this was said in the present window, and left out in the one before."""
+        """Count of this message in the present window, and of those left out before."""
         now = time.monotonic()
         begin, count = self._kinds.pop(kind, (now, 0))
         left_out = 0

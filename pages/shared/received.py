@@ -61,7 +61,7 @@ def judge(message: bytes | str) -> int | bool:
 
 
 def _plausible(state: ClientState) -> bool:
-    """Whether the ids are such as Streamlit makes: others would be logged, or break a session."""
+    """Return True for ids that Streamlit makes: others are logged, or break a session."""
     fields = (widget.id for widget in state.widget_states.widgets)
     names = (state.page_script_hash, state.fragment_id)
     return all(map(_NAME.fullmatch, names)) and all(map(_FIELD.fullmatch, fields))

@@ -188,7 +188,7 @@ def _log_tails(scales: FloatArray, lengths: FloatArray) -> FloatArray:
 
 
 def _grouped(scales: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How many scales are at most each of a few values, which stand for those below them."""
+    """Count the scales below each of a few values, which stand for them."""
     # A larger scale has a larger tail: rounded up, 64 values do for all.
     steps = np.geomspace(float(scales.min()), 1.0 + 1e-12, 64)
     places = np.searchsorted(steps, scales)
