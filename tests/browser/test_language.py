@@ -122,7 +122,8 @@ TRANSLATOR = """() => {
 }"""
 SHOWN = """() => {
   const main = document.querySelector("[data-testid=stMain]").cloneNode(true);
-  for (const unseen of main.querySelectorAll("style, script")) unseen.remove();
+  // A table draws itself on a canvas, and tells a reader of screens a moment later what it has drawn.
+  for (const unseen of main.querySelectorAll("style, script, canvas")) unseen.remove();
   return main.textContent.replace(/\\s+/g, " ");
 }"""
 

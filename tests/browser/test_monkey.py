@@ -1,7 +1,8 @@
 """People who are in a hurry: whatever they do, every page comes, and nothing breaks.
 
-Each person is a seed: it decides what is done next, not when the server answers. `DPCORE_MONKEYS`
-names the seeds: `3,4,5`, or `1-60` for a long run; three persons at once share a server.
+Each person is a seed: it decides what is done next, not when the server answers. Every third has a
+touch screen. `DPCORE_MONKEYS` names the seeds: `3,4,5`, or `1-60` for a long run; three persons at
+once share a server.
 """
 
 import os
@@ -26,6 +27,8 @@ ROUNDS, STEPS = 4, 25  # after each round everybody rests, and what is shown is 
 CALM_MS = 3 * WAIT_MS  # what was started in a hurry, by three, has to come to its end first
 REST_MS = 1_000
 LAST = 30
+MENDED = "in a browser while nothing ran"
+"""What the log says when a page was empty or broken and was asked for once more."""
 
 HEADINGS = {
     content.title: re.findall(
@@ -49,7 +52,8 @@ KINDS = {
     "choose": "[role=tab], [data-testid=stSelectbox] input, label:has(input[type=radio])",
 }
 HOW_OFTEN = {"go back": 2, "go forward": 1, "hover over": 6, "tap": 5, "press": 4, "follow": 3}
-HOW_OFTEN |= {"go to": 4, "type into": 3, "slide": 4, "choose": 3}
+HOW_OFTEN |= {"go to": 4, "type into": 3, "slide": 4, "choose": 3, "use keys": 3}
+KEYS = ("Tab", "Tab", "Tab", "Shift+Tab", "Enter", "Space", "ArrowRight", "ArrowDown", "Escape")
 
 # The middle of one of the elements that are there, brought into sight, and what it is called.
 PICK = """([selector, share]) => {
@@ -85,6 +89,7 @@ class Person:
         """Open the first page that comes to mind, and do not wait for it."""
         self.seed, self.page, self.watch, self.url = seed, page, watch, url
         self.will = random.Random(seed)
+        self.touches = touches(seed)
         self.did: deque[str] = deque(maxlen=LAST)
         self.open(self.will.choice(list(PATHS)))
 
@@ -108,15 +113,22 @@ class Person:
             self.did.append(kind)
             self.page.evaluate(GO, kind.removeprefix("go "))
             return
+        if kind == "use keys":
+            for key in self.will.choices(KEYS, k=3 * many):
+                self.did.append(key)
+                self.page.keyboard.press(key)
+            return
         place = self.page.evaluate(PICK, [KINDS[kind], share])
         if place is None:
             return
         x, y, name = place
         self.did.append(f"{kind} {name!r}")
-        self.page.mouse.move(x, y)
-        if kind == "hover over":
-            return
-        self.page.mouse.click(x, y)
+        if self.touches:
+            self.page.touchscreen.tap(x, y)
+        else:
+            self.page.mouse.move(x, y)
+            if kind != "hover over":
+                self.page.mouse.click(x, y)
         if kind == "slide":
             for _ in range(many):
                 self.page.keyboard.press("ArrowLeft" if share < 0.5 else "ArrowRight")
@@ -141,6 +153,10 @@ class Person:
         assert not self.watch.foreign_requests
 
 
+def touches(seed: int) -> bool:
+    return seed % AT_ONCE == 0
+
+
 def groups() -> list[list[int]]:
     """The seeds of those who are there together."""
     given = os.environ.get(_SEEDS, "1-3")
@@ -152,7 +168,7 @@ def groups() -> list[list[int]]:
 @pytest.mark.parametrize("group", groups(), ids=str)
 def test_people_in_a_hurry(app: Server, new_page: NewPage, group: list[int]) -> None:
     before = len(app.printed())
-    people = [Person(seed, *new_page(), app.url) for seed in group]
+    people = [Person(seed, *new_page(has_touch=touches(seed)), app.url) for seed in group]
     for _ in range(ROUNDS):
         for _ in range(STEPS):
             for person in people:
@@ -168,3 +184,4 @@ def test_people_in_a_hurry(app: Server, new_page: NewPage, group: list[int]) -> 
                 ) from error
     printed = app.printed()[before:]
     assert "Traceback" not in printed, f"seeds {group}: {printed[-4000:]}"
+    assert MENDED not in printed, f"seeds {group}: {printed[-4000:]}"

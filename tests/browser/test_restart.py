@@ -35,7 +35,7 @@ def test_the_first_visitor_of_a_fresh_server_may_come_by_a_link(
     page, watch = new_page()
     with serve(ROOT / "app.py", tmp_path) as server:
         open_page(page, server.url + link)
-        expect(page.locator("h1")).to_have_count(1, timeout=WAIT_MS)
+        expect(page.get_by_role("heading", level=1)).to_have_count(1, timeout=WAIT_MS)
         (content,) = (entry for entry in CONTENTS if link.startswith(f"/{entry.address}"))
         expect(page).to_have_title(f"{content.title} – {TITLE}")
         for other in (entry for entry in CONTENTS if entry.listed):  # the menu
