@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -261,7 +261,7 @@ class RanText(ExactMechanism):
             scores = -0.5 * value * np.minimum(distance / reach, 1.0)
             return np.asarray(scores - math.log(float(np.exp(scores).sum())))
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._law(distance, value)))
+            return np.asarray(np.log(self._enclosed(distance, value)[0]))
 
     def law(
         self,
@@ -273,14 +273,21 @@ class RanText(ExactMechanism):
         effort: Effort | None = None,
     ) -> Law:
         """As for every exact law; its error is that of the widest interval, outwards."""
-        law = super().law(word, epsilon, rng=rng, ranking=ranking, effort=effort)
         if self.form == "fixed":
-            return law
-        distance, error = self.distances(law.word, ranking), 0.0
-        for value, row in zip(law.epsilons.tolist(), law.probabilities, strict=True):
-            low, high = self._bounds(distance, value)
-            error = max(error, float(np.maximum(high - row, row - low).max()))
-        return replace(law, error=error)
+            return super().law(word, epsilon, rng=rng, ranking=ranking, effort=effort)
+        index, values = int(self.check_words([word])[0]), self.check_epsilons(epsilon)
+        distance = self.distances(index, ranking)
+        rows = [self._enclosed(distance, value) for value in values.tolist()]
+        return Law(
+            lexicon=self.lexicon,
+            word=index,
+            epsilons=values,
+            outputs=np.arange(len(self.lexicon)),
+            probabilities=np.array([row for row, _, _ in rows]),
+            exact=True,
+            error=max(float(np.maximum(high - row, row - low).max()) for row, low, high in rows),
+            method=self.law_method,
+        )
 
     def log_bounds(
         self, word: int, epsilon: float, *, ranking: Ranking | None = None
@@ -299,16 +306,23 @@ class RanText(ExactMechanism):
         self, word: int, epsilon: float, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, str]:
         """The errors are the distances to the bounds."""
-        logs = self.log_law(word, epsilon, ranking=ranking)
-        low, high = self.log_bounds(word, epsilon, ranking=ranking)
+        if self.form == "fixed":
+            logs = self.log_law(word, epsilon, ranking=ranking)
+            low, high = self.log_bounds(word, epsilon, ranking=ranking)
+        else:
+            value = self.check_epsilon(epsilon)
+            with np.errstate(divide="ignore"):
+                logs, low, high = np.log(self._enclosed(self.distances(word, ranking), value))
         with np.errstate(invalid="ignore"):
             return logs, np.fmax(high - logs, logs - low), self.law_method
 
     def _bounds(self, distance: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
         return law_bounds(radius_bounds(self.lexicon), distance, noise_scale(epsilon), epsilon)
 
-    def _law(self, distance: FloatArray, epsilon: float) -> FloatArray:
-        """P(y | x) as published, shape (n,)."""
+    def _enclosed(
+        self, distance: FloatArray, epsilon: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """P(y | x) as published and its bounds, shapes (n,); the bounds are most of the cost."""
         law, scale = radius_law(self.lexicon), noise_scale(epsilon)
         order = np.argsort(distance, kind="stable")
         near = distance[order] / scale
@@ -324,7 +338,8 @@ class RanText(ExactMechanism):
                 result[: some.size] += mass / weights.sum() * weights
         undone = np.empty_like(result)
         undone[order] = result
-        return law_within(undone, *self._bounds(distance, epsilon))
+        low, high = self._bounds(distance, epsilon)
+        return law_within(undone, low, high), low, high
 
     # -- draws
 
