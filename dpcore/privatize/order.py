@@ -12,6 +12,7 @@ from dpcore.audit.composition import composition, group_compositions
 from dpcore.errors import StudyError
 from dpcore.lexicon.damage import FIELDS
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
+from dpcore.rewrite.documents import vocabulary_caution
 from dpcore.rewrite.languages.known import rules_of
 from dpcore.tables.files import Columns
 from dpcore.tables.formats import format_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.policy import Treatment
     from dpcore.tables.files import Format
+
+_LOOKED_AT_BYTES = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,15 @@ class Order:
     def record(self) -> Path:
         """The file that says how the output was made."""
         return record_path(self.out)
+
+
+def caution_of(order: Order) -> str:
+    """As `vocabulary_caution`, of the texts with which the corpus begins."""
+    form = format_of(order.source, order.reading, order.columns.typed)
+    spans = form.spans(order.source, _LOOKED_AT_BYTES)
+    documents = (form.read(order.source, span, order.columns) for span in spans)
+    texts = (text or "" for part in documents for text in part.texts)
+    return vocabulary_caution(texts, order.mechanism.lexicon)
 
 
 def check_files(source: Path, out: Path, columns: Columns, reading: Reading) -> Format:

@@ -8,6 +8,7 @@ two releases: both would give two outputs of the same noise.
 
 from __future__ import annotations
 
+from itertools import islice
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.noise.streams import DocumentGenerators
     from dpcore.rewrite.encoded import Documents
+
+_LOOKED_AT = 200  # texts, for the caution
 
 
 def encode_all(
@@ -52,6 +55,20 @@ def encode_all(
         TextError: a word is refused by the policy; the message names the document by its number.
     """
     return Reader(lexicon, treatment).read(texts, for_text=for_text, first=first)
+
+
+def vocabulary_caution(texts: Iterable[str], lexicon: Lexicon) -> str:
+    """Warning if a lexicon does not hold most words of the first texts; "" if it does.
+
+    It counts nothing: how many words are unknown is protected in a release.
+    """
+    words = encode_all(islice(texts, _LOOKED_AT), lexicon, for_text=False).words
+    if 2 * np.count_nonzero(words < 0) <= words.size:
+        return ""
+    return (
+        "most words of the first texts are not in this vocabulary: is it in capitals or with "
+        "prefixes, or of another language?"
+    )
 
 
 def release_all(

@@ -167,6 +167,23 @@ def test_the_command_prints_the_record(
     assert re.fullmatch(r"error: \S+out\.csv exists already: [^\n]+\n", err)
 
 
+def test_a_vocabulary_that_does_not_fit_is_told_before_there_is_noise(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    vectors, source = Path(small_vectors(tmp_path / "small.vec")), tmp_path / "in.csv"
+    source.write_text("text\nweather terrible\ndoctor\n", encoding="utf-8")
+    capitals = vectors.with_name("capitals.vec")
+    capitals.write_text(vectors.read_text("utf-8").upper(), encoding="utf-8")
+    for lexicon, told in ((vectors, False), (capitals, True)):
+        options = ["--mechanism", "tem", "--epsilon", "2", "--lexicon", str(lexicon)]
+        out = tmp_path / f"{lexicon.stem}.csv"
+        code, _, err = run(capsys, "privatize", str(source), "--out", str(out), *options)
+        assert code == 0
+        assert err.startswith("warning: most words of the first texts are not in") == told
+        record = out.with_name(f"{out.name}.run.json").read_text("utf-8")
+        assert "most words" not in record
+
+
 WRONG = {
     "a seed of a release": (["--seed", "3"], "--seed needs --experiment.*"),
     "a negative seed": (["--experiment", "--seed", "-3"], "a seed is a whole number.*"),

@@ -8,12 +8,13 @@ import pytest
 from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
+from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.bulk.documents import Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.casing import CasePolicy
-from dpcore.rewrite.documents import encode_all, release_all
+from dpcore.rewrite.documents import encode_all, release_all, vocabulary_caution
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare, release
 from tests.mechanisms import lexicons
@@ -127,3 +128,18 @@ def test_what_is_refused() -> None:
 def test_no_documents() -> None:
     documents = encode_all([], LEXICON)
     assert documents.texts(release_all(documents, create("tem", LEXICON), 1.0, SECRET)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [("good words", False), ("GOOD words", False), ("zzq good", False), ("zzq vvk good", True)],
+)
+def test_a_vocabulary_that_lacks_most_words_is_told_without_a_count(
+    text: str, warned: bool
+) -> None:
+    lexicon = load("default")
+    caution = vocabulary_caution([text] * 3, lexicon)
+    assert caution.startswith("most words of the first texts are not in") == warned
+    assert not any(figure.isdigit() for figure in caution)
+    assert "zzq" not in caution
+    assert not vocabulary_caution([], lexicon)
