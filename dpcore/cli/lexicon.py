@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from click import argument, option
 
@@ -24,7 +24,11 @@ from dpcore.lexicon.train.plan import TrainingPlan
 from dpcore.lexicon.train.poincare import HyperbolicPlan
 from dpcore.lexicon.train.run import train
 from dpcore.lexicon.train.wordnet import kinds
+from dpcore.rewrite.documents import lexicon_caution
 from dpcore.rewrite.languages.known import described
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
 
 _INDENT = 2  # of the JSON of these actions, which people read as well
 _PLAN = TrainingPlan()
@@ -84,7 +88,12 @@ def _info(options: Options) -> Answer:
         read = f"{report.format}; {report.dropped}"
     if options.similarity:
         facts["similarity"] = similarity(lexicon, options.similarity)
-    return Answer(facts, _info_lines(facts, read), indent=_INDENT)
+    return Answer(facts, _info_lines(facts, read), _cautions(lexicon), indent=_INDENT)
+
+
+def _cautions(lexicon: Lexicon) -> list[str]:
+    caution = lexicon_caution(lexicon)
+    return [f"warning: {caution}"] if caution else []
 
 
 def _read_fields(report: ReadReport) -> dict[str, Any]:
@@ -186,6 +195,7 @@ def _added(added: Added) -> Answer:
             f"{added.name}: {added.words:,} words x {added.dimension} ({added.report.format})",
             f"{added.report.dropped}; fingerprint {added.fingerprint}",
         ],
+        _cautions(load(added.name)),
         indent=_INDENT,
     )
 

@@ -8,6 +8,7 @@ two releases: both would give two outputs of the same noise.
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from time import process_time
 from typing import TYPE_CHECKING
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from dpcore.noise.streams import DocumentGenerators
     from dpcore.rewrite.encoded import Documents
 
-_LOOKED_AT = 200  # texts, for the caution
+_SIGNS = re.compile(r"[_|#/:▁Ġ<>\[\]]")  # of words with prefixes, word classes or spaces
+_LOOKED_AT = 200  # texts, or words of a lexicon, for a caution
 
 
 def encode_all(
@@ -68,6 +70,28 @@ def vocabulary_caution(texts: Iterable[str], lexicon: Lexicon) -> str:
     return (
         "most words of the first texts are not in this vocabulary: is it in capitals or with "
         "prefixes, or of another language?"
+    )
+
+
+def lexicon_caution(lexicon: Lexicon) -> str:
+    """Warning if most words of a lexicon are not found when they stand in a text; "" otherwise.
+
+    A word that is all in capitals is looked for in small letters, as most texts have it. Only the
+    first words are looked at, in most files the most frequent ones: the last are often no words.
+    """
+    first = min(len(lexicon), 10 * _LOOKED_AT)
+    places = np.linspace(0, first - 1, min(first, _LOOKED_AT)).astype(int)
+    words = [lexicon.words[place] for place in places.tolist()]
+    written = [word.lower() if word.isupper() and len(word) > 1 else word for word in words]
+    documents = encode_all(written, lexicon, for_text=False)
+    whole = np.diff(documents.offsets) == 1
+    whole[[_SIGNS.search(word) is not None for word in words]] = False
+    found = documents.words[documents.offsets[:-1][whole]] == places[whole]
+    if 2 * np.count_nonzero(found) >= len(words):
+        return ""
+    return (
+        "most words of this vocabulary are not found when they stand in a text: they are in "
+        "capitals, have prefixes, or hold spaces or underscores; write them as texts do"
     )
 
 

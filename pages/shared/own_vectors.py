@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import ENGLISH
 from dpcore.limits import MAX_OWN_VECTOR_BYTES
+from dpcore.rewrite.documents import lexicon_caution
 from dpcore.rewrite.languages.known import LANGUAGES
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
@@ -118,6 +119,9 @@ def _checked(brought: _Brought) -> None:
             name=NAME,
         )
     )
+    if caution := lexicon_caution(words):
+        st.warning(say("**Texts will not fit these words.**"), icon=":material/warning:")
+        st.text(caution)
     st.button(
         say("Forget these vectors"),
         key="own_vectors_forget",

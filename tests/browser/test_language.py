@@ -122,7 +122,7 @@ TRANSLATOR = """() => {
 }"""
 SHOWN = """() => {
   const main = document.querySelector("[data-testid=stMain]").cloneNode(true);
-  // A table draws itself on a canvas, and says a moment later, for readers of screens, what it drew.
+  // A table draws itself on a canvas, and says a moment later what it drew.
   for (const unseen of main.querySelectorAll("style, script, canvas")) unseen.remove();
   return main.textContent.replace(/\\s+/g, " ");
 }"""

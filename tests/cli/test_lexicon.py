@@ -70,6 +70,19 @@ def test_add_list_info_build(run: Callable[..., Any], path: Path, cache: Path) -
     assert facts["nearest_neighbour_quartiles"][0] >= facts["extent"]["separation"] * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("form", [str.upper, "/c/en/{}".format, "{}_NN".format, "Ġ{}".format])
+def test_a_vocabulary_that_no_text_reaches_is_told(
+    capsys: pytest.CaptureFixture[str], path: Path, form: Callable[[str], str]
+) -> None:
+    lines = [line.split(" ", 1) for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{form(word)} {rest}\n" for word, rest in lines))
+    for arguments in (["info", str(path)], ["add", str(path), "--name", "odd"]):
+        code, out, err = shell_run(capsys, "lexicon", *arguments)
+        assert code == 0
+        assert "warning" not in out
+        assert err.startswith("warning: most words of this vocabulary are not found")
+
+
 def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path: Path) -> None:
     assert "mine: 40 words x 5" in run("add", path, "--name", "mine")
     assert "glove-840b" in run("list")

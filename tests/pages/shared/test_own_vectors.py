@@ -17,9 +17,10 @@ NAMES = [
 ]
 
 
-def sent(seed: int = 3, language: str = "en") -> own_vectors._Brought:
+def sent(seed: int = 3, language: str = "en", before: str = "") -> own_vectors._Brought:
     vectors = np.random.default_rng(seed).normal(size=(len(NAMES), 8))
-    lines = (f"{n} {' '.join(f'{x:.4f}' for x in v)}" for n, v in zip(NAMES, vectors, strict=True))
+    names = [f"{before}{name}" for name in NAMES]
+    lines = (f"{n} {' '.join(f'{x:.4f}' for x in v)}" for n, v in zip(names, vectors, strict=True))
     lexicon, report = read_uploaded("\n".join(lines).encode(), "mine.txt", own_vectors.NAME)
     lexicon = only_here(lexicon.with_language(language))
     return own_vectors._Brought("an id", language, lexicon, report)
@@ -51,6 +52,15 @@ def test_words_of_another_language(address: str) -> None:
     test.session_state["lexicon"] = own_vectors.NAME
     test.run()
     assert not test.exception, test.exception
+
+
+@pytest.mark.parametrize("before", ["", "en:"])
+def test_words_that_no_text_holds_are_told(before: str) -> None:
+    test = unopened("rewrite")
+    test.session_state["own_vectors"] = sent(before=before)
+    test.run()
+    told = [warning.value for warning in test.warning]
+    assert any("Texts will not fit these words." in text for text in told) == bool(before)
 
 
 def test_a_link_to_them_shows_the_bundled_words_to_everybody_else() -> None:
