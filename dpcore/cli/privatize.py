@@ -19,7 +19,7 @@ from dpcore.noise.streams import check_seed
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize.folder import alone_with
 from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_label
-from dpcore.privatize.order import Order, caution_of, check_files, is_published, read_published
+from dpcore.privatize.order import Order, check_files, first_look, is_published, read_published
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
 from dpcore.tables.files import Columns
@@ -138,8 +138,8 @@ def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, st
 
 def _published(order: Order, executor: Executor, progress: Progress) -> Json:
     """Make the copy; returns its record."""
-    if caution := caution_of(order):
-        note(f"warning: {caution}")
+    for line in first_look(order):  # in time for Ctrl-C
+        note(line)
     try:
         with executor:
             return privatize(order, executor=executor, progress=progress)

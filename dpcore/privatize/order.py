@@ -72,13 +72,15 @@ class Order:
         return record_path(self.out)
 
 
-def caution_of(order: Order) -> str:
-    """As `vocabulary_caution`, of the texts with which the corpus begins."""
+def first_look(order: Order) -> list[str]:
+    """How the corpus is read, and a warning if the vocabulary does not fit its first texts."""
     form = format_of(order.source, order.reading, order.columns.typed)
     spans = form.spans(order.source, _LOOKED_AT_BYTES)
     documents = (form.read(order.source, span, order.columns) for span in spans)
     texts = (text or "" for part in documents for text in part.texts)
-    return vocabulary_caution(texts, order.mechanism.lexicon)
+    caution = vocabulary_caution(texts, order.mechanism.lexicon)
+    lines = [f"{order.source.name} is read as {form.shape.sentence}"]
+    return [*lines, f"warning: {caution}"] if caution else lines
 
 
 def check_files(source: Path, out: Path, columns: Columns, reading: Reading) -> Format:
