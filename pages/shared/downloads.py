@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from pages.shared.language import ENGLISH, later, say, speaking
 
@@ -25,18 +23,6 @@ _FORMATS = {
         "Saves the figure as it stands, with its marks, as a picture: for slides and letters."
     ),
 }
-
-
-def _no_fault(record: logging.LogRecord) -> bool:
-    """Whether a record of the server stays: not the trace of a table whose page was left meanwhile.
-
-    Who presses a button and a link at once is told by the browser that there is no file.
-    """
-    error = record.exc_info[1] if record.exc_info else None
-    return not (isinstance(error, MediaFileStorageError) and str(error).endswith("not found"))
-
-
-logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(_no_fault)
 
 
 @cache

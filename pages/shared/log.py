@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from streamlit import config
+from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from dpcore.limits import LOG_LINES, LOG_SECONDS, MAX_LOG_CHARACTERS, MAX_LOG_KINDS
 
@@ -51,7 +52,9 @@ class _Short:
             said = f"{said[:MAX_LOG_CHARACTERS]}…"
         kind: tuple[Any, ...] = (record.pathname, record.lineno)
         if record.exc_info and record.exc_info[0] is not None:
-            error, _, trace = record.exc_info
+            error, raised, trace = record.exc_info
+            if _is_late(raised):
+                record.levelno = _DROPPED
             record.exc_text = without_text(error, trace)
             kind = (*kind, error, _place(trace))
         record.exc_info = None
@@ -74,6 +77,11 @@ class _Short:
         if len(self._kinds) > MAX_LOG_KINDS:
             self._kinds.popitem(last=False)
         return count + 1, left_out
+
+
+def _is_late(error: BaseException | None) -> bool:
+    """Whether somebody asked for the table of a page that was left: the browser tells them so."""
+    return isinstance(error, MediaFileStorageError) and str(error).endswith("not found")
 
 
 def without_text(error: type[BaseException], trace: TracebackType | None) -> str:

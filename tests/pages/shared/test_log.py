@@ -1,11 +1,16 @@
 """The log of the server: short lines, no text of a person, no flood."""
 
+import asyncio
 import io
 import logging
 from collections.abc import Iterator
 
 import pytest
 from streamlit import config
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.runtime import backend_operation_handler
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from dpcore import limits
 from pages.shared.log import _Short, keep_log_short
@@ -94,3 +99,32 @@ def test_who_asks_for_all_is_told_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.shared.log.config.get_option", lambda _: "debug")
     keep_log_short()
     assert logging.getLogRecordFactory() is plain
+
+
+def ask(manager: MediaFileManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Press the button of a table that is made then."""
+    monkeypatch.setattr(backend_operation_handler, "_LOGGER", LOGGER)
+    request = BackendOperationRequest()
+    request.deferred_file.file_id = "a"
+    handler = backend_operation_handler.DeferredFileHandler(lambda: manager)
+    assert asyncio.run(handler.handle(request, "session")).error_msg
+
+
+def test_a_table_of_a_page_that_was_left_is_no_fault(
+    written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(MediaFileManager(MemoryMediaFileStorage("/media")), monkeypatch)
+    assert not written.getvalue()
+
+
+def test_a_table_that_cannot_be_made_is_one(
+    written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: str) -> str:
+        raise ValueError(SECRET)
+
+    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
+    monkeypatch.setattr(manager, "execute_deferred", broken)
+    ask(manager, monkeypatch)
+    assert "ValueError" in written.getvalue()
+    assert SECRET not in written.getvalue()
