@@ -1,7 +1,8 @@
 """Every control of every page and tab, chosen, unchosen, at its ends and with nonsense.
 
 After each action the page has to be there without an error; so it has to be when its address is
-opened afresh, and when the Back button leads to it. Run all of it before a release:
+opened afresh, and when the Back button leads to it. Then every parameter that its links have is
+left empty, given twice, and given nonsense. Run all of it before a release:
 
     python -m tests.browser.every_control [page ...]
 """
@@ -12,7 +13,7 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
@@ -82,8 +83,52 @@ async def back(person: Session) -> None:
     await person.run(message)
 
 
-async def drive(url: str, page: str, faults: list[str], until: float = float("inf")) -> int:
-    """Try every control of a page; return the number of actions."""
+def odd_links(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
+    """Queries in which one parameter is odd, and one that is unknown.
+
+    Args:
+        names: of the parameters.
+        known: values of some of them that a page has written itself.
+    """
+    for name in sorted(names):
+        value = known.get(name, "1")
+        for given in ([""], [value, value], [value, "", NONSENSE], [NONSENSE], ["-1"], ["9" * 30]):
+            yield urlencode([(name, each) for each in given])
+    yield urlencode([(NONSENSE, NONSENSE), ("", "")])
+
+
+async def follow_links(url: str, page: str, known: Mapping[str, str], faults: list[str]) -> int:
+    """Open a page by links with odd parameters, and run it once more; return how many."""
+    async with session(url) as person:
+        await person.open(page)
+        shown = person.screen.values()
+        names = {getattr(each.message, "query_param_key", "") for each in shown} | set(known)
+    queries = list(odd_links(names - {""}, known))
+    for query in queries:
+        async with session(url) as person:
+            await person.open(page, query)
+            await look(person, f"{page}, opened at {query}", faults)
+            await person.rerun()
+            await look(person, f"{page}, opened at {query} and run again", faults)
+    return len(queries)
+
+
+async def drive(
+    url: str,
+    page: str,
+    faults: list[str],
+    known: dict[str, str],
+    until: float = float("inf"),
+) -> int:
+    """Try every control of a page; return the number of actions.
+
+    Args:
+        url: of the server.
+        page: its address.
+        faults: to which what is found is added.
+        known: to which parameters of the address are added, with a value that the page wrote.
+        until: when to stop, on the clock of `time.monotonic`.
+    """
     done, tried = 0, set()
     async with session(url) as person:
         await person.open(page)
@@ -109,6 +154,7 @@ async def drive(url: str, page: str, faults: list[str], until: float = float("in
                     person.query = address_of(person.query, there[0], value)
                     await person.set(there[0], value)
                     await look(person, what, faults)
+                    known |= dict(parse_qsl(person.query))
                     await back(person)
                     await look(person, f"{what}, Back", faults)
                     async with session(url) as fresh:
@@ -126,10 +172,11 @@ async def main(url: str, pages: list[str]) -> list[str]:
         await first.open()
         named = pages or list(first.pages)
     for page in named:
-        start, before = time.monotonic(), len(faults)
-        done = await drive(url, page, faults)
+        start, before, known = time.monotonic(), len(faults), dict[str, str]()
+        done = await drive(url, page, faults, known)
+        links = await follow_links(url, page, known, faults)
         print(
-            f"{page}: {done} actions, {time.monotonic() - start:.0f} s",
+            f"{page}: {done} actions, {links} links, {time.monotonic() - start:.0f} s",
             *faults[before:],
             sep="\n  ",
         )

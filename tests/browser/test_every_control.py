@@ -3,14 +3,15 @@
 import pytest
 
 from tests.browser.client import alone, session
-from tests.browser.every_control import actions, address_of, drive
+from tests.browser.every_control import actions, address_of, drive, follow_links
 from tests.browser.server import Server
 
 
 @pytest.mark.parametrize("page", ["lesson", "start"])
 def test_no_action_breaks_a_page(app: Server, page: str) -> None:
-    before, faults = len(app.printed()), list[str]()
-    assert alone(drive(app.url, page, faults)) > 3
+    before, faults, known = len(app.printed()), list[str](), dict[str, str]()
+    assert alone(drive(app.url, page, faults, known)) > 3
+    assert alone(follow_links(app.url, page, known, faults)) > 6
     assert not faults
     assert "Traceback" not in app.printed()[before:]
 
