@@ -73,8 +73,10 @@ PICK = """([selector, share]) => {
 # Within the app: what was open before it is another site.
 GO = """way => {
   const able = { back: navigation.canGoBack, forward: navigation.canGoForward };
-  if (able[way]) navigation[way]().finished.catch(() => null);
+  if (able[way]) window.__gone = navigation[way]().committed.catch(() => null);
 }"""
+# A browser that is busy takes a click in before it goes back, though that was asked for first.
+GONE = "() => Promise.race([window.__gone, new Promise(end => setTimeout(end, 5000))])"
 
 SHOWN = """heading =>
   document.querySelector('[data-testid=stMain] h1')?.innerText.trim() === heading
@@ -139,6 +141,7 @@ class Person:
         """Follow one last link; its page comes and stays, and nothing is broken."""
         self.page.keyboard.press("Escape")  # whatever is open above the menu
         self.page.locator(MENU).first.wait_for(timeout=CALM_MS)
+        self.page.evaluate(GONE)
         name = self.will.choice([content for content in CONTENTS if content.listed]).title
         self.did.append(f"go to {name!r} and rest")
         self.page.locator(MENU).get_by_text(name, exact=True).first.click(timeout=CALM_MS)
