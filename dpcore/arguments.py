@@ -83,11 +83,13 @@ def a_whole(
     raise error(f"{what} must be a whole number {above}, got {described(value)}")
 
 
-def reals(values: object, what: str, error: type[DpcoreError] = ParameterError) -> FloatArray:
-    """Return one number or several as an array, shape (k,) with k ≥ 1.
+def reals(
+    values: object, what: str, error: type[DpcoreError] = ParameterError, *, least: int = 1
+) -> FloatArray:
+    """Return one number or several as an array, shape (k,) with k ≥ `least`.
 
     Raises:
-        ParameterError: There is none, or one of them is no number.
+        ParameterError: There are too few, or one of them is no number.
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in _NUMBERS:
         try:
@@ -96,10 +98,9 @@ def reals(values: object, what: str, error: type[DpcoreError] = ParameterError) 
             given = _listed(values, what, error)
         values = np.array([a_real(value, what, error) for value in given])
     array = np.atleast_1d(values.astype(np.float64))
-    if array.ndim != 1 or not array.size:
-        raise error(
-            f"{what} must be a number or a list of at least one number, got shape {array.shape}"
-        )
+    if array.ndim != 1 or array.size < least:
+        some = "at least one number" if least else "numbers"
+        raise error(f"{what} must be a number or a list of {some}, got shape {array.shape}")
     return array
 
 

@@ -33,6 +33,7 @@ TEXT = "My doctor in Berlin didn't say much, but the weather was terrible."
 EPSILONS: dict[str, tuple[float, ...]] = {
     "truncated-gumbel": (403.0, 22_026.0),
     "truncated-gumbel-repaired": (6.0, 20.0, 40.0),
+    "hyperbolic": (300.0, 800.0),
 }
 USUAL = (2.0, 8.0, 40.0)
 

@@ -141,8 +141,11 @@ class Settings:
         raise EpsilonError(msg)
 
     def check_epsilons(self, epsilons: float | FloatArray | Sequence[float]) -> FloatArray:
-        """A one-dimensional array of admissible ε, checked one by one."""
-        values = reals(epsilons, "epsilon", EpsilonError)
+        """A one-dimensional array of admissible ε, checked one by one.
+
+        There may be none: of the ε on a dial, a mechanism may admit none on some lexicons.
+        """
+        values = reals(epsilons, "epsilon", EpsilonError, least=0)
         for value in values:
             self.check_epsilon(float(value))
         return values

@@ -54,7 +54,7 @@ except DpcoreError as error:
 say_text(selection)
 pinned = pin_words(words, selection, typed.public)
 say_unknown(words)
-mechanisms = mechanisms_or_stop(words, chosen)
+mechanisms = mechanisms_or_stop(words, chosen, on_dial=True)
 
 with picture_place:
     work = Work(selection, runs, seed, typed.public)

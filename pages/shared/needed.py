@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from pages.shared.bench import admissible
+from pages.shared.groups import group_of
 from pages.shared.language import say
 from pages.shared.messages import inform, refuse
 from pages.shared.resources import lexicon, mechanism
@@ -32,7 +34,9 @@ def lexicon_or_stop(name: str) -> Lexicon:
         st.stop()
 
 
-def mechanisms_or_stop(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> list[Mechanism]:
+def mechanisms_or_stop(
+    words: Lexicon, chosen: Iterable[tuple[str, Settings]], *, on_dial: bool = False
+) -> list[Mechanism]:
     """The chosen mechanisms over a lexicon; those that refuse a setting are left out and said.
 
     With none left the page says how to choose one, and ends.
@@ -40,11 +44,15 @@ def mechanisms_or_stop(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -
     Args:
         words: the lexicon.
         chosen: registry keys and settings.
+        on_dial: whether those are left out, too, that admit no ε of the dial on this lexicon.
     """
     mechanisms: list[Mechanism] = []
     for key, settings in chosen:
         try:
-            mechanisms.append(mechanism(words, key, settings))
+            made = mechanism(words, key, settings)
+            if on_dial and not admissible(made).size:
+                made.check_epsilon(group_of(made.meaning).grid[-1])  # which says what it admits
+            mechanisms.append(made)
         except DpcoreError as error:
             refuse(say("A mechanism is left out: change its settings in the sidebar."), error)
     if not mechanisms:
