@@ -144,7 +144,8 @@ class Person:
         self.page.locator(MENU).first.wait_for(timeout=CALM_MS)
         self.page.evaluate(GONE)
         content = self.will.choice([content for content in CONTENTS if content.listed])
-        name, address = content.title, f"{self.url}/{content.address}"
+        name = content.title
+        address = f"{self.url}/{'' if content is CONTENTS[0] else content.address}"
         self.did.append(f"go to {name!r} and rest")
         titles = "|".join(spoken(name))
         there = self.page.locator(MENU).and_(self.page.locator(f"[href='{address}']"))
