@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,10 +73,20 @@ def test_every_command_has_a_line() -> None:
     assert tuple(LINES) == COMMANDS.names
 
 
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ALWAYS else pytest.mark.slow) for n in LINES]
-)
+def cases() -> Iterator[Any]:
+    """One command on all streams, each other one on three of them.
+
+    All write through one printer (`test_only_the_printer_writes_to_a_stream`).
+    """
+    streams = list(STREAMS)
+    for i, name in enumerate(LINES):
+        own = streams if name in ALWAYS else [streams[(i + 3 * k) % len(streams)] for k in range(3)]
+        for stream in own:
+            marks = () if name in ALWAYS else pytest.mark.slow
+            yield pytest.param(name, stream, marks=marks, id=f"{name}: {stream}")
+
+
+@pytest.mark.parametrize(("name", "stream"), list(cases()))
 def test_no_command_ends_in_a_traceback(folder: Path, name: str, stream: str) -> None:
     end = STREAMS[stream].removeprefix("--json ")
     # In a file: behind a pipe the shell tells the exit code of the last program alone.
