@@ -129,7 +129,7 @@ async def drive(
         known: to which parameters of the address are added, with a value that the page wrote.
         until: when to stop, on the clock of `time.monotonic`.
     """
-    done, tried = 0, set()
+    done, tried = 0, set[str]()
     async with session(url) as person:
         await person.open(page)
         tabs = [
@@ -140,29 +140,69 @@ async def drive(
             if holder.kind == TABS and holder.id
         ]
     for key, label in tabs or [("", "")]:
-        async with session(url) as person:
-            await person.open(page, urlencode({key: label}) if key else "")
-            await look(person, f"{page} {label}", faults)
-            for control in list(person.screen.values()):
-                for value in actions(control) if control.id and control.key not in tried else ():
-                    if time.monotonic() > until:
-                        return done
-                    what = f"{page} {label} {control.kind} {control.key} := {value!r}"
-                    there = [shown for shown in person.screen.values() if shown.id == control.id]
-                    if not there:
+        going = True
+        while going:  # a session in which a run goes on and on is left for another
+            going = False
+            async with session(url) as person:
+                await person.open(page, urlencode({key: label}) if key else "")
+                await look(person, f"{page} {label}", faults)
+                for control in list(person.screen.values()):
+                    if not control.id or control.key in tried or time.monotonic() > until:
+                        continue
+                    tried.add(control.key)
+                    for value in actions(control):
+                        what = f"{page} {label} {control.kind} {control.key} := {value!r}"
+                        try:
+                            query = await act(url, page, person, control, value, what, faults)
+                        except TimeoutError:
+                            faults.append(f"{what}: no answer in {person.patience:.0f} s")
+                            going = True
+                            break
+                        if query is None:
+                            break
+                        known |= dict(parse_qsl(query))
+                        done += 1
+                    if going:
                         break
-                    person.query = address_of(person.query, there[0], value)
-                    await person.set(there[0], value)
-                    await look(person, what, faults)
-                    known |= dict(parse_qsl(person.query))
-                    await back(person)
-                    await look(person, f"{what}, Back", faults)
-                    async with session(url) as fresh:
-                        await fresh.open(page, person.query)
-                        await look(fresh, f"{what}, opened at {person.query}", faults)
-                    done += 1
-                tried.add(control.key)
     return done
+
+
+async def act(
+    url: str,
+    page: str,
+    person: Session,
+    control: Shown,
+    value: object,
+    what: str,
+    faults: list[str],
+) -> str | None:
+    """Set a control, go back to the page, and open its address; None if it is not there any more.
+
+    Args:
+        url: of the server.
+        page: its address.
+        person: who has the page open.
+        control: as it was when the page was opened.
+        value: for it.
+        what: what is done.
+        faults: to which what is found is added.
+
+    Returns:
+        The query of the address.
+    """
+    there = [shown for shown in person.screen.values() if shown.id == control.id]
+    if not there:
+        return None
+    person.query = address_of(person.query, there[0], value)
+    await person.set(there[0], value)
+    await look(person, what, faults)
+    query = person.query
+    await back(person)
+    await look(person, f"{what}, Back", faults)
+    async with session(url) as fresh:
+        await fresh.open(page, person.query)
+        await look(fresh, f"{what}, opened at {person.query}", faults)
+    return query
 
 
 async def main(url: str, pages: list[str]) -> list[str]:
