@@ -278,16 +278,12 @@ class RanText(ExactMechanism):
         index, values = int(self.check_words([word])[0]), self.check_epsilons(epsilon)
         distance = self.distances(index, ranking)
         rows = [self._enclosed(distance, value) for value in values.tolist()]
+        worst = (float(np.maximum(high - row, row - low).max()) for row, low, high in rows)
         return Law(
-            lexicon=self.lexicon,
-            word=index,
-            epsilons=values,
-            outputs=np.arange(len(self.lexicon)),
+            lexicon=self.lexicon, word=index, epsilons=values, outputs=np.arange(len(self.lexicon)),
             probabilities=np.array([row for row, _, _ in rows]),
-            exact=True,
-            error=max(float(np.maximum(high - row, row - low).max()) for row, low, high in rows),
-            method=self.law_method,
-        )
+            exact=True, error=max(worst), method=self.law_method,
+        )  # fmt: skip
 
     def log_bounds(
         self, word: int, epsilon: float, *, ranking: Ranking | None = None
@@ -308,12 +304,9 @@ class RanText(ExactMechanism):
         """The errors are the distances to the bounds."""
         if self.form == "fixed":
             logs = self.log_law(word, epsilon, ranking=ranking)
-            low, high = self.log_bounds(word, epsilon, ranking=ranking)
-        else:
-            value = self.check_epsilon(epsilon)
-            with np.errstate(divide="ignore"):
-                logs, low, high = np.log(self._enclosed(self.distances(word, ranking), value))
-        with np.errstate(invalid="ignore"):
+            return logs, np.full_like(logs, _ROUNDING * (1.0 + epsilon)), self.law_method
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs, low, high = np.log(self._enclosed(self.distances(word, ranking), epsilon))
             return logs, np.fmax(high - logs, logs - low), self.law_method
 
     def _bounds(self, distance: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
@@ -325,8 +318,7 @@ class RanText(ExactMechanism):
         """P(y | x) as published and its bounds, shapes (n,); the bounds are most of the cost."""
         law, scale = radius_law(self.lexicon), noise_scale(epsilon)
         order = np.argsort(distance, kind="stable")
-        near = distance[order] / scale
-        result = np.zeros(distance.size)
+        near, result = distance[order] / scale, np.zeros(distance.size)
         # Of a bin that a distance cuts, only the part beyond it has the word as a candidate.
         inside = np.searchsorted(near, law.edges)
         for i, (mass, middle) in enumerate(zip(law.masses, law.middles, strict=True)):
