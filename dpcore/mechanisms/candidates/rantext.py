@@ -294,8 +294,9 @@ class RanText(ExactMechanism):
             logs = self.log_law(index, value, ranking=ranking)
             error = _ROUNDING * (1.0 + value)  # a few roundings of a score, and of ln Z
             return logs - error, logs + error
+        law, distance = radius_bounds(self.lexicon), self.distances(index, ranking)
         with np.errstate(divide="ignore"):
-            low, high = np.log(self._bounds(self.distances(index, ranking), value))
+            low, high = np.log(law_bounds(law, distance, noise_scale(value), value))
         return low, high
 
     def doubted_log_law(
@@ -308,9 +309,6 @@ class RanText(ExactMechanism):
         with np.errstate(divide="ignore", invalid="ignore"):
             logs, low, high = np.log(self._enclosed(self.distances(word, ranking), epsilon))
             return logs, np.fmax(high - logs, logs - low), self.law_method
-
-    def _bounds(self, distance: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        return law_bounds(radius_bounds(self.lexicon), distance, noise_scale(epsilon), epsilon)
 
     def _enclosed(
         self, distance: FloatArray, epsilon: float
@@ -330,7 +328,7 @@ class RanText(ExactMechanism):
                 result[: some.size] += mass / weights.sum() * weights
         undone = np.empty_like(result)
         undone[order] = result
-        low, high = self._bounds(distance, epsilon)
+        low, high = law_bounds(radius_bounds(self.lexicon), distance, scale, epsilon)
         return law_within(undone, low, high), low, high
 
     # -- draws

@@ -36,6 +36,7 @@ _NODES = 512  # quantiles of R at which the integral is cut; fewer words have mo
 _MOST_NODES = 2048
 _ENTRIES = 2**22  # weights of a small vocabulary, which decide how many nodes it has
 _BLOCK = 2**21  # weights held at a time
+_POINTS, _ENDS = 1024, 256  # words of many at which a law is bounded, and of them at either end
 _CHORDS = 400  # of a convex exponent
 _TAILS = 160  # lengths at which the tail is bounded
 _TAIL_SPAN = 60.0  # they reach this many scales beyond the grid
@@ -215,11 +216,49 @@ def law_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds on P(y | x) of every word y, shapes (n,), from its distance to x.
 
+    P(y | x) falls with d(x, y). So in a large vocabulary it is bounded for some words: any other is
+    bounded from below by one that is no nearer, from above by one that is no farther. The nearest
+    words and the farthest are all among those.
+
     Args:
         bounds: on the law of R at s = 1.
         distance: of every word to x, shape (n,); one of them is 0.
         scale: s(ε).
         epsilon: ε.
+    """
+    n = distance.size
+    if n <= 2 * _POINTS:
+        return _bounds_at(bounds, distance, scale, epsilon, np.ones(n), np.ones(n))
+    order = np.argsort(distance, kind="stable")
+    spread = np.linspace(0, n - 1, _POINTS).astype(np.int64)
+    ends = np.arange(_ENDS)
+    points = np.unique(np.concatenate((ends, spread, n - 1 - ends)))
+    after = np.searchsorted(points, np.arange(n))  # the first point that is no nearer
+    before = np.searchsorted(points, np.arange(n), side="right") - 1
+    counts = (np.bincount(after).astype(np.float64), np.bincount(before).astype(np.float64))
+    low, high = _bounds_at(bounds, distance[order[points]], scale, epsilon, *counts)
+    both = np.empty((2, n))
+    both[:, order] = low[after], high[before]
+    return both[0], both[1]
+
+
+def _bounds_at(
+    bounds: RadiusBounds,
+    distance: FloatArray,
+    scale: float,
+    epsilon: float,
+    no_farther: FloatArray,
+    no_nearer: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds on P(y | x) of some words, shapes (k,), each of which stands for others too.
+
+    Args:
+        bounds: as for `law_bounds`.
+        distance: of these words, shape (k,).
+        scale: s(ε).
+        epsilon: ε.
+        no_farther: how many words each one stands for that are no farther than it, shape (k,).
+        no_nearer: the same for words that are no nearer.
     """
     edges = scale * bounds.edges
     low, high = np.zeros(distance.size), np.zeros(distance.size)
@@ -234,13 +273,13 @@ def law_bounds(
         a, b = bounds.least[some] - first, bounds.most[some] - first
         radii = edges[first : first + int(b.max()) + 1]
         inner, outer = _weights(distance, radii, epsilon, -1), _weights(distance, radii, epsilon, 1)
-        least, most = inner.sum(axis=1), outer.sum(axis=1)
+        least, most = inner @ no_farther, outer @ no_nearer
         mass = bounds.masses[some]
         low += np.bincount(a, mass / most[b], radii.size) @ inner
         # x itself is always a candidate, with weight 1.
         high += np.bincount(b, mass / np.maximum(least[a], 1.0), radii.size) @ outer
         start = stop
-    high = np.minimum(high, _far(bounds, distance, scale, epsilon))
+    high = np.minimum(high, _far(bounds, distance, scale, epsilon, no_farther))
     return low * (1.0 - _SUMS), np.minimum(high * (1.0 + _SUMS), 1.0)
 
 
@@ -258,7 +297,13 @@ def law_within(law: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray
     return np.asarray(moved)
 
 
-def _far(bounds: RadiusBounds, distance: FloatArray, scale: float, epsilon: float) -> FloatArray:
+def _far(
+    bounds: RadiusBounds,
+    distance: FloatArray,
+    scale: float,
+    epsilon: float,
+    no_farther: FloatArray,
+) -> FloatArray:
     """Upper bounds on P(y | x) of words that few R reach, shape (n,); ∞ for the others.
 
     A word at distance t comes out only if R > t, with at most h(R)/Z_t, h(r) = e^(−(ε/2)·t/r). For
@@ -272,7 +317,7 @@ def _far(bounds: RadiusBounds, distance: FloatArray, scale: float, epsilon: floa
     far = np.flatnonzero(distance * (1.0 - _DISTANCE) >= lengths[0])
     if not far.size:
         return result
-    normalisers = np.maximum(_weights(distance, lengths, epsilon, -1).sum(axis=1), 1.0)
+    normalisers = np.maximum(_weights(distance, lengths, epsilon, -1) @ no_farther, 1.0)
     ends = np.append(lengths[1:], math.inf)
     step = max(1, _BLOCK // lengths.size)
     for start in range(0, far.size, step):

@@ -15,8 +15,9 @@ from dpcore.audit.report import audit_report
 from dpcore.audit.verdict import Outcome
 from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.candidates import rantext_bounds
 from dpcore.mechanisms.candidates.rantext import RanText, noise_scale, radius_law
-from dpcore.mechanisms.candidates.rantext_bounds import radius_bounds
+from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, radius_bounds
 from tests.chance import assert_law_near, deviation
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
@@ -105,6 +106,24 @@ def test_bounds_on_the_radius_hold(dimension: int, rng: MakeRng) -> None:
         slack = deviation(count, quantile * (1 - quantile)) + 1e-4
         assert bounds.within(length) >= quantile - slack
         assert math.exp(float(bounds.log_beyond(np.array([length]))[0])) >= 1 - quantile - slack
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.05, 8.0, 40.0, 3_000.0])
+def test_bounds_at_some_words_hold_for_all_and_are_hardly_wider(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float
+) -> None:
+    lexicon = lexicons.cloud(1_500, 20)
+    mechanism = RanText(lexicon=lexicon)
+    bounds, distance = radius_bounds(lexicon), mechanism.distances(7)
+    low, high = law_bounds(bounds, distance, noise_scale(epsilon), epsilon)  # at all of them
+    monkeypatch.setattr(rantext_bounds, "_POINTS", 300)
+    monkeypatch.setattr(rantext_bounds, "_ENDS", 40)
+    quick_low, quick_high = law_bounds(bounds, distance, noise_scale(epsilon), epsilon)
+    rounding = 1 + 1e-9
+    assert (quick_low <= low * rounding).all()
+    assert (quick_high * rounding >= high).all()
+    assert (quick_low != low).any()
+    assert (quick_high - quick_low).max() <= 1.2 * (high - low).max() + 1e-3
 
 
 def test_a_rare_radius_is_bounded_far_below_the_rounding_of_a_sum() -> None:
