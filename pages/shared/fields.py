@@ -46,8 +46,9 @@ def segments(
     first = given[0] if start is None else start
     if language() != ENGLISH:
         more |= {"required": True, "help": explained}
-        return translated_choice(st.segmented_control, label, given, first, key, **more)
-    chosen: V = st.segmented_control(
+        told = translated_choice(st.segmented_control, label, given, first, key, **more)
+        return first if told is None else told
+    chosen: V | None = st.segmented_control(
         label,
         given,
         default=first,
@@ -57,7 +58,7 @@ def segments(
         help=explained,
         **more,
     )
-    return chosen
+    return first if chosen is None else chosen  # no page offers it, but a browser may send it
 
 
 def translated_choice(

@@ -27,3 +27,16 @@ def test_the_last_example_that_is_unchosen_is_among_the_actions(app: Server) -> 
             assert not list(person.all("exception"))
 
     alone(pills())
+
+
+def test_a_choice_that_is_required_may_be_unchosen_all_the_same(app: Server) -> None:
+    """No browser offers it; what arrives in its place is the first choice."""
+
+    async def unchoose() -> None:
+        async with session(app.url) as person:
+            await person.open("deniability", "sample=3&curve_metric=tem&curve_log=")
+            for key in ("by", "compare", "band"):
+                await person.set(person.keyed(key), [])
+                assert not list(person.all("exception")), key
+
+    alone(unchoose())
