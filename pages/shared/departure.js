@@ -14,6 +14,7 @@
 // A page that is empty or broken while nothing runs is asked for once more, by its address, as the
 // Back button would; if Streamlit's own frontend has ended, the document is loaded again. That
 // happens once for each change of page. If it does not help, the page says so and offers a link.
+// A link that led nowhere, while nothing runs, is followed once more.
 
 const LINKS = "a[data-testid=stPageLink-NavLink], a[data-testid=stTopNavLink], "
   + "a[data-testid=stSidebarNavLink], a[data-testid=stTopNavDropdownLink]";
@@ -44,6 +45,12 @@ function keepOrder(state) {
       same.click();
     }));
   }, true);
+  state.follow = (goal) => {
+    const link = [...document.querySelectorAll(LINKS)].find((other) => other.href === goal);
+    if (!link) return location.assign(goal);
+    passing.add(link);
+    link.click();
+  };
   window.addEventListener("popstate", () => {
     leaving = false;
     state.goal = "";
@@ -81,7 +88,7 @@ function fault() {
 
 function heal(state) {
   const asked = () => JSON.parse(sessionStorage.getItem(ASKED) ?? "null");
-  let page = location.pathname, seen = 0;
+  let page = location.pathname, seen = 0, waited = 0, followed = "";
   const say = () => {
     if (document.querySelector("#departure-broken")) return;
     const alert = Object.assign(document.createElement("div"), { id: "departure-broken" });
@@ -103,7 +110,18 @@ function heal(state) {
     if (!what) {
       seen = 0;
       document.querySelector("#departure-broken")?.remove();
-      if (!document.querySelector("[data-test-script-state=notRunning]")) return;
+      const resting = document.querySelector("[data-test-script-state=notRunning]");
+      waited = resting && state.goal && path(state.goal) !== location.pathname ? waited + 1 : 0;
+      if (!resting) return;
+      if (waited === LOOKS && followed !== state.goal) {
+        followed = state.goal;
+        state.follow(state.goal);
+        return;
+      }
+      if (followed && !state.goal) { // its page is there
+        followed = "";
+        state.send("healed", "vain");
+      }
       if (before && !before.told) {
         sessionStorage.setItem(ASKED, JSON.stringify({ ...before, told: true }));
         state.send("healed", before.what);

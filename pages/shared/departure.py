@@ -59,9 +59,12 @@ FRAME_FIELDS = frozenset({EXPLAIN, LARGE, LANGUAGE})
 """Keys of the fields that every page has: a change of page brings along their values alone."""
 
 _KEY = "departure"
-_FAULTS = frozenset({"empty", "broken", "ended"})
 _LOGGER = getLogger(__name__)
-_HEALED = "A page was %s in a browser while nothing ran; it was drawn again."
+_HEALED = {
+    what: f"A page was {what} in a browser while nothing ran; it was drawn again."
+    for what in ("empty", "broken", "ended")
+} | {"vain": "A link led nowhere in a browser; it was followed again."}
+"""What a browser mended, and what the log says of it."""
 
 _LOOK_SECONDS = 0.005
 _LOOKS = 60
@@ -180,7 +183,6 @@ def mind_links(language: str) -> None:
 
 
 def _log_healed() -> None:
-    """Say in the log that a browser showed an empty or broken page and asked for it once more."""
+    """Say in the log that a browser asked for a page once more."""
     told = getattr(st.session_state.get(_KEY), "healed", None)
-    what = told if told in _FAULTS else "broken"
-    _LOGGER.warning(_HEALED, what)
+    _LOGGER.warning(_HEALED.get(str(told), _HEALED["broken"]))

@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.util import calc_hash
 
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 from tests.browser.server import Server
@@ -20,6 +22,7 @@ class Line:
     def __init__(self, page: Page) -> None:
         """Stand between a page that is not yet open and its server."""
         self.spoil: Callable[[ForwardMsg], bytes | None] | None = None
+        self.deaf_to = ""  # hash of the page for which the next request is lost
         self.begun = self.ended = 0  # runs of which the browser was told
         page.route_web_socket("**/_stcore/stream", self._carry)
 
@@ -34,7 +37,15 @@ class Line:
                 browser.send(told)
             self.ended += forward.WhichOneof("type") == "script_finished"
 
+        def ask(data: str | bytes) -> None:
+            asked = BackMsg.FromString(data if isinstance(data, bytes) else data.encode())
+            if self.deaf_to and asked.rerun_script.page_script_hash == self.deaf_to:
+                self.deaf_to = ""
+            else:
+                server.send(data)
+
         server.on_message(pass_on)
+        browser.on_message(ask)
 
 
 def is_of_main(forward: ForwardMsg) -> bool:
@@ -101,3 +112,19 @@ def test_a_page_that_stays_empty_says_so_and_is_not_asked_for_again_and_again(
     told.get_by_role("link", name="Load it again").click()
     expect(page.locator("[data-testid=stMain] h1")).to_be_visible(timeout=WAIT_MS)
     expect(told).to_have_count(0, timeout=WAIT_MS)
+
+
+def test_a_link_that_led_nowhere_is_followed_once_more(app: Server, new_page: NewPage) -> None:
+    page, _ = new_page()
+    line, before = Line(page), len(app.printed())
+    open_page(page, f"{app.url}/papers")
+    line.deaf_to = calc_hash("lesson")
+    page.get_by_role("link", name="Lesson", exact=True).first.click()
+    expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=HEALED_MS)
+    wait_idle(page)
+    assert page.url.startswith(f"{app.url}/lesson")
+    assert not line.deaf_to
+    end = time.monotonic() + WAIT_MS / 1_000
+    while "A link led nowhere in a browser" not in app.printed()[before:]:
+        assert time.monotonic() < end
+        page.wait_for_timeout(100)
