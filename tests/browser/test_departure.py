@@ -124,7 +124,8 @@ def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
     expect(page.locator(".grid .word").first).to_be_visible(timeout=WAIT_MS)
     assert address.items() <= parse_qs(urlsplit(page.url).query).items()
     expect(draw).to_have_value("2", timeout=WAIT_MS)
-    expect(page.locator(".grid .words")).to_have_text(left, timeout=WAIT_MS)
+    words = page.locator(".grid .words")
+    expect(words, f"not as it was left: {left}").to_have_text(left, timeout=WAIT_MS)
     page.go_forward()
     rests_on(page, "Papers", "Is the promise true?")
     assert page.evaluate("history.length") == first + 2

@@ -13,7 +13,7 @@ from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 from tests.browser.server import Server
 
 NewPage = Callable[..., tuple[Page, Watch]]
-HEALED_MS = 5_000  # three seconds, and the run of the page
+HEALED_MS = 5_000  # three seconds, and what a machine at work adds
 
 
 class Line:
@@ -84,8 +84,14 @@ def test_a_page_that_came_to_nothing_is_asked_for_once_more(
         " || !document.querySelector('[data-testid=stApp]')",
         timeout=WAIT_MS,
     )
-    line.spoil = None
-    expect(page.locator("[data-testid=stMain] h1")).to_be_visible(timeout=HEALED_MS)
+    line.spoil, begun = None, line.begun
+    end = time.monotonic() + HEALED_MS / 1_000
+    while (
+        line.begun == begun
+    ):  # the page is asked for; its run takes as long as the machine lets it
+        assert time.monotonic() < end
+        page.wait_for_timeout(20)
+    expect(page.locator("[data-testid=stMain] h1")).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)
     assert page.url.startswith(f"{app.url}/lesson")
     end = time.monotonic() + WAIT_MS / 1_000
@@ -120,7 +126,7 @@ def test_a_link_that_led_nowhere_is_followed_once_more(app: Server, new_page: Ne
     open_page(page, f"{app.url}/papers")
     line.deaf_to = calc_hash("lesson")
     page.get_by_role("link", name="Lesson", exact=True).first.click()
-    expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=HEALED_MS)
+    expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     assert page.url.startswith(f"{app.url}/lesson")
     assert not line.deaf_to
