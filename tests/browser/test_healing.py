@@ -35,7 +35,8 @@ class Line:
             told = data if self.spoil is None else self.spoil(forward)
             if told is not None:
                 browser.send(told)
-            self.ended += forward.WhichOneof("type") == "script_finished"
+            done = forward.WhichOneof("type") == "script_finished"
+            self.ended += done and forward.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
 
         def ask(data: str | bytes) -> None:
             asked = BackMsg.FromString(data if isinstance(data, bytes) else data.encode())
