@@ -109,7 +109,7 @@ def test_a_body_slower_than_the_least_rate_is_refused(monkeypatch: pytest.Monkey
         assert not app.running["192.0.2.1"]
         # As many bytes as the window asks for, again and again, for longer than one window.
         enough = bytes(int(limits.UPLOAD_BYTES_A_SECOND * SHORT))
-        assert (await put(guard, "192.0.2.1", body([enough] * 5, SHORT / 2)))[0] == 204
+        assert (await put(guard, "192.0.2.1", body([enough] * 25, SHORT / 20)))[0] == 204
 
     run(work())
 
