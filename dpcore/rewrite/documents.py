@@ -21,7 +21,7 @@ from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
 from dpcore.rewrite.reader import Reader
-from dpcore.rewrite.vocabulary import stand_in
+from dpcore.rewrite.vocabulary import UNFIT, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ def encode_all(
     Args:
         texts: the documents.
         lexicon: the vocabulary.
-        treatment: what becomes of unknown words, function words and capital letters.
+        treatment: of unknown words, function words and capital letters.
         for_text: keep what `Documents.texts` needs; without, a word takes 8 bytes.
         first: number of documents before these, for messages.
 
@@ -67,10 +67,7 @@ def vocabulary_caution(texts: Iterable[str], lexicon: Lexicon) -> str:
     words = encode_all(islice(texts, _LOOKED_AT), lexicon, for_text=False).words
     if 2 * np.count_nonzero(words < 0) <= words.size:
         return ""
-    return (
-        "most words of the first texts are not in this vocabulary: is it in capitals or with "
-        "prefixes, or of another language?"
-    )
+    return f"most words of the first texts are not in this vocabulary: {UNFIT}"
 
 
 def lexicon_caution(lexicon: Lexicon) -> str:

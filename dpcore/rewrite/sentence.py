@@ -23,7 +23,7 @@ from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, describe
 from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, Role, encode
+from dpcore.rewrite.vocabulary import UNFIT, Encoding, Role, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
@@ -74,8 +74,8 @@ class Sentence:
         if 2 * self.unknown_words <= self.read_words:
             return ""
         return (
-            f"{self.unknown_words:,} of {self.read_words:,} words are not in this vocabulary: is "
-            "it in capitals or with prefixes, or of another language?"
+            f"{self.unknown_words:,} of {self.read_words:,} words are not in this vocabulary: "
+            f"{UNFIT}"
         )
 
     def rankings(self, words: IntArray) -> Sequence[Ranking]:

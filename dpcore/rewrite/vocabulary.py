@@ -62,6 +62,8 @@ class Role(StrEnum):
 # A mark that follows a word without a space; the rest may also open something.
 CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
 _NAMED = 10  # positions named in a refusal
+UNFIT = "is it in capitals or with prefixes, or of another language?"
+"""Question about a vocabulary that lacks most words of a text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ const LINKS = "a[data-testid=stPageLink-NavLink], a[data-testid=stTopNavLink], "
 
 const path = (address) => new URL(address ?? location.href, location.href).pathname;
 
+const linkTo = (href) =>
+  [...document.querySelectorAll(LINKS)].find((link) => link.href === href);
+
 function keepOrder(state) {
   let leaving = false;
   const passing = new WeakSet();
@@ -38,18 +41,18 @@ function keepOrder(state) {
     event.stopImmediatePropagation();
     // The first turn lets React draw what the lost focus changed, the second lets it be sent.
     setTimeout(() => setTimeout(() => {
-      // What the lost focus changed may have drawn the link anew.
-      const same = link.isConnected ? link
-        : [...document.querySelectorAll(LINKS)].find((other) => other.href === link.href) ?? link;
-      passing.add(same);
-      same.click();
+      // What the lost focus changed may have drawn the link again.
+      follow(link.isConnected ? link : linkTo(link.href) ?? link);
     }));
   }, true);
-  state.follow = (goal) => {
-    const link = [...document.querySelectorAll(LINKS)].find((other) => other.href === goal);
-    if (!link) return location.assign(goal);
+  const follow = (link) => {
     passing.add(link);
     link.click();
+  };
+  state.follow = (goal) => {
+    const link = linkTo(goal);
+    if (link) follow(link);
+    else location.assign(goal);
   };
   window.addEventListener("popstate", () => {
     leaving = false;

@@ -281,8 +281,8 @@ class RanText(ExactMechanism):
         worst = (float(np.maximum(high - row, row - low).max()) for row, low, high in rows)
         return Law(
             lexicon=self.lexicon, word=index, epsilons=values, outputs=np.arange(len(self.lexicon)),
-            probabilities=np.array([row for row, _, _ in rows]),
-            exact=True, error=max(worst), method=self.law_method,
+            probabilities=np.reshape([row for row, _, _ in rows], (len(rows), len(self.lexicon))),
+            exact=True, error=max(worst, default=0.0), method=self.law_method,
         )  # fmt: skip
 
     def log_bounds(
@@ -306,8 +306,9 @@ class RanText(ExactMechanism):
         if self.form == "fixed":
             logs = self.log_law(word, epsilon, ranking=ranking)
             return logs, np.full_like(logs, _ROUNDING * (1.0 + epsilon)), self.law_method
+        value = self.check_epsilon(epsilon)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs, low, high = np.log(self._enclosed(self.distances(word, ranking), epsilon))
+            logs, low, high = np.log(self._enclosed(self.distances(word, ranking), value))
             return logs, np.fmax(high - logs, logs - low), self.law_method
 
     def _enclosed(

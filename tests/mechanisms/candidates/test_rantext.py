@@ -108,6 +108,12 @@ def test_bounds_on_the_radius_hold(dimension: int, rng: MakeRng) -> None:
         assert math.exp(float(bounds.log_beyond(np.array([length]))[0])) >= 1 - quantile - slack
 
 
+def test_a_law_at_no_epsilon_has_no_rows() -> None:
+    law = RanText(lexicon=LEXICON).law(3, [])
+    assert law.probabilities.shape == (0, N)
+    assert law.error == 0.0
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 2.05, 8.0, 40.0, 3_000.0])
 def test_bounds_at_some_words_hold_for_all_and_are_hardly_wider(
     monkeypatch: pytest.MonkeyPatch, epsilon: float
