@@ -1,4 +1,4 @@
-"""What the laboratory computes, written down: to see that moving walls changes no number.
+"""Write down the numbers of the laboratory, to see that moving walls changes none.
 
     python -m tests.numbers before.json      # at one commit
     python -m tests.numbers after.json       # at another, on the same machine
@@ -113,7 +113,7 @@ def numbers() -> dict[str, Any]:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """What each command prints, and how it ends; times of day and durations taken out."""
+    """Output and end of each command; times of day and durations taken out."""
     for line in COMMANDS.strip().splitlines():
         words = [TEXT if word == "{text}" else word for word in line.split()]
         yield f"command {line}", _run(words)
@@ -214,7 +214,7 @@ def corpora() -> Iterator[tuple[str, Any]]:
 
 
 def papers() -> Iterator[tuple[str, Any]]:
-    """What papers say against what is recorded, and the verdicts and tables that are bundled."""
+    """Papers compared with our records, and the verdicts and tables that are bundled."""
     from dpcore.papers.comparison import compare
     from dpcore.study.provenance import provenance
     from dpcore.study.recorded import read_bundled, read_recorded

@@ -52,7 +52,7 @@ _adding_options = shared.several(
 
 @command("list", lexicon_command)
 def _list(_: Options) -> Answer:
-    """What there is, and what can be fetched."""
+    """List the lexicons that can be loaded by name, and those that can be fetched."""
     facts = list_lexicons()
     return Answer(facts, _list_lines(facts), indent=_INDENT)
 
@@ -76,7 +76,7 @@ def _cache_line(cache: dict[str, Any]) -> str:
 @_chosen_options
 @shared.file("--similarity", "score on word pairs judged by people", metavar="CSV")
 def _info(options: Options) -> Answer:
-    """What is known about a lexicon: a name or a path; the bundled one if left out."""
+    """Describe a lexicon: a name or a path; the bundled one if left out."""
     progress = options.progress
     lexicon, report = load_reporting(
         options.lexicon, limit=options.limit, language=options.language, progress=progress
@@ -97,7 +97,7 @@ def _cautions(lexicon: Lexicon) -> list[str]:
 
 
 def _read_fields(report: ReadReport) -> dict[str, Any]:
-    """How a vector file was read."""
+    """Format, rows and dropped rows of a vector file."""
     return {"format": report.format, "rows": report.rows, "dropped": report.dropped.total}
 
 
@@ -249,12 +249,12 @@ def _hyperbolic(options: Options) -> Answer:
 
 @command("kinds", lexicon_command)
 @argument("lexicon", required=False)
-@shared.file("--wordnet", "of the bundled words: make the table anew", metavar="PARQUET")
+@shared.file("--wordnet", "of the bundled words: make the table again", metavar="PARQUET")
 @shared.file("--out", "and write it, as it is bundled", metavar="NPZ")
 def _kinds(options: Options) -> Answer:
-    """How many words of a lexicon are of which kind, by the classes of WordNet."""
-    anew = (options.lexicon, options.wordnet is None, options.out is None)
-    if anew not in {(None, False, False), (options.lexicon, True, True)}:
+    """Count the words of a lexicon by kind, after the classes of WordNet."""
+    given = (options.lexicon, options.wordnet is None, options.out is None)
+    if given not in {(None, False, False), (options.lexicon, True, True)}:
         raise ParameterError("--wordnet and --out go together, and are of the bundled words alone")
     lexicon = load(options.lexicon)
     if options.wordnet is None:

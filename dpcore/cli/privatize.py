@@ -98,7 +98,7 @@ def privatize_command(options: Options) -> Answer:
 
 
 def _order(options: Options) -> tuple[Order, bool]:
-    """What the options ask for, and whether all is done already but for the label."""
+    """Read the options; also True if all is done already but for the label."""
     reading = _reading(options)
     with alone_with(options.out):  # before a large lexicon is read
         columns = Columns(options.text_column, _keep(options), options.experiment)
@@ -121,7 +121,7 @@ def _order(options: Options) -> tuple[Order, bool]:
 
 
 def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, str]:
-    """What was recorded of a mechanism, or a sentence on why that cannot be read here.
+    """Read the record of a mechanism, or a sentence on why that cannot be read here.
 
     It is read before there is a copy: its package may be missing.
     """

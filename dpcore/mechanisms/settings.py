@@ -1,4 +1,4 @@
-"""What a mechanism is given: a lexicon, its parameters with their bounds, and the ε it takes."""
+"""Settings of a mechanism: a lexicon, its parameters with their bounds, and the ε it takes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EpsilonRange:
     high_reason: str = ""
 
     def __contains__(self, epsilon: float) -> bool:
-        """Whether ε is a finite number strictly inside."""
+        """Return True if ε is a finite number strictly inside."""
         return bool(self.low < epsilon < self.high and epsilon < math.inf)
 
 
@@ -47,7 +47,7 @@ def parameter(
 
 
 def _fits(value: object, annotation: str) -> bool:
-    """Whether a value is of the annotated type: str, int or float, or None where allowed."""
+    """Return True for a value of the annotated type: str, int or float, or None where allowed."""
     if value is None:
         return "None" in annotation
     if isinstance(value, bool):

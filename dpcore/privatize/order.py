@@ -1,4 +1,4 @@
-"""What `privatize` is asked for, what it refuses before any work, and what it says at the end."""
+"""An order to `privatize`: what it refuses before any work, and the record at the end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOOKED_AT_BYTES = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """What is asked for.
+    """Everything that a private copy depends on.
 
     Attributes:
         source: the corpus; its name's end says the format.
@@ -40,7 +40,7 @@ class Order:
         mechanism: what rewrites.
         epsilon: ε, for every word.
         columns: what is rewritten and what is copied.
-        treatment: what becomes of unknown words, function words and capital letters.
+        treatment: of unknown words, function words and capital letters.
         seed: of an experiment that can be repeated; None for a release.
         reading: what a person said of how the corpus is read.
         keep_anyway: whether columns are kept that may give people away.
@@ -58,12 +58,12 @@ class Order:
 
     @property
     def experiment(self) -> bool:
-        """Whether the output must not be released: it is repeatable, or holds the originals."""
+        """True if the output must not be released: it is repeatable, or holds the originals."""
         return self.seed is not None or self.columns.original
 
     @property
     def folder(self) -> Path:
-        """Where the run lies until it is finished."""
+        """Folder of the run until it is finished."""
         return folder_of(self.out)
 
     @property
@@ -73,7 +73,7 @@ class Order:
 
 
 def first_look(order: Order) -> list[str]:
-    """How the corpus is read, and a warning if the vocabulary does not fit its first texts."""
+    """Say how the corpus is read, and warn if the vocabulary does not fit its first texts."""
     form = format_of(order.source, order.reading, order.columns.typed)
     spans = form.spans(order.source, _LOOKED_AT_BYTES)
     documents = (form.read(order.source, span, order.columns) for span in spans)
@@ -209,7 +209,7 @@ def asked(order: Order, form: Format) -> Json:
 
 
 def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str, Any]:
-    """How the output was made: nothing that depends on the words, and no seed of a release.
+    """Record of the output: nothing that depends on the words, and no seed of a release.
 
     Args:
         order: what was asked for.
@@ -252,7 +252,7 @@ def _kind(order: Order) -> str:
 
 
 def _released(order: Order) -> list[str]:
-    """What an output shows unchanged, in sentences."""
+    """Sentences on all that an output shows unchanged."""
     released = list(order.treatment.released(rules_of(order.mechanism.lexicon.language)))
     if order.columns.keep:
         released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")

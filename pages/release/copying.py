@@ -173,7 +173,7 @@ def _once_more(source: Source) -> bool:
     inform(
         say(
             "These texts were released {times} in this session. Every further copy spends ε again: "
-            "whoever has both sees two draws of each word. Use the copy that you have.",
+            "anyone who has both sees two draws of each word. Use the copy that you have.",
             times=say("once") if times == 1 else say("{count} times", count=times),
         )
     )

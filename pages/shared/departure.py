@@ -64,7 +64,7 @@ _HEALED = {
     what: f"A page was {what} in a browser while nothing ran; it was drawn again."
     for what in ("empty", "broken", "ended")
 } | {"vain": "A link led nowhere in a browser; it was followed again."}
-"""What a browser mended, and what the log says of it."""
+"""Fault that a browser mended -> line of the log."""
 
 _LOOK_SECONDS = 0.005
 _LOOKS = 60
@@ -73,7 +73,7 @@ _LOOKS = 60
 
 @dataclass
 class _Visit:
-    """What a session was last asked to show."""
+    """The last page that a session was asked for."""
 
     page: str = ""  # of the last change of page; none yet while it is empty
     waiting: ClientState | None = None
@@ -141,7 +141,7 @@ def _change_page(session: AppSession, visit: _Visit, state: ClientState, looks: 
 
 
 def _is_event(state: ClientState) -> bool:
-    """Whether a message is about the page that it names; else it asks for that page."""
+    """Return True for a message about the page that it names; else it asks for that page."""
     if state.fragment_id:
         return True
     fields = (user_key_from_element_id(widget.id) for widget in state.widget_states.widgets)
@@ -149,7 +149,7 @@ def _is_event(state: ClientState) -> bool:
 
 
 def _has_news(runner: ScriptRunner) -> bool:
-    """Whether a run was asked for that has not yet taken in the values of the fields."""
+    """Return True if a run was asked for that has not yet taken in the values of the fields."""
     requests = runner._requests
     with requests._lock:
         asked = requests._state is ScriptRequestType.RERUN

@@ -49,7 +49,7 @@ def figure_buttons(name: str) -> None:
 
 
 def _files_data(name: str) -> dict[str, Any]:
-    """What both kinds of buttons are given: of each format its name, its label and its help."""
+    """Data of both kinds of buttons: of each format its name, its label and its help."""
     formats = [
         (form, say("Figure as {form}", form=form.upper()), say(explained))
         for form, explained in _FORMATS.items()

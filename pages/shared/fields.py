@@ -74,7 +74,7 @@ def translated_choice(
     """Draw options by their names in this language; the link has their English names.
 
     Args:
-        draw: `st.segmented_control` or the like.
+        draw: `st.segmented_control` or another choice of one.
         label: of the field.
         options: of which one is chosen, or none where `start` is None.
         start: what a fresh visit begins with; the link leaves it out.

@@ -80,7 +80,7 @@ class _Short:
 
 
 def _is_late(error: BaseException | None) -> bool:
-    """Whether somebody asked for the table of a page that was left: the browser tells them so."""
+    """Return True for a request for the table of a page that was left; the browser says so."""
     return isinstance(error, MediaFileStorageError) and str(error).endswith("not found")
 
 

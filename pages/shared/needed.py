@@ -1,4 +1,4 @@
-"""What a page cannot do without: a lexicon and a mechanism. Without them it says why and ends."""
+"""Load the lexicon and mechanisms of a page. Without them the page says why, and ends."""
 
 from __future__ import annotations
 

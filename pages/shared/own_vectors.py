@@ -1,4 +1,4 @@
-"""Vectors of a person's own: uploaded, checked, and kept in this session alone."""
+"""Uploaded vectors: checked, and kept in this session alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_NONE = later("Another language")
 
 @dataclass(frozen=True, eq=False)
 class _Brought:
-    """What was made of one file.
+    """Result of reading one file.
 
     Attributes:
         file: its id.
@@ -46,7 +46,7 @@ class _Brought:
     refused: DpcoreError | None = None
 
     def is_not(self, file: str, language: str) -> bool:
-        """Whether another file is there, or another language was chosen for what is kept."""
+        """Return True if another file is there, or another language was chosen for it."""
         return self.file != file or (self.lexicon is not None and self.language != language)
 
 

@@ -29,7 +29,7 @@ CALM_MS = 3 * WAIT_MS  # what was started in a hurry, by three, has to come to i
 REST_MS = 1_000
 LAST = 30
 MENDED = "in a browser while nothing ran"
-"""What the log says when a page was empty or broken and was asked for once more."""
+"""Line of the log after a page that was empty or broken was asked for once more."""
 
 HEADINGS = {
     content.title: re.findall(

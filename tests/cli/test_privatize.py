@@ -42,7 +42,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(vectors: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What seed 5 gives, in this process."""
+    """The output of seed 5, in this process."""
     out = tmp_path_factory.mktemp("whole") / "out.txt"
     privatize(order(vectors, corpus, out))
     return out.read_bytes()

@@ -155,7 +155,7 @@ def test_a_system_that_is_out_of_something_is_one_sentence(
 
 
 def test_only_the_printer_writes_to_a_stream() -> None:
-    """What holds for the printer then holds for every command."""
+    """All that holds for the printer then holds for every command."""
     for path in sorted(Path(printer.__file__).parent.glob("*.py")):
         if path.name == "printer.py":
             continue

@@ -239,7 +239,7 @@ class RanText(ExactMechanism):
 
     @property
     def caution(self) -> str:
-        """How concentrated the distance is."""
+        """Warning that the distance hardly varies."""
         if self.form == "fixed":
             return ""
         law = radius_law(self.lexicon)

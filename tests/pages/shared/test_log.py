@@ -20,7 +20,7 @@ SECRET = "unmistakable5"
 
 @pytest.fixture
 def written() -> Iterator[io.StringIO]:
-    """What a logger writes while the log is kept short."""
+    """Output of a logger while the log is kept short."""
     plain, rich = logging.getLogRecordFactory(), config.get_option("logger.enableRich")
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)

@@ -1,4 +1,4 @@
-"""Vectors of a person's own: of one session, on all pages, shared with nobody."""
+"""Uploaded vectors: of one session, on all pages, shared with no one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which messages of a browser are read, and what a field makes of a value it cannot hold."""
+"""Messages of a browser that are read, and values that a field cannot hold."""
 
 from dataclasses import fields
 
