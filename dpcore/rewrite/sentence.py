@@ -53,7 +53,7 @@ class Sentence:
 
     @property
     def protected(self) -> int:
-        """How many places are protected: those that a mechanism fills."""
+        """Number of protected places: those that a mechanism fills."""
         return int(self.words.size)
 
     @property
@@ -214,7 +214,7 @@ class SentenceDraw:
         return self.at(*(float(f"{epsilon:.3g}") for epsilon in quantiles))._repr_html_()
 
     def pieces(self, slot: int) -> list[Piece]:
-        """What one open slot becomes over the whole range of ε."""
+        """Outputs of one open slot over the whole range of ε."""
         return self.paths.pieces(slot)
 
 

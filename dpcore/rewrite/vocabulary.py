@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(Protocol):
-    """What is needed of a lexicon."""
+    """A lexicon, as far as reading a text needs it."""
 
     @property
     def language(self) -> str:
@@ -52,7 +52,7 @@ class Vocabulary(Protocol):
 
 
 class Role(StrEnum):
-    """What becomes of a token."""
+    """Treatment of a token."""
 
     PROTECTED = "protected"
     UNKNOWN = "unknown"
@@ -73,7 +73,7 @@ class Slot:
     Attributes:
         source: Number of the token that it comes from, counted from 0; the parts of a split
             word have the same.
-        role: What becomes of it.
+        role: Its treatment.
         before: White space before it, as `plain_space` gives it.
         case: How its output is capitalised: LOWER, TITLE or UPPER.
         index: Place in the lexicon of a protected word, else -1.
@@ -91,12 +91,12 @@ class Slot:
 
     @property
     def is_open(self) -> bool:
-        """Whether a mechanism decides what is written here."""
+        """True if a mechanism decides what is written here."""
         return not self.text
 
     @property
     def is_word(self) -> bool:
-        """Whether a word or the mask is written here, not a mark."""
+        """True if a word or the mask is written here, not a mark."""
         return self.role is not Role.RELEASED or self.text[0].isalnum() or self.joined
 
 
@@ -193,7 +193,7 @@ def encode(
     Args:
         tokens: The tokens of one text.
         lexicon: The vocabulary.
-        treatment: What becomes of unknown words, function words and capital letters.
+        treatment: Of unknown words, function words and capital letters.
 
     Returns:
         The encoding; it holds no character of an unknown word.
