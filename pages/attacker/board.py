@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from pages.attacker.budget_view import budget_view
 from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
@@ -13,7 +11,7 @@ from pages.attacker.output_view import output_view
 from pages.attacker.scene import Scene, defined_steps
 from pages.attacker.sentence_view import sentence_view
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
-from pages.shared.fragments import run_parts
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.groups import group_of
 from pages.shared.language import later, say
 from pages.shared.messages import inform
@@ -63,8 +61,8 @@ def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> Non
         )
         return
     with dial_place:
-        st.fragment(_turning, key=TURNING)(mechanism, defined)
-    st.fragment(_view, key=VIEW)(mechanism, lexicon)
+        fragment(_turning, mechanism, defined, key=TURNING)
+    fragment(_view, mechanism, lexicon, key=VIEW)
 
 
 def _turning(mechanism: Mechanism, defined: list[float]) -> None:

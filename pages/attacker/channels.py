@@ -15,6 +15,7 @@ import streamlit as st
 
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import DpcoreError
+from pages.shared.fragments import fragment
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.once import once
@@ -87,14 +88,13 @@ def channel_or_progress(mechanism: Mechanism) -> Channel | None:
     begun = opening(mechanism)
     begun.thread.join(_PATIENCE_SECONDS)
     if not begun.done:
-        _watch(mechanism)
+        fragment(_watch, mechanism, every=_PULSE_SECONDS)
         return None
     if begun.error is not None:
         refuse(say("The attacker cannot weigh all words of this lexicon."), begun.error)
     return begun.channel
 
 
-@st.fragment(run_every=_PULSE_SECONDS)
 def _watch(mechanism: Mechanism) -> None:
     begun = opening(mechanism)
     if begun.done:

@@ -27,6 +27,7 @@ from pages.deniability.views import views
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fields import segments
 from pages.shared.figure import still_figure
+from pages.shared.fragments import fragment
 from pages.shared.groups import grouped
 from pages.shared.language import later, say
 from pages.shared.messages import note
@@ -121,8 +122,8 @@ def board(
         icon=":material/tune:",
         query_params={"part": "Choose ε", "goal": "nw"},
     )
-    st.fragment(views, key=VIEWS)(scene)
-    st.fragment(take, key=TAKING)(scene)
+    fragment(views, scene, key=VIEWS)
+    fragment(take, scene, key=TAKING)
 
 
 def _band() -> str:
@@ -169,7 +170,7 @@ def _group(part: Part) -> None:
         st.text(say("Drawn bold: {words}.", words=", ".join(drawn)))
     below = st.container()
     note(" ".join(_method(curve) for curve in part.curves))
-    st.fragment(_moving, key=fragment_of(group))(part, places, below)
+    fragment(_moving, part, places, below, key=fragment_of(group))
 
 
 def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None:

@@ -13,6 +13,7 @@ from pages.deniability.tables import equal_table, read_table
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fields import pick
 from pages.shared.figure import still_figure
+from pages.shared.fragments import fragment
 from pages.shared.groups import group_of
 from pages.shared.language import later, say
 from pages.shared.messages import note
@@ -82,7 +83,7 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
             "several rows: it is not monotone."
         )
     )
-    st.fragment(_moving, key=COMPARED)(list(curves), names[reference], table, places, below)
+    fragment(_moving, list(curves), names[reference], table, places, below, key=COMPARED)
 
 
 def _moving(

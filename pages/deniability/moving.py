@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared.epsilon_dial import epsilon_dial
-from pages.shared.fragments import run_parts
+from pages.shared.fragments import fragment, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ def draw_dials(
         followed_by: the fragment that runs when a dial rests; None for that of its group.
     """
     with place:
-        st.fragment(_dials, key=DIALS)(groups, grid, followed_by)
+        fragment(_dials, groups, grid, followed_by, key=DIALS)
 
 
 def _dials(

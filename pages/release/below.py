@@ -15,6 +15,7 @@ from pages.release.goal import step_of
 from pages.release.keeping import Kept, choose_kept
 from pages.release.offering import in_vocabulary
 from pages.release.running import choose_run
+from pages.shared.fragments import fragment
 from pages.shared.language import say
 from pages.shared.learning.views import run_views
 from pages.shared.messages import inform, note
@@ -61,7 +62,7 @@ def below(scene: Scene) -> None:
 
     A step of the dial moves the table in the browser; here only what is below runs for it.
     """
-    st.fragment(_below, key=BELOW)(scene)
+    fragment(_below, scene, key=BELOW)
 
 
 def _below(scene: Scene) -> None:

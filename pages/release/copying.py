@@ -26,6 +26,7 @@ from dpcore.tables.files import Columns
 from dpcore.tables.formats import format_of
 from dpcore.tables.shape import AUTO, Reading
 from dpcore.tables.streams import Uploaded
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.messages import inform, refuse
 from pages.shared.promised import promised_epsilon
@@ -93,7 +94,7 @@ def private_copy(
     if refused is not None:
         refuse(say("This private copy cannot be made."), DpcoreError(refused))
     if work is not None and not work.job.done:
-        _watch()
+        fragment(_watch, every=_PULSE_SECONDS)
         st.button(
             say("Stop"),
             key="release_stop",
@@ -206,7 +207,6 @@ def _stop(work: _Work) -> None:
     work.job.wait(_PATIENCE_SECONDS)
 
 
-@st.fragment(run_every=_PULSE_SECONDS)
 def _watch() -> None:
     work: _Work | None = st.session_state.get(_WORK)
     if work is None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
-from pages.shared.fragments import run_parts
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.promised import of_100
@@ -113,7 +113,7 @@ def goal_dial(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> No
         offers: of each mechanism, one a step.
         follows: the fragment that runs when it rests, since what is run and released follows it.
     """
-    st.fragment(_turning, key=_TURNING)(goal, offers, follows)
+    fragment(_turning, goal, offers, follows, key=_TURNING)
 
 
 def _turning(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> None:

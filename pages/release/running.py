@@ -18,6 +18,7 @@ from dpcore.study.plan import Arm
 from dpcore.study.tables import tidy
 from pages.release.uploading import CORPORA, labelled
 from pages.shared.fields import pick, whole_number
+from pages.shared.fragments import fragment
 from pages.shared.groups import grouped
 from pages.shared.language import say
 from pages.shared.learning.evidence import Rows
@@ -109,7 +110,7 @@ def choose_run(
         texts = _texts(source, refusal)
         arms, options = _arms(members, settings, wanted), _options()
     if run is not None and not run.job.done:
-        _watch()
+        fragment(_watch, every=_PULSE_SECONDS)
         st.button(
             say("Stop and keep what is there"),
             key="use_stop",
@@ -275,7 +276,6 @@ def _start(
     st.rerun()  # the table shows a run, too
 
 
-@st.fragment(run_every=_PULSE_SECONDS)
 def _watch() -> None:
     """How far the run is; the page is drawn anew when another part is done."""
     run: Run | None = st.session_state.get(_RUN)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
-from pages.shared.fragments import run_parts
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.groups import grouped
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _SEVERAL = """
 
 def dials(mechanisms: list[Mechanism]) -> None:
     """Draw them side by side, in a fragment of their own."""
-    st.fragment(_dials, key=DIALS)(mechanisms)
+    fragment(_dials, mechanisms, key=DIALS)
 
 
 def _dials(mechanisms: list[Mechanism]) -> None:

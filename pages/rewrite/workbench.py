@@ -18,6 +18,7 @@ from pages.rewrite.view_reading import reading_view
 from pages.rewrite.view_sentence import sentence_view
 from pages.rewrite.view_word import word_view
 from pages.shared import link
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.progress import timed
 from pages.shared.tabs import tabs
@@ -66,9 +67,9 @@ def workbench(
         for mechanism in timed(say("Drawing noise"), missing):
             bench.draw(mechanism, seed, number)
         redactions = redacted(bench, text, redactors)
-        st.fragment(_grid, key=GRID)(bench, mechanisms, seed, number, redactions)
+        fragment(_grid, bench, mechanisms, seed, number, redactions, key=GRID)
     shown = (seed, number, redactions)
-    st.fragment(_views, key=VIEWS)(bench, mechanisms, choices, text, *shown)
+    fragment(_views, bench, mechanisms, choices, text, *shown, key=VIEWS)
 
 
 def _grid(

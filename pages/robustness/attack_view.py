@@ -22,6 +22,7 @@ from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
+from pages.shared.fragments import fragment
 from pages.shared.groups import group_of
 from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
@@ -65,11 +66,10 @@ def attack_view() -> None:
     words = lexicon_or_stop(name)
     (mechanism,) = mechanisms_or_stop(words, [chosen])
     computed_now()
-    _board(words, mechanism, name)
+    fragment(_board, words, mechanism, name)
     footer(words, st.session_state.get("seed", 0), say("each number says from how many texts"))
 
 
-@st.fragment
 def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
     try:
         hunt = _choose_hunt(words, mechanism)

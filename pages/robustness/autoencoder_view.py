@@ -15,6 +15,7 @@ from pages.robustness.recorded_frame import recorded_view
 from pages.robustness.reproducing import seeds
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
@@ -76,9 +77,9 @@ def autoencoder_view() -> None:
         which=which,
     )
     if which == ADEPT:
-        recorded_view(("adept2021-",), "adept", adept_parts, train)
+        fragment(recorded_view, ("adept2021-",), "adept", adept_parts, train)
     else:
-        recorded_view(("huang2024-autoencoder-",), "auto", _parts, train)
+        fragment(recorded_view, ("huang2024-autoencoder-",), "auto", _parts, train)
 
 
 def _parts(record: Recorded) -> Parts:

@@ -14,6 +14,7 @@ from dpcore.study.reading import Figures
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
+from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
@@ -53,7 +54,8 @@ def noise_view() -> None:
             "during training, as PixelDP does it; and the layer stands on word vectors of texts."
         )
     )
-    recorded_view(
+    fragment(
+        recorded_view,
         ("pixeldp-",),
         "noise",
         _parts,

@@ -33,6 +33,7 @@ from pages.robustness.slides_view import slides_view
 from pages.shared.fields import choose_seed, pick
 from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
+from pages.shared.fragments import fragment
 from pages.shared.language import language, later, numeral, say
 from pages.shared.messages import note, refuse
 from pages.shared.once import once
@@ -89,7 +90,7 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
     except DpcoreError as error:
         refuse(say("The digits cannot be shown."), error)
         return
-    _parts(noise, how, table, picture)
+    fragment(_parts, noise, how, table, picture)
     _explained()
     take_it_with_you(
         lambda: Takeaway(
@@ -104,7 +105,6 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
     provenance(say("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict"))
 
 
-@st.fragment
 def _parts(noise: Noise, how: Bounded, table: pd.DataFrame, picture: int) -> None:
     views = {
         later("All pictures"): lambda: _all_pictures(noise, how, table),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Parts = dict[str, Callable[[], None]]
 
 
-@st.fragment
 def recorded_view(
     beginning: tuple[str, ...],
     field: str,

@@ -13,6 +13,7 @@ from dpcore.plots.style import SCALES
 from dpcore.study.robust_curves import constant_line, training_curves
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.figure import show_figure
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.linking import choose_one
 from pages.shared.messages import note
@@ -43,7 +44,8 @@ def training_view() -> None:
             "word that every draw gave back is left alone."
         )
     )
-    recorded_view(
+    fragment(
+        recorded_view,
         ("xu2021-tables-2-3-",),
         "training",
         _parts,

@@ -26,6 +26,7 @@ from pages.shared import link
 from pages.shared.fields import segments, steps
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 from pages.shared.needed import lexicon_or_stop
@@ -64,11 +65,10 @@ def words_view() -> None:
         name = choose_lexicon()
     words = lexicon_or_stop(name)
     computed_now()
-    _board(words, name, chosen)
+    fragment(_board, words, name, chosen)
     footer(words, link.SEED, say("certificates are exact; the noise on mean vectors is drawn"))
 
 
-@st.fragment
 def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
     rules = choose_rules()
     try:

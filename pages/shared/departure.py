@@ -14,21 +14,24 @@ after it was taken for a wish to go back:
 - A part of a page that runs again is taken out of what the browser was still to be told. What stood
   behind it or in it is told all the same, of a place that the browser has not: it shows an empty
   page, for good.
-
+- An event of a fragment that arrives when the run before it has come to its end, but not all of
+  what it drew has been told yet, begins a run of its own, and what was not yet told is dropped. The
+  browser then misses a part of the page, or is told of a place in it ("Bad delta path").
 - A run that was stopped goes on until it next draws something, beside the run that follows it. Each
   takes a lock of its own for the state of the session, so one counts fields while the other removes
   some. That raises an error, and the page shows it.
 
 So here a change of page waits until the event before it has been taken in, which is a matter of
-milliseconds, and an event of a page that was left after that is dropped; of a page that stays all
-is told, in order; and all runs of a session take one lock. `departure.js` has a field that is left
-by a click on a link speak before the link. This reaches into Streamlit;
-`tests/pages/shared/test_departure.py` fails where that has changed.
+milliseconds, and an event of a page that was left after that is dropped; an event waits until all
+has been told that the run before it drew; of a page that stays all is told, in order; and all runs
+of a session take one lock. `departure.js` has a field that is left by a click on a link speak
+before the link. This reaches into Streamlit; `tests/pages/shared/test_departure.py` fails where
+that has changed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from logging import getLogger
 from pathlib import Path
@@ -77,6 +80,7 @@ class _Visit:
 
     page: str = ""  # of the last change of page; none yet while it is empty
     waiting: ClientState | None = None
+    unheard: list[ClientState] = field(default_factory=list)
 
 
 _visits: WeakKeyDictionary[AppSession, _Visit] = WeakKeyDictionary()
@@ -118,19 +122,37 @@ def _in_order(session: AppSession, state: ClientState | None) -> None:
     elif _is_event(state):
         if visit.page and state.page_script_hash != session.page_script_hash:
             return  # of a page that was left
-        _request_rerun(session, state)
+        visit.unheard.append(state)
+        if len(visit.unheard) == 1:
+            _hear(session, visit, _LOOKS)
     else:
         visit.waiting = state
         _change_page(session, visit, state, _LOOKS)
 
 
+def _hear(session: AppSession, visit: _Visit, looks: int) -> None:
+    """Take in the events, once all is told that a run drew which has come to its end."""
+    if looks and session._scriptrunner is not None and _has_ended(session._scriptrunner):
+        session._event_loop.call_later(_LOOK_SECONDS, _hear, session, visit, looks - 1)
+        return
+    heard, visit.unheard = visit.unheard, []
+    for state in heard:
+        _request_rerun(session, state)
+
+
+def _has_ended(runner: ScriptRunner) -> bool:
+    """Return True if a run will take nothing in any more, and its session was not told so yet."""
+    with runner._requests._lock:
+        return runner._requests._state is ScriptRequestType.STOP
+
+
 def _change_page(session: AppSession, visit: _Visit, state: ClientState, looks: int) -> None:
     if visit.waiting is not state:
         return  # another link was followed meanwhile
-    if looks and session._scriptrunner is not None and _has_news(session._scriptrunner):
-        session._event_loop.call_later(
-            _LOOK_SECONDS, _change_page, session, visit, state, looks - 1
-        )
+    runner = session._scriptrunner
+    if visit.unheard or (looks and runner is not None and _has_news(runner)):
+        left = looks if visit.unheard else looks - 1
+        session._event_loop.call_later(_LOOK_SECONDS, _change_page, session, visit, state, left)
         return
     visit.waiting = None
     if state.page_script_hash:

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.plots.layout import enlarged
 from pages.shared.aids import LARGE
 from pages.shared.downloads import csv_button, figure_buttons
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.lettering import spoken
 from pages.shared.table import show_table
@@ -109,7 +110,7 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
         _chart(figure, name, alt, None)
         mark = st.container()
     caption = st.container()
-    st.fragment(show_numbers)(table, name, alt)
+    fragment(show_numbers, table, name, alt)
     return Still(mark, caption, name)
 
 

@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def fragment(
+    draw: Callable[..., object], *given: object, key: str | None = None, every: float | None = None
+) -> None:
+    """Draw a part of the page as a fragment.
+
+    A run that was stopped goes on until it next draws something, beside the run that follows it. If
+    it declared the fragment after that one had, the part would show from then on what was asked for
+    before: the words of an older draw of noise below the number of the newer. So it ends here.
+
+    Args:
+        draw: the function.
+        given: its arguments.
+        key: name of the fragment for `run_parts`; None where nothing else runs it.
+        every: seconds after which it runs by itself; None for never.
+    """
+    context = get_script_run_ctx()
+    if context is not None:
+        context.yield_check()
+    st.fragment(draw, key=key, run_every=every)(*given)
 
 
 def run_parts(*keys: str) -> None:

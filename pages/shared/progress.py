@@ -23,18 +23,20 @@ _PULSE_SECONDS = 0.2
 def timed(label: str, items: Sequence[T]) -> Iterator[T]:
     """Yield the items; show how many are done and the time left once it has taken a moment.
 
-    From then on it takes its turn with the long computations of others.
+    From then on it takes its turn with the long computations of others. Its place is there from the
+    start, since what stands behind it must stand in the same place whether it took a moment or not:
+    Streamlit names a fragment after its place, and drops what a person did in one of another name.
 
     Args:
         label: fixed text of ours.
         items: the steps; each may be interrupted by the next click, and what is done stays.
     """
-    slot, turn, start = None, None, time.monotonic()
+    slot, shown, turn, start = st.empty(), False, None, time.monotonic()
     try:
         for done, item in enumerate(items):
             spent = time.monotonic() - start
             if done and spent > _SILENT_SECONDS:
-                slot = slot or st.empty()
+                shown = True
                 if turn is None and (turn := take_turn(slot)) is not None:
                     start = time.monotonic() - spent  # waiting is no work
                 left = spent / done * (len(items) - done)
@@ -50,7 +52,7 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
     finally:
         if turn is not None:
             turn.leave()
-    if slot is not None:
+    if shown:
         slot.empty()
 
 

@@ -13,6 +13,7 @@ from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.marked import SCRIPT, marked_words
@@ -90,7 +91,7 @@ def changing_sentence(
     step = _step(shares)
     _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
     with dial_place:
-        _turning(label, curve, kind, shares, step)
+        fragment(_turning, label, curve, kind, shares, step)
 
 
 def draw_ahead(bench: Bench) -> None:
@@ -112,7 +113,6 @@ def _drawn(
     return bench.draw(kind, *drawing, tuple(sorted(set(epsilons))))
 
 
-@st.fragment
 def _turning(
     label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...], step: int
 ) -> None:

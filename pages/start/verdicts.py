@@ -11,6 +11,7 @@ from dpcore.audit.verdict import Outcome
 from dpcore.papers.overview import SAYS, measured
 from pages.papers.store import CLAIM
 from pages.papers.tables import signed
+from pages.shared.fragments import fragment
 from pages.shared.language import say
 from pages.shared.messages import note
 
@@ -49,11 +50,15 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
         others_refuted = say(
             "The other {count} claims that were refuted", count=len(refuted) - _AT_ONCE
         )
-        _folded(others_refuted, refuted[_AT_ONCE:], "refuted")
-    _folded(say("The {count} claims that were not refuted", count=len(others)), others, "others")
+        fragment(_folded, others_refuted, refuted[_AT_ONCE:], "refuted")
+    fragment(
+        _folded,
+        say("The {count} claims that were not refuted", count=len(others)),
+        others,
+        "others",
+    )
 
 
-@st.fragment
 def _folded(title: str, verdicts: Sequence[Verdict], key: str) -> None:
     """Rows that are drawn when somebody looks at them: most of what the page consists of."""
     drawer = st.expander(title, key=f"verdicts_{key}", on_change="rerun")

@@ -16,7 +16,7 @@ from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.study.reading import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
-from pages.shared.fragments import run_parts
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import language, later, numeral, say
 from pages.shared.memo import memo
 from pages.shared.messages import inform, refuse
@@ -139,7 +139,7 @@ def show_scene(
         bench.sent, key, lambda: packet(scene.shown, leakage, utility, step, scene.without), _SENT
     )
     with dial_place:
-        st.fragment(_turning, key=_TURNING)(scene, step)
+        fragment(_turning, scene, step, key=_TURNING)
     with board_place:
         show_board(data)
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.papers.ours.tradeoff import ARMS, STUDY
 from dpcore.papers.written import Filled
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.promised import promise
@@ -37,7 +38,7 @@ def views(scene: Scene, bench: Bench) -> None:
         later("What the axes mean"): lambda: _meaning_view(scene),
         later("How is this computed?"): lambda: _computed_view(scene),
     }
-    st.fragment(_views, key=VIEWS)(kinds, scene)
+    fragment(_views, kinds, scene, key=VIEWS)
     st.page_link(
         "pages/deniability/page.py",
         label=say("Nw and Sw over ε, with the papers' figures beside them"),

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared.epsilon_dial import epsilon_of
+from pages.shared.fragments import fragment
 from pages.shared.groups import admissible_grid, group_of
 from pages.shared.language import language, later, say
 from pages.shared.memo import memo
@@ -53,7 +54,7 @@ def board(scene: Scene) -> None:
     """The panes, and below them the views; only the open one is computed."""
     _panes(scene)
     left = steps_left(scene.bench, scene.compared)
-    st.fragment(_views, key=VIEWS)(scene)
+    fragment(_views, scene, key=VIEWS)
     if _open_view() in _MEASURED:
         measure(scene.bench, scene.compared)
     if steps_left(scene.bench, scene.compared) != left:

@@ -19,6 +19,7 @@ from dpcore.plots.layout import percent
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.shared.fields import segments
 from pages.shared.figure import show_caption, show_figure, show_numbers
+from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.pair import choose
@@ -205,7 +206,7 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
     identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
     building = st.session_state.get(_JOB)
     if building is not None and building[0] == identity:
-        _watch(meanwhile)
+        fragment(_watch, meanwhile, every=_PULSE_SECONDS)
         return
     building_time = say(
         "Building takes half a minute around two words, minutes for a whole vocabulary; the page "
@@ -253,7 +254,6 @@ def _drop() -> None:
         building[1].stop()
 
 
-@st.fragment(run_every=_PULSE_SECONDS)
 def _watch(meanwhile: str) -> None:
     """How far the map is; the page is drawn anew when it is there."""
     building = st.session_state.get(_JOB)

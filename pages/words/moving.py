@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
-from pages.shared.fragments import run_parts
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.groups import group_of, grouped
 from pages.shared.taking import drawer_is_open
 
@@ -31,7 +31,7 @@ def first_dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
         mechanism: in the panes.
         members: of its group that are shown, it first.
     """
-    st.fragment(_first_dial, key=MOVING)(group_of(mechanism.meaning), members)
+    fragment(_first_dial, group_of(mechanism.meaning), members, key=MOVING)
 
 
 def _first_dial(group: Group, members: list[Mechanism]) -> None:

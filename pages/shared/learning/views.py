@@ -10,6 +10,7 @@ from pages.papers.frontier import frontier_view
 from pages.release.running import title_of
 from pages.shared import link
 from pages.shared.downloads import csv_button
+from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.learning.curves import curves_view
 from pages.shared.learning.evidence import choose_part
@@ -39,11 +40,10 @@ def run_views(run: Run, rows: Rows) -> None:
     """Draw the views of a run of one's own."""
     more: dict[str, View] = {"examples": lambda _: own_examples(run)}
     st.text(title_of(run))
-    _views("run", rows, more)
+    fragment(_views, "run", rows, more)
     csv_button(say("All numbers of the run as CSV"), "run", lambda: rows.table, key="csv_use_all")
 
 
-@st.fragment
 def _views(name: str, rows: Rows, more: dict[str, View]) -> None:
     evidence = choose_part(name, rows)
     views: dict[str, View] = {

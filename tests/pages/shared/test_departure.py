@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.script_data import ScriptData
-from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_requests import (
     RerunData,
@@ -162,6 +162,51 @@ def test_a_link_waits_until_the_event_before_it_is_taken_in(
             await asyncio.sleep(departure._LOOK_SECONDS)
         assert runner.stopped
         assert seen(RUNNERS[-1].take()) == ("C", [], [FRAME])
+
+    on_a_page(monkeypatch, test)
+
+
+def test_an_event_waits_until_all_is_told_that_the_run_before_it_drew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run that begins sooner has the session forget what it was not told yet."""
+
+    async def test(session: AppSession) -> None:
+        runner = RUNNERS[-1]
+        assert runner._requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
+        delta = ForwardMsg()
+        delta.delta.new_element.text.body = "drawn last"
+        runner.on_event.send(runner, event=ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=delta)
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        session.request_rerun(message("A", FRAME, FIELD, fragment="g"))
+        assert [runner] == RUNNERS
+        await asyncio.sleep(3 * departure._LOOK_SECONDS)
+        told = [each.delta.new_element.text.body for each in session._browser_queue.flush()]
+        assert "drawn last" in told
+        assert [runner] == RUNNERS
+        runner.on_event.send(runner, event=ScriptRunnerEvent.SHUTDOWN, client_state=message("A"))
+        while RUNNERS[-1] is runner:
+            await asyncio.sleep(departure._LOOK_SECONDS)
+        assert seen(RUNNERS[-1].take()) == ("A", ["f", "g"], [FRAME, FIELD])
+        assert len(RUNNERS) == 2
+
+    on_a_page(monkeypatch, test)
+
+
+def test_an_event_does_not_wait_for_a_run_that_was_ended_and_computes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_script_stop()
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        session.request_rerun(message("B", FRAME))  # of a page that a link leads to
+        while len(RUNNERS) < 2:
+            await asyncio.sleep(departure._LOOK_SECONDS)
+        assert seen(RUNNERS[1].take()) == ("A", [], [FIELD])
+        RUNNERS[1].take_in()
+        while len(RUNNERS) < 3:
+            await asyncio.sleep(departure._LOOK_SECONDS)
+        assert seen(RUNNERS[2].take()) == ("B", [], [FRAME])
 
     on_a_page(monkeypatch, test)
 
