@@ -13,7 +13,6 @@ from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
-from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.linking import choose_one
 from pages.shared.marked import SCRIPT, marked_words
@@ -91,7 +90,7 @@ def changing_sentence(
     step = _step(shares)
     _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
     with dial_place:
-        fragment(_turning, label, curve, kind, shares, step)
+        show_dial(_dial(label, curve, kind, shares), step, lambda turned: _rested(shares, turned))
 
 
 def draw_ahead(bench: Bench) -> None:
@@ -111,12 +110,6 @@ def _drawn(
     bench: Bench, kind: Mechanism, drawing: tuple[int, int], epsilons: list[float]
 ) -> SentenceDraw:
     return bench.draw(kind, *drawing, tuple(sorted(set(epsilons))))
-
-
-def _turning(
-    label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...], step: int
-) -> None:
-    show_dial(_dial(label, curve, kind, shares), step, lambda turned: _rested(shares, turned))
 
 
 def _steps(curve: TradeCurve) -> tuple[float, ...]:

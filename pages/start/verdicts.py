@@ -11,7 +11,6 @@ from dpcore.audit.verdict import Outcome
 from dpcore.papers.overview import SAYS, measured
 from pages.papers.store import CLAIM
 from pages.papers.tables import signed
-from pages.shared.fragments import fragment
 from pages.shared.language import say
 from pages.shared.messages import note
 
@@ -50,13 +49,8 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
         others_refuted = say(
             "The other {count} claims that were refuted", count=len(refuted) - _AT_ONCE
         )
-        fragment(_folded, others_refuted, refuted[_AT_ONCE:], "refuted")
-    fragment(
-        _folded,
-        say("The {count} claims that were not refuted", count=len(others)),
-        others,
-        "others",
-    )
+        _folded(others_refuted, refuted[_AT_ONCE:], "refuted")
+    _folded(say("The {count} claims that were not refuted", count=len(others)), others, "others")
 
 
 def _folded(title: str, verdicts: Sequence[Verdict], key: str) -> None:
