@@ -5,7 +5,7 @@ from streamlit.starlette import App
 from pages.shared.front import front_routes
 from pages.shared.lifespan import prepared
 from pages.shared.process import leave_routing_to_app
-from pages.shared.security import guards
+from pages.shared.server import guards
 
 if __name__ == "__main__":  # run by Streamlit, for a visitor
     from pages.shared.aids import reading_aids

@@ -19,11 +19,11 @@ MODULES = (
     r"!dpcore\..+",  # pdoc takes a package with all that is below it; of that only what follows
     "dpcore.front",
     "dpcore.sklearn",
-    "dpcore.rewrite.columns",
+    "dpcore.rewrite.documents",
     "dpcore.rewrite.sentence",
     "dpcore.rewrite.rewritten",
     "dpcore.rewrite.policy",
-    "dpcore.rewrite.casing",
+    "dpcore.rewrite.tokens",
     "dpcore.rewrite.languages.language",
     "dpcore.lexicon.catalogue",
     "dpcore.lexicon.lexicon",
@@ -41,7 +41,7 @@ MODULES = (
     "dpcore.audit.blackbox.report",
     "dpcore.audit.verdict",
     "dpcore.testing",
-    "dpcore.testing.base",
+    "dpcore.testing.contract",
     "dpcore.errors",
 )
 

@@ -1,10 +1,10 @@
 from dpcore.attack.frontier.least_distance import least_distance
 from dpcore.attack.frontier.meter import meter
 from dpcore.attack.trade.tradeoff import tradeoff
-from dpcore.audit.either import audit
+from dpcore.audit.report import audit
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
-from dpcore.rewrite.columns import map_batch, privatize_column
+from dpcore.rewrite.documents import map_batch, privatize_column
 from dpcore.rewrite.redact.redaction import redact
 from dpcore.rewrite.sentence import draw
 from dpcore.rewrite.sentence import prepare as read

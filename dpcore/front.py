@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from dpcore.measure.deniability import measure
+from dpcore.arrays import FloatArray
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.deniability import Deniability, measure
 from dpcore.measure.words import Selection, named
 from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.settings import words_of
 from dpcore.noise.streams import generator
 from dpcore.rewrite import sentence as sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.arrays import FloatArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.deniability import Deniability
-    from dpcore.rewrite.sentence import Sentence
+from dpcore.rewrite.sentence import Sentence
 
 
 def mechanism(name: str, lexicon: Lexicon, **settings: Any) -> Mechanism:

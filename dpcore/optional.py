@@ -8,7 +8,11 @@ out, but for `need`, which imports it.
 from __future__ import annotations
 
 import importlib
+import threading
 import tomllib
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -17,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import MissingPackageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from packaging.requirements import Requirement
+
 
 _DISTRIBUTION = "dpcore"
 _PACKAGE = Path(__file__).resolve().parent
@@ -177,3 +180,59 @@ def need_of_trainer(package: str) -> Any:
     """
     reason = f"training a lexicon needs the package {package}, which is not installed"
     return need(package, reason, "train")
+
+
+# scikit-learn, torch, safetensors and pandas, imported late, and without news that are none.
+
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def sklearn(module: str) -> Any:
+    """A module of scikit-learn; MissingPackageError if it is not installed."""
+    return need(f"sklearn.{module}", "classifiers need the package scikit-learn", "app")
+
+
+def torch() -> Any:
+    """The package torch, for neural networks; MissingPackageError if it is not installed."""
+    return need("torch", "neural networks need the package torch", "learn")
+
+
+def safetensors(module: str) -> Any:
+    """The package safetensors, or a module of it; MissingPackageError if it is not installed."""
+    name = f"safetensors.{module}".rstrip(".")
+    return need(name, "checkpoints need the package safetensors", "learn")
+
+
+def need_pandas(purpose: str) -> Any:
+    """Pandas with a parquet engine, or which command installs them.
+
+    Args:
+        purpose: begins the sentence, such as "recorded results need".
+    """
+    pandas = need("pandas", f"{purpose} the package pandas", "app")
+    need("pyarrow", f"{purpose} the package pyarrow", "app")  # the engine that pandas uses
+    return pandas
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Training stops after a fixed number of rounds: that it could go on is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sklearn("exceptions").ConvergenceWarning)
+        yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: small problems wait for each other's threads otherwise.
+
+    On a busy machine the threads of a matrix product spin until all of them had their turn, which
+    makes a training of a tenth of a second take minutes. The setting is the process's, so that one
+    training at a time has it.
+    """
+    from threadpoolctl import threadpool_limits
+
+    # Two that overlapped would each restore what the other had set.
+    with _ONE_AT_A_TIME, threadpool_limits(1):
+        yield

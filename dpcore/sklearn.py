@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.optional import missing
-from dpcore.rewrite.columns import check_column, entries, privatize_column
+from dpcore.rewrite.documents import check_column, entries, privatize_column
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin

@@ -18,7 +18,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 
-from dpcore.plots.captions import MOST_WORDS, Caption
+from dpcore.plots.style import MOST_WORDS, Caption
 from tests.needs import real_data, stopped_without_torch, uninstall
 
 try:

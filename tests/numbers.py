@@ -216,8 +216,8 @@ def corpora() -> Iterator[tuple[str, Any]]:
 def papers() -> Iterator[tuple[str, Any]]:
     """Papers compared with our records, and the verdicts and tables that are bundled."""
     from dpcore.papers.comparison import compare
-    from dpcore.study.provenance import provenance
     from dpcore.study.recorded import read_bundled, read_recorded
+    from dpcore.study.recording import provenance
 
     for entry in read_bundled():
         recorded = read_recorded(entry.name)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpcore.learn import packages
+from dpcore import optional as packages
 from tests.needs import ROOT, missing, stopped_without_torch
 
 STRICT = ("CI", "DPCORE_REQUIRE_ALL")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, PureLocalPrivacy, Status
 from dpcore.outwards import at_least, at_most, ordinary, without_noise
 from dpcore.plots.attack.words import chance_at_most, count_text, limit_text, share_at_most
-from dpcore.plots.layout import factor_text, number, probability_text
+from dpcore.plots.style import factor_text, number, probability_text
 
 _HELD: Any = {"status": Status.PROVED, "reason": "a reason", "source": "a source"}
 BOUNDS = st.floats(1e-12, 1e12)

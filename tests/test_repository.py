@@ -41,7 +41,7 @@ INSTALL_AND_TEST = (
     "pip install -r requirements.txt -r requirements-dev.txt && python -m pytest -n logical"
 )
 LARGE = {"torch", "transformers"}
-LONGEST_FILE = 400
+LONGEST_FILE = 700
 IMPORT_SECONDS = 0.3
 # Distribution names of modules that are called otherwise.
 DISTRIBUTION = {

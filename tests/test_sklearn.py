@@ -18,7 +18,7 @@ from sklearn.utils import estimator_checks
 import dpcore
 from dpcore.errors import EpsilonError, ParameterError, TextError, UnknownMechanismError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.rewrite.columns import map_batch, privatize_column
+from dpcore.rewrite.documents import map_batch, privatize_column
 from dpcore.sklearn import PrivateText
 
 LEXICON = Lexicon(

@@ -66,7 +66,7 @@ DRAWN = (
     "words that a stranger guesses, in 100", "ε (nominal, between any two words)",
     "ε between any two words", "ε between any two words, up to δ", "ε per unit of distance",
 )  # fmt: skip
-"""Titles and names in drawings, which are made in English: see `pages/shared/lettering.py`."""
+"""Titles and names in drawings, which are made in English: see `pages/shared/language.py`."""
 
 
 def sentences() -> dict[str, set[str]]:
@@ -96,7 +96,7 @@ def engine_words() -> set[str]:
     from dpcore.guarantee import Status
     from dpcore.learn.classifiers import TITLES as CLASSIFIERS
     from dpcore.learn.corpus import teaching_corpus
-    from dpcore.measure.density.density import STRATA
+    from dpcore.measure.density import STRATA
     from dpcore.measure.targets import OVER
     from dpcore.measure.words import Stratum
     from dpcore.papers.claim import facts
@@ -105,10 +105,10 @@ def engine_words() -> set[str]:
     from dpcore.plots.deniability.curves import BANDS
     from dpcore.plots.utility.curves import TITLES
     from dpcore.plots.utility.equal import X_TITLES
-    from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.languages.known import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
     from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS
+    from dpcore.rewrite.tokens import CasePolicy
     from dpcore.rewrite.write.scores import FORMS
     from dpcore.rewrite.write.writers import WRITERS
 

@@ -12,18 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpcore.attack.output.posterior import promised_losses
 from dpcore.errors import ParameterError
-from dpcore.guarantee import ApproximateLocalPrivacy
+from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee
 from dpcore.limits import MAX_ATTACK_RELEASES, MAX_TEXT_TOKENS
-
-if TYPE_CHECKING:
-    from dpcore.guarantee import Guarantee
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.attack.output.rows import Rows
+from dpcore.attack.output.channel import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,15 @@ words of every text is tried.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.corpus import Corpus
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.learn.corpus import Bags, Corpus
+from dpcore.lexicon.lexicon import Lexicon
 
 MOST_KNOWN = 3  # words: of a long text there are some ten thousand sets of three
 
@@ -118,7 +113,7 @@ def ordinary_words_of(corpus: Corpus, lexicon: Lexicon) -> list[frozenset[int]]:
     What is marked in the corpus is cut out of the text; of the rest those words count that the
     lexicon knows.
     """
-    from dpcore.learn.bags import bags_of
+    from dpcore.learn.corpus import bags_of
     from dpcore.rewrite.languages.known import rules_of
 
     texts = []

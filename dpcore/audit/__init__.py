@@ -19,8 +19,8 @@ class _CallableRoom(ModuleType):
     def __call__(
         self, subject: Mechanism | Function | str, epsilon: float, **options: Any
     ) -> AuditReport | FunctionReport:
-        """Audit a mechanism or any function: `dpcore.audit.either.audit`."""
-        from dpcore.audit.either import audit
+        """Audit a mechanism or any function: `dpcore.audit.report.audit`."""
+        from dpcore.audit.report import audit
 
         return audit(subject, epsilon, **options)
 

@@ -23,23 +23,18 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
-from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
-from dpcore.lexicon.rounding import UNIT
-from dpcore.mechanisms.clipped.gaussian import composed_epsilon
-from dpcore.noise.radial import Radial
+from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.metric import UNIT
+from dpcore.mechanisms.clipped.clipped import composed_epsilon
+from dpcore.mechanisms.mechanism import LossBounds, Mechanism, VectorNoise
+from dpcore.noise.samplers import Radial
 from dpcore.outwards import at_most, without_noise
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.guarantee import Guarantee
-    from dpcore.mechanisms.hooks import LossBounds, VectorNoise
-    from dpcore.mechanisms.mechanism import Mechanism
 
 TEXT_DELTA = 1e-6
 """δ at which the promise for a whole text is stated."""

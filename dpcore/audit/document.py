@@ -18,18 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, a_number
 from dpcore.errors import ParameterError
-from dpcore.lexicon.rounding import UNIT
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.lexicon.metric import UNIT
+from dpcore.mechanisms.mechanism import Mechanism
 
 POINTS = 20_000
 """Points of the grid of losses between the least and the largest sum of all places."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from dpcore.audit.profiles.noise import whitening_matrix
 from dpcore.audit.verdict import SamplerTest
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_ENTRIES
-from dpcore.noise.radial import Radial, radii, radius_cdf
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.noise.samplers import Radial, radii, radius_cdf
 from dpcore.noise.streams import generator
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
 
 # SciPy hands a law the whole sample; its stub says one number at a time.
 _Law = Callable[[float], float]

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from dpcore.arrays import a_number
 from dpcore.errors import ParameterError
-from dpcore.lexicon.damage import FIELDS, brief
+from dpcore.lexicon.cache import FIELDS, brief
 
 Number = float | int | str
 """A figure of a verdict; one that is not finite is kept as text ("∞")."""

@@ -4,25 +4,115 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from click import option
+from click import Choice, option
 
+from dpcore import __version__
+from dpcore.audit.blackbox.audit import ANY, DEFAULT_CALLS, Promise, audit_function
+from dpcore.audit.blackbox.function import Form, named_function
+from dpcore.audit.blackbox.report import LEVEL, FunctionReport
 from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
-from dpcore.audit.report import AuditReport, audit_report
-from dpcore.audit.settings import AuditSettings
+from dpcore.audit.report import AuditReport, AuditSettings, audit_report
 from dpcore.audit.verdict import Verdict
 from dpcore.cli import shared
-from dpcore.cli.audit_function import function_answer, function_options, refuse_function_options
-from dpcore.cli.printer import Answer
+from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric
+from dpcore.measure.deniability import check_runs
+from dpcore.measure.words import named
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import check_seed
 from dpcore.outwards import at_most
-from dpcore.papers.claims import CLAIMS, all_verdicts
-from dpcore.papers.verdicts import keep, summary
+from dpcore.papers.claims import CLAIMS, all_verdicts, keep, summary
+from dpcore.papers.xu2021.appendix_c import (
+    appendix_rows,
+    everyday_extremes,
+    gumbel_sentences,
+    laplace_sentences,
+)
+from dpcore.plots.style import probability_text
+
+# The command `audit --callable`: any function from words to words, by its outputs alone.
+
+
+_INTERRUPTED = 130
+_FORMS = [str(form) for form in Form]
+
+function_options = shared.several(
+    option("--metric", help=f"of the claim: {', '.join(Metric)}, or {ANY} between any two words"),
+    option("--delta", help="the claimed δ  [default: 0]"),
+    shared.number("--samples", None, f"calls in all  [default: {DEFAULT_CALLS}]"),
+    option(
+        "--form",
+        type=Choice([str(form) for form in Form]),
+        help="what the function takes  [default: auto]",
+    ),
+)
+"""Options that only a function has."""
+NAMES = ("metric", "delta", "samples", "form")
+
+
+def function_answer(options: Options) -> Answer:
+    """Audit the function that --callable names."""
+    given = {name: getattr(options, name) for name in NAMES}
+    given = {name: value for name, value in given.items() if value is not None}
+    # What is wrong with them is said before a large lexicon is read.
+    Promise.of(options.epsilon, given.get("metric", Metric.EUCLIDEAN), given.get("delta", 0.0))
+    named_function(options.callable)
+    report = audit_function(
+        options.callable,
+        options.epsilon,
+        lexicon=shared.lexicon(options),
+        seed=options.seed or 0,
+        progress=options.progress,
+        **given,
+    )
+    return Answer(
+        report.to_dict() | {"version": __version__},
+        _lines(report),
+        notes=["stopped: what is said rests on the calls until then"] if report.stopped else (),
+        code=_INTERRUPTED if report.stopped else 0,
+    )
+
+
+def refuse_function_options(options: Options) -> None:
+    """Refuse what belongs to --callable where it is not given.
+
+    Raises:
+        ParameterError: there is such an option.
+    """
+    if any(getattr(options, name) is not None for name in NAMES):
+        listed = ", ".join(f"--{name}" for name in NAMES)
+        raise ParameterError(f"{listed} belong to --callable")
+
+
+def _lines(report: FunctionReport) -> Iterator[str]:
+    yield f"{report.name}: {report.label}"
+    yield f"  claimed    {report.promise.sentence}"
+    yield f"  shown      {report.shown}"
+    share = report.unchanged
+    if share.words:
+        yield (
+            f"  unchanged  {share.count:,} of {share.words:,} words come out as they went in "
+            f"({share.low:.3g} to {share.high:.3g}, {LEVEL:.0%})"
+        )
+    for finding in report.findings:
+        yield f"  found      {finding}"
+    if isinstance(report.repeats, str):
+        yield f"  processes  {report.repeats}"
+    elif not report.repeats.notable:
+        yield f"  processes  {report.repeats.sentence}"
+    if report.evidence:
+        yield (
+            f"  reach      factors up to e^{report.resolution:.4g} can be seen; the promise allows "
+            f"less for {report.within_reach:,} of {report.pairs:,} pairs of words"
+        )
+    yield f"  assumed    {report.assumed}"
+
 
 _OF_OPTIMAL = ("optimal", "epsilon-two")  # claims that need its weights
 
@@ -215,3 +305,71 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield f"  fails at   {verdict.failing_step}"
     yield f"  holds      {verdict.repair}"
     yield f"  command    {verdict.command}"
+
+
+# The command `appendix-c`: the formulas of Xu et al. 2021, Appendix C, beside the truth.
+
+
+_EPSILONS = {"madlib": "1,10,100", "truncated-gumbel": "1e3,1e5,1e7"}
+_TABLE = (
+    "{name:<17|}{epsilon:>10.4g|ε} {word:<14.13}{nearest:>7.3f|δ} {formula:>9.4f}  "
+    "{interval:<26|truth, 95 % interval} {proved:>19}"
+)
+
+
+@command("appendix-c")
+@option(
+    "--words", type=shared.names, metavar="A,B,C",
+    help="these words  [default: a dense and a sparse one]",
+)  # fmt: skip
+@option(
+    "--epsilon",
+    multiple=True,
+    metavar="[MECHANISM=]VALUES",
+    help=f"{shared.VALUES}, for madlib or truncated-gumbel; repeatable  [default: "
+    + ", ".join(f"{m}={e}" for m, e in _EPSILONS.items())
+    + "]",
+)
+@shared.number("--runs", 1000, "noise directions of madlib")
+@shared.seed_option("of these directions")
+@shared.lexicon_option
+def appendix_c_command(options: Options) -> Answer:
+    """How often words stay by the formulas of Xu et al. 2021, Appendix C, and in truth."""
+    check_runs(options.runs)
+    check_seed(options.seed)
+    lexicon = shared.lexicon(options)
+    chosen = named(lexicon, options.words or everyday_extremes(lexicon))
+    mechanisms = [create(name, lexicon) for name in _EPSILONS]
+    grids = shared.epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
+    laplace, gumbel = (
+        appendix_rows(
+            mechanism, chosen, grid,
+            runs=options.runs, seed=options.seed, progress=options.progress,
+        )
+        for mechanism, grid in zip(mechanisms, grids, strict=True)
+    )  # fmt: skip
+    rows = laplace + gumbel
+    # In words: Madlib in the middle of its ε, truncated Gumbel at its lowest.
+    sentences = laplace_sentences(laplace, grids[0][len(grids[0]) // 2], lexicon.dimension)
+    sentences += gumbel_sentences(gumbel, grids[1][0], len(lexicon))
+    return Answer(
+        shared.selection_fields(options, lexicon, chosen) | {"rows": rows, "sentences": sentences},
+        [*table(_TABLE, _printed(rows)), "", *sentences],
+    )
+
+
+def _printed(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        yield row | {
+            "name": row["mechanism"].split(".")[0],
+            "interval": probability_text(row["truth"], row["nw_low"], row["nw_high"]),
+            "proved": f"{row['low']:>9.3g} to {row['high']:<6.3f}",
+        }
+
+
+def _with_defaults(given: Sequence[str]) -> list[str]:
+    """The options, with the default of a mechanism that they do not mention."""
+    if any("=" not in text for text in given):
+        return list(given)  # a list for both
+    missing = [m for m in _EPSILONS if not any(o.startswith((f"{m}=", f"{m}.v")) for o in given)]
+    return [*given, *(f"{m}={_EPSILONS[m]}" for m in missing)]

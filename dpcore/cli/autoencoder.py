@@ -15,19 +15,24 @@ import numpy as np
 from click import Choice, option
 
 from dpcore import __version__
-from dpcore.attack.latent.examples import examples_path as adept_examples_path
+from dpcore.attack.latent import examples_path as adept_examples_path
 from dpcore.audit.composition import composition
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
-from dpcore.cli.rewrite import EXPERIMENT_NOTE, promises
 from dpcore.cli.shell import Options, command, group, one_of
+from dpcore.cli.texts import EXPERIMENT_NOTE, promises
 from dpcore.errors import ParameterError, StudyError, TextError
-from dpcore.learn.adept.adept import ARCHITECTURE, load_adept, save_adept
-from dpcore.learn.adept.network import Shape
-from dpcore.learn.adept.training import AdeptSettings, train_adept
-from dpcore.learn.adept.words import words_of
-from dpcore.learn.autoencoder.autoencoder import Architecture
-from dpcore.learn.autoencoder.training import (
+from dpcore.learn.adept import (
+    ARCHITECTURE,
+    AdeptSettings,
+    Shape,
+    load_adept,
+    save_adept,
+    train_adept,
+    words_of,
+)
+from dpcore.learn.autoencoder import (
+    Architecture,
     drawn,
     frequent_words,
     load_autoencoder,
@@ -37,19 +42,19 @@ from dpcore.learn.autoencoder.training import (
 from dpcore.learn.checkpoint import load as load_checkpoint
 from dpcore.learn.checkpoint import unfinished
 from dpcore.learn.corpus import teaching_corpus
-from dpcore.learn.packages import need_pandas, safetensors, torch
-from dpcore.learn.training_settings import Fitted
+from dpcore.learn.training import Fitted
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_SENTENCE_WORDS
-from dpcore.mechanisms.clipped.adept_latent import FORMS, NoisyLatents
+from dpcore.mechanisms.clipped.adept import FORMS, NoisyLatents
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.noise.streams import generator
-from dpcore.papers.habernal2021.examples import make_examples as make_adept_examples
+from dpcore.optional import need_pandas, safetensors, torch
+from dpcore.papers.habernal2021.plans import make_examples as make_adept_examples
 from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples
-from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.documents import encode_all
+from dpcore.rewrite.sentence import check_text
 from dpcore.study.autoencoder_trial import sentences_of
 from dpcore.study.vocabularies import random_vectors
 

@@ -16,11 +16,9 @@ from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.catalogue import DEFAULT_NAME
 from dpcore.optional import install, installed
 from dpcore.papers.ours.benchmark.board import Board, boards, interpolation_error
+from dpcore.papers.ours.benchmark.cells import QUICK, WHOLE, everything
 from dpcore.papers.ours.benchmark.findings import report
-from dpcore.papers.ours.benchmark.found import everything
-from dpcore.papers.ours.benchmark.plans import REAL, STUDIES, study
-from dpcore.papers.ours.benchmark.record import Benchmark, read_benchmark
-from dpcore.papers.ours.benchmark.settings import QUICK, WHOLE
+from dpcore.papers.ours.benchmark.record import REAL, STUDIES, Benchmark, read_benchmark, study
 from dpcore.papers.ours.benchmark.tables import (
     absent,
     cells,
@@ -31,8 +29,7 @@ from dpcore.papers.ours.benchmark.tables import (
     triple,
 )
 from dpcore.study.plan import Settings
-from dpcore.study.reading import Figures
-from dpcore.study.recorded import Recorded
+from dpcore.study.recorded import Figures, Recorded
 from dpcore.study.recording import record
 
 _FIRST = STUDIES[0].name

@@ -198,7 +198,7 @@ def _neighbours() -> Finding:
 def _reader() -> Finding:
     """The network that reads sentences: whether its file is the one that was tried."""
     from dpcore.attack.language.language import language_folder
-    from dpcore.attack.language.reader_build import reader_manifest
+    from dpcore.attack.language.reader_training import reader_manifest
     from dpcore.lexicon.cache import sha256_of_file
     from dpcore.lexicon.masked_model import FILE
 

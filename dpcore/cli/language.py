@@ -9,8 +9,7 @@ from typing import Any
 from dpcore.attack.language.build import build
 from dpcore.attack.language.counts import CountPlan
 from dpcore.attack.language.language import language, language_folder
-from dpcore.attack.language.reader_build import build_reader, reader_manifest
-from dpcore.attack.language.reader_training import ReaderPlan
+from dpcore.attack.language.reader_training import ReaderPlan, build_reader, reader_manifest
 from dpcore.attack.language.trial import TrialPlan, run
 from dpcore.attack.output.spectrum import BUNDLE, write_bundle
 from dpcore.cli import shared

@@ -21,14 +21,40 @@ from dpcore.errors import DpcoreError
 _PLUGIN_WARNING = "PluginWarning"  # by its name: the mechanisms are loaded when they are needed
 PROGRAM = "python -m dpcore"
 COMMANDS = Commands(
-    (
-        "mechanisms", "distribution", "path", "calibrate", "rewrite", "write", "redact",
-        "privatize", "deniability", "solve", "meter", "tradeoff", "compose", "neighbours",
-        "density", "map", "appendix-c", "audit", "attack", "language", "utility", "robust",
-        "autoencoder", "study", "benchmark", "lexicon", "doctor",
-    ),
+    {
+        "mechanisms": ("mechanisms", "List mechanisms and their parameters."),
+        "distribution": ("words", "Law of the outputs of one word."),
+        "path": ("words", "One noise draw, read at every ε."),
+        "calibrate": ("mechanisms", "Certify a mechanism on a vocabulary."),
+        "rewrite": ("texts", "Rewrite a sentence or a file under a mechanism."),
+        "write": ("texts", "Write a new text for a private one with a language model."),
+        "redact": ("texts", "Black out personal data as ordinary redactors do."),
+        "privatize": ("privatize", "Make a private copy of a corpus."),
+        "deniability": ("words", "Measure Nw and Sw: how deniable words are."),
+        "solve": ("words", "Find the ε that meets a target or matches another mechanism."),
+        "meter": ("mechanisms", "Bound the leakage and the distance of any mechanism at ε."),
+        "tradeoff": ("mechanisms", "Measure leakage against remaining meaning."),
+        "compose": ("texts", "Privacy loss between two whole texts, by position and in total."),
+        "neighbours": ("words", "List the nearest words of a word."),
+        "density": ("words", "Measure how crowded the space is around words."),
+        "map": ("lexicon", "Build and list maps of a vocabulary."),
+        "appendix-c": (
+            "audit",
+            "Compare the formulas of Xu et al. 2021, Appendix C, with exact values.",
+        ),
+        "audit": ("audit", "Audit a mechanism, a function, a published claim, or all claims."),
+        "attack": ("attack", "Attack one output, a pair of words, a text or its author."),
+        "language": ("language", "Describe and rebuild the language model of the attackers."),
+        "utility": ("study", "Train classifiers on private text, ours or yours."),
+        "robust": ("robust", "Certify and attack classifiers whose input words change."),
+        "autoencoder": ("autoencoder", "Train a network on public text, rewrite private text."),
+        "study": ("study", "List recorded studies, and record them again."),
+        "benchmark": ("benchmark", "Compare all mechanisms at equal leakage."),
+        "lexicon": ("lexicon", "List, describe, build, add, fetch and train vocabularies."),
+        "doctor": ("doctor", "Check that everything the laboratory needs is installed and works."),
+    },
     "Word-level differential privacy from the shell.",
-)  # fmt: skip
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from click import Choice, option
+
+from dpcore import __version__
+from dpcore.attack.frontier.least_distance import Nearness, least_distance
+from dpcore.attack.frontier.meter import Meter, Reading, largest_epsilon, meter
+from dpcore.attack.output.prior import parse_prior
+from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
+from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
 from dpcore.cli import shared
-from dpcore.cli.printer import Answer
-from dpcore.cli.shell import Options, command
-from dpcore.errors import DpcoreError
-from dpcore.mechanisms.registry import MECHANISMS, create, package_of
+from dpcore.cli.printer import Answer, note, table
+from dpcore.cli.shell import Options, command, one_of
+from dpcore.errors import DpcoreError, ParameterError
+from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, MetricPrivacy
+from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
+from dpcore.limits import MAX_EPSILONS
+from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import MECHANISMS, create, package_of, resolve
+from dpcore.outwards import at_least, at_most
 
 
 @command("mechanisms")
@@ -64,3 +84,345 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{'':<20} {row['caution']}."
         for name, declared in row["parameters"].items():
             yield f"{'':<22}--set {name}={declared['default']}: {declared['help']}"
+
+
+# The command `calibrate`: the certificate of a mechanism on a lexicon.
+
+
+_TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
+
+
+@command("calibrate")
+@shared.mechanism_options
+@option("--again", is_flag=True, help="compute it even if it is known")
+@shared.file("--file", "also enter the certificate in this file", metavar="JSON")
+def calibrate_command(options: Options) -> Answer:
+    """Compute with how little noise a mechanism keeps its ε on a lexicon."""
+    resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
+    asked = create(options.mechanism, shared.lexicon(options), options.set)
+    mechanism = asked.calibrated
+    if mechanism is None:
+        raise ParameterError(
+            f"{asked.short} has no certificate; tem-calibrated, optimal and "
+            "truncated-gumbel-repaired have one"
+        )
+    lexicon = mechanism.lexicon
+    known = mechanism.certificate if mechanism.is_known and not options.again else None
+    certificate = known or mechanism.calibrate(options.progress)
+    if options.file is not None:
+        provenance = {
+            "lexicon": lexicon.name,
+            "command": f"{mechanism.calibrate_command} --again",
+            "columns": ["certified epsilon", "strength in 1/distance"],
+            "version": __version__,
+        }
+        mechanism.write(options.file, certificate, provenance)
+    rows = [
+        {
+            "epsilon": epsilon,
+            "strength": strength,
+            "proved_strength": mechanism.proved_strength(epsilon),
+        }
+        for epsilon, strength in certificate.to_json()
+    ]
+    return Answer(
+        shared.mechanism_fields(mechanism) | {"certificate": rows},
+        [f"{mechanism.title} on {lexicon.name}: noise certified at ε", *table(_TABLE, rows)],
+    )
+
+
+# The command `meter`: what any mechanism that keeps ε gives away at most, or loses at least.
+
+
+_GUESSED = "{epsilon:>10.5g|ε} {low:>10|at best} {high:>10|at most}  {attained_by:<50|by}"
+_DISTANCE = "{epsilon:>10.5g|ε} {low:>10|at least} {high:>10|at best}  {attained_by:<50|by}"
+
+
+@command("meter")
+@one_of(
+    {
+        "--epsilon": {"metavar": "A,B,C", "help": f"a list of ε, or {shared.VALUES}"},
+        "--guessed-at-most": {
+            "type": float,
+            "metavar": "SHARE",
+            "help": "the largest ε that promises that nobody guesses more, such as 0.05",
+        },
+    }
+)
+@option(
+    "--refine",
+    is_flag=True,
+    help="of --guessed-at-most: compute between the known ε, minutes for 25,000 words",
+)
+@option("--local", is_flag=True, help="ε between any two words, not per distance")
+@option("--delta", default=0.0, help="δ of --local")
+@option(
+    "--prior",
+    default="uniform",
+    help="what the attacker believes beforehand: uniform, frequency, or WORD=P,WORD=P",
+)
+@option(
+    "--metric", default="euclidean", type=Choice([str(m) for m in Metric]), help="without --local"
+)
+@option(
+    "--distance",
+    is_flag=True,
+    help="how near to the words the outputs can be, in place of how many are guessed",
+)
+@shared.lexicon_option
+def meter_command(options: Options) -> Answer:
+    """Say how many words anybody can guess, whatever mechanism keeps ε."""
+    if options.distance:
+        return _distance(options)
+    lexicon = shared.lexicon(options)
+    prior = parse_prior(lexicon, options.prior)
+    promise = shared.fields(options, "local delta metric")
+    if options.epsilon is not None:
+        epsilons = _epsilons(options)
+        meter(lexicon, epsilons, prior, **promise, compute=False)  # refuses before long work
+        _certified(options, lexicon)
+    else:
+        largest_epsilon(lexicon, options.guessed_at_most, prior, **promise)  # the same
+        _certified(options, lexicon)
+        more = shared.fields(options, "refine progress")
+        reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise, **more)
+        if reading is None:
+            raise ParameterError(
+                f"no ε promises that nobody guesses more than {options.guessed_at_most:g} of the "
+                "words: who knows nothing but how likely they are guesses as many, or the bounds "
+                "of this lexicon and prior are not known: --refine computes them"
+            )
+        epsilons = [reading.epsilon]
+    answer = meter(lexicon, epsilons, prior, **promise, progress=options.progress)
+    rows = [shared.fields(row, " ".join(Reading.__dataclass_fields__)) for row in answer.rows]
+    what = "between any two words" if options.local else f"per {options.metric} distance"
+    return Answer(
+        shared.lexicon_fields(lexicon)
+        | shared.fields(answer, "prior meaning delta before")
+        | {"rows": rows},
+        [
+            f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
+            f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
+            *table(_GUESSED, _outwards(rows)),
+            *_conditions(options, answer),
+        ],
+    )
+
+
+def _distance(options: Options) -> Answer:
+    if options.epsilon is None or options.delta != 0 or options.prior != "uniform":
+        raise ParameterError(
+            "--distance goes with --epsilon, --local and --metric: words are equally likely, and δ "
+            "is 0"
+        )
+    lexicon = shared.lexicon(options)
+    promise, epsilons = shared.fields(options, "local metric"), _epsilons(options)
+    least_distance(lexicon, epsilons, **promise, compute=False)  # refuses before long work
+    _certified(options, lexicon)
+    answer = least_distance(lexicon, epsilons, **promise, progress=options.progress)
+    rows = [shared.fields(row, " ".join(Nearness.__dataclass_fields__)) for row in answer.rows]
+    what = "between any two words" if options.local else f"per {options.metric} distance"
+    return Answer(
+        shared.lexicon_fields(lexicon) | shared.fields(answer, "meaning") | {"rows": rows},
+        [
+            f"Expected distance of an output from its word, {options.metric}, under any mechanism "
+            f"that keeps ε {what}",
+            *table(_DISTANCE, _outwards(rows)),
+        ],
+    )
+
+
+def _conditions(options: Options, answer: Meter) -> Iterator[str]:
+    """On what condition `optimal` is the best, and how far it is from the bound elsewhere."""
+    by_optimal = [row for row in answer.rows if row.attained_by == Optimal.short]
+    if not by_optimal or options.uncertified:  # then the answer says how to make it better
+        return
+    yield (
+        "optimal is the best mechanism where all words are equally likely and ε is at or above the "
+        "critical one of the lexicon."
+    )
+    for row in by_optimal:
+        if row.high - row.low > ATTAINED * row.high:
+            share = at_least(100.0 * row.low / row.high, places=1)
+            yield f"At ε = {row.epsilon:.5g} it reaches {share} % of the bound."
+
+
+def _certified(options: Options, lexicon: Lexicon) -> None:
+    """See to the weights of `optimal`, which is the mechanism of the better end of a reading."""
+    if not options.local:
+        shared.certified(options, create(Optimal.short, lexicon, {"metric": options.metric}))
+
+
+def _outwards(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows as they are printed, with their bounds in six places."""
+    for row in rows:
+        ends = at_least(row["low"], places=6), at_most(row["high"], places=6)
+        yield {**row, "low": ends[0], "high": ends[1]}
+
+
+def _epsilons(options: Options) -> list[float]:
+    epsilons = [_number(value) for value in shared.values(options.epsilon)]
+    if len(epsilons) > MAX_EPSILONS:
+        raise ParameterError(f"at most {MAX_EPSILONS:,} values of ε, got {len(epsilons):,}")
+    return epsilons
+
+
+def _number(value: str | float) -> float:
+    """ε as a number."""
+    try:
+        return float(value)
+    except ValueError:
+        raise ParameterError(f"epsilon must be a finite number > 0, got {value!r:.40}") from None
+
+
+# The command `tradeoff`: what mechanisms give away, and what they leave.
+
+
+_OUTPUTS = 1_000
+
+
+@command("tradeoff")
+@shared.compared_options
+@shared.settings_option
+@shared.lexicon_option
+@shared.number("--outputs", _OUTPUTS, "outputs that are looked at, of each mechanism")
+@option("--all-outputs", is_flag=True, help="look at every output: exact where laws are")
+@shared.number("--near", NEAR, "a word is near if it is among the N nearest, itself included")
+@shared.number("--pairs", PAIRS, "pairs of words that are told apart")
+@shared.seed_option("of the drawing of words and outputs")
+@shared.file("--figure", "draw it, and the line that no mechanism crosses, as a page of HTML")
+@option("--across", default="word", type=Choice(LEAKAGES), help="of --figure: what leaks")
+@option("--upwards", default="meaning", type=Choice(UTILITIES), help="of --figure: what is left")
+def tradeoff_command(options: Options) -> Answer:
+    """How much mechanisms give away in six senses, and how much they leave in two."""
+    mechanisms = shared.build_each(options, options.mechanism)
+    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+    answer = tradeoff(
+        list(zip(mechanisms, grids, strict=True)),
+        outputs=None if options.all_outputs else options.outputs,
+        **shared.fields(options, "near pairs seed progress"),
+    )
+    if options.figure is not None:
+        _draw(options, answer, mechanisms)
+    standings = [
+        (mechanism.short, epsilon, standing)
+        for mechanism, grid in zip(mechanisms, grids, strict=True)
+        if isinstance(mechanism, Optimal)
+        for epsilon in grid
+        if (standing := mechanism.standing(epsilon)) is not None
+    ]
+    return Answer(
+        shared.lexicon_fields(mechanisms[0].lexicon)
+        | {
+            "mechanisms": [shared.settings_fields(mechanism) for mechanism in mechanisms],
+            **shared.fields(options, "seed near pairs"),
+            **shared.fields(answer, "known_kinds spread before"),
+            "rows": [asdict(row) for row in answer.rows],
+            "bounds": [
+                {"mechanism": short, "epsilon": epsilon, "bound_at": standing.epsilon}
+                | shared.fields(standing, "kept bound")
+                for short, epsilon, standing in standings
+            ],
+        },
+        [
+            *_lines_tradeoff(answer),
+            *(f"{short}, ε = {epsilon:.4g}: {one.sentence}" for short, epsilon, one in standings),
+        ],
+    )
+
+
+def _lines_tradeoff(answer: Tradeoff) -> Iterator[str]:
+    leakages = [name for name in LEAKAGES if name in answer.before]
+    columns = " ".join(f"{{{name}:>9.4f|{name}}}" for name in (*leakages, *UTILITIES))
+    template = "{epsilon:>10.4g|ε} " + columns
+    yield "Given away: " + ", ".join(leakages) + "; left: " + ", ".join(UTILITIES)
+    if "kind" not in leakages:
+        yield "Kinds of words are known of English alone: of this lexicon no kind is guessed."
+    before = [answer.before | {"epsilon": 0.0}]
+    yield "Where the output has nothing to do with the word:"
+    yield from table(template, before)
+    rows: dict[str, dict[float, dict[str, float]]] = {}
+    for row in answer.rows:
+        of_one = rows.setdefault(row.mechanism, {}).setdefault(row.epsilon, {})
+        of_one |= {"epsilon": row.epsilon, row.quantity: row.value}
+    for mechanism, table_rows in rows.items():
+        attackers = {row.attacker for row in answer.rows if row.mechanism == mechanism}
+        repeats = " (he says what came out: at least this leaks)" if "repeats" in attackers else ""
+        yield ""
+        yield mechanism + repeats
+        yield from table(template, list(table_rows.values()))
+
+
+def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -> None:
+    """One page: the trade-off, and for each meaning of ε the frontier with its curves under it."""
+    from dpcore.plots.attack import tradeoff as plots
+    from dpcore.plots.style import SCALES
+
+    if options.across not in answer.before:
+        raise ParameterError(
+            f"--across {options.across} is of English words: no kinds are known of this lexicon"
+        )
+    frame, axes = answer.to_pandas(), (options.across, options.upwards)
+    parts = [(plots.tradeoff_figure(frame, *axes), plots.tradeoff_caption(frame, *axes))]
+    lexicon = mechanisms[0].lexicon
+    promises = _promises(mechanisms, answer)
+    for meaning in (EpsilonMeaning.METRIC, EpsilonMeaning.LOCAL):
+        names = {
+            mechanism.short
+            for mechanism in mechanisms
+            if mechanism.meaning is meaning and _in_distances(promises[mechanism.short])
+        }
+        rows = [row for row in answer.rows if row.mechanism in names]
+        if not rows:
+            continue
+        local = meaning is EpsilonMeaning.LOCAL
+        # From where the bound begins to rise, which may be far below the ε of any mechanism.
+        ends = [row.epsilon for row in rows]
+        least, few = (largest_epsilon(lexicon, share, local=local) for share in (0.5, 0.01))
+        low = min(ends) if few is None else min(*ends, few.epsilon)
+        grid = np.geomspace(0.9 * low, max(ends), 200)
+        bound = meter(lexicon, grid, local=local, compute=False).to_pandas()
+        factors = {} if least is None else wastes(rows, least.epsilon)
+        figure = plots.frontier_figure(
+            bound, frame[frame["mechanism"].isin(names)], SCALES[meaning].axis
+        )
+        parts.append((figure, plots.frontier_caption(factors)))
+        pure = {name for name in names if not isinstance(promises[name], ApproximateLocalPrivacy)}
+        if not pure:  # what is proved of distances is proved for δ = 0
+            continue
+        nearness = least_distance(lexicon, grid, local=local, compute=False).to_pandas()
+        left = nearness.assign(high=(1.0 - nearness["low"] / answer.spread).clip(0.0, 1.0))
+        figure = plots.frontier_figure(
+            left, frame[frame["mechanism"].isin(pure)], SCALES[meaning].axis, "meaning"
+        )
+        parts.append((figure, plots.distance_caption(left)))
+    _write(options.figure, f"The trade-off on {answer.lexicon}", parts)
+    note(f"wrote {options.figure}")
+
+
+def _promises(mechanisms: Sequence[Mechanism], answer: Tradeoff) -> dict[str, Guarantee]:
+    """What each promises at its first ε."""
+    first = {row.mechanism: row.epsilon for row in reversed(answer.rows)}
+    return {each.short: each.guarantee(first[each.short]) for each in mechanisms}
+
+
+def _in_distances(promise: Guarantee) -> bool:
+    """Whether ε multiplies Euclidean distances, if any: else it is another line that holds."""
+    return not isinstance(promise, MetricPrivacy) or promise.euclidean_factor <= 1.0
+
+
+def _write(path: Path, title: str, parts: Sequence[tuple[Any, str]]) -> None:
+    """Figures with their captions as a page that needs nothing else."""
+    body = "".join(
+        figure.to_html(full_html=False, include_plotlyjs=i == 0) + f"<p>{html.escape(caption)}</p>"
+        for i, (figure, caption) in enumerate(parts)
+    )
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f"<body style='font: 16px sans-serif; max-width: 60rem; margin: 2rem auto'>"
+        f"<h1>{html.escape(title)}</h1>{body}</body></html>"
+    )
+    try:
+        write_text(path, page)
+    except OSError as error:
+        raise ParameterError(f"cannot write {path}: {error.strerror}") from None

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from click import argument, option
 
+from dpcore.attack.trade.curve import TradeCurve
 from dpcore.cli import shared
 from dpcore.cli.printer import UNFINISHED, Answer, note
 from dpcore.cli.reading import reading_of, reading_options
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import DpcoreError, ParameterError
 from dpcore.jobs import executors
+from dpcore.jobs.executors import Executor
+from dpcore.jobs.worker import Json
+from dpcore.lexicon.progress import Progress
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize.folder import alone_with
@@ -23,16 +27,8 @@ from dpcore.privatize.order import Order, check_files, first_look, is_published,
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
 from dpcore.tables.files import Columns
-from dpcore.tables.formats import format_of
-
-if TYPE_CHECKING:
-    from dpcore.attack.trade.curve import TradeCurve
-    from dpcore.jobs.executors import Executor
-    from dpcore.jobs.worker import Json
-    from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.tables.shape import Reading
-
+from dpcore.tables.finding import format_of
+from dpcore.tables.shape import Reading
 
 _writing_options = shared.several(
     option("--allow-line-breaks", is_flag=True, help="in kept cells, and texts that hold rows"),

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from click import Choice, option
 
 from dpcore.cli import shared
+from dpcore.cli.shell import Options
 from dpcore.errors import CorpusError
 from dpcore.learn.table import Table, read_table
 from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.tables.shape import AUTO, ENCODINGS, FORMATS, SEPARATORS, Reading
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.cli.shell import Options
 
 reading_options = shared.several(
     option(

@@ -17,7 +17,7 @@ from click import Choice, option
 from dpcore import __version__
 from dpcore.cli.shell import F, Options, one_of
 from dpcore.errors import ParameterError, TextError
-from dpcore.learn.training_settings import Training
+from dpcore.learn.training import Training
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.cache import cache_status
 from dpcore.lexicon.lexicon import Lexicon
@@ -32,7 +32,7 @@ from dpcore.measure.deniability import check_runs
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.noise.streams import check_seed, generator
-from dpcore.rewrite.checks import decode
+from dpcore.rewrite.sentence import decode
 
 Declared = Callable[[F], F]
 

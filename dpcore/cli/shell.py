@@ -7,10 +7,8 @@ is the first line of its file.
 
 from __future__ import annotations
 
-import ast
 import importlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -123,37 +121,36 @@ def one_of(options: Mapping[str, Mapping[str, Any]], *, needed: bool = True) -> 
 
 
 class Commands(click.Group):
-    """The commands by name, imported when they are asked for."""
+    """The commands by name, imported when they are asked for.
 
-    def __init__(self, names: tuple[str, ...], text: str) -> None:
+    Args:
+        commands: name -> its file in this folder, and one line about it. The lines stand here and
+            not in the files, whose imports take a second.
+        text: about all of them.
+    """
+
+    def __init__(self, commands: Mapping[str, tuple[str, str]], text: str) -> None:
         super().__init__(
             help=text, no_args_is_help=False, subcommand_metavar="COMMAND …",
             context_settings=_SETTINGS,
         )  # fmt: skip
-        self.names = names
+        self.names, self._listed = tuple(commands), dict(commands)
         click.version_option(__version__, prog_name="dpcore", message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order in which they are shown."""
-        return list(self.names)
+        return list(self._listed)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name; None if there is none."""
-        if cmd_name not in self.names:
+        if cmd_name not in self._listed:
             return None
-        file = cmd_name.replace("-", "_")
+        file, _ = self._listed[cmd_name]
         module: Any = importlib.import_module(f"dpcore.cli.{file}")
-        declared: click.Command = getattr(module, f"{file}_command")
+        declared: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return declared
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names with a line each, read from the files: their imports take a second."""
+        """Write the names with a line each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _about(name)) for name in self.names])
-
-
-def _about(name: str) -> str:
-    """What follows "The command `name`: " at the head of its file."""
-    file = Path(__file__).with_name(f"{name.replace('-', '_')}.py")
-    text = ast.get_docstring(ast.parse(file.read_bytes())) or ""
-    return text.splitlines()[0].partition(": ")[2]
+            formatter.write_dl([(name, about) for name, (_, about) in self._listed.items()])

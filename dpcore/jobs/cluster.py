@@ -12,15 +12,13 @@ import gc
 import logging
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from dpcore.errors import StudyError
 from dpcore.jobs.worker import AHEAD, Json, outcome, perform, request, use_one_thread
 from dpcore.optional import missing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _PATIENCE = 30.0  # seconds for a scheduler to answer, and for a worker to appear
 _LOOK = 5.0  # seconds between two looks at whether there are workers at all

@@ -14,20 +14,17 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Protocol, Self, cast
+from types import TracebackType
+from typing import IO, Protocol, Self, cast
 
 from dpcore.errors import ParameterError, StudyError
 from dpcore.jobs.cluster import Cluster
 from dpcore.jobs.worker import AHEAD, THREADS, TOLD, Json, Tell, outcome, perform, request
 from dpcore.limits import MAX_WORKERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import TracebackType
-    from typing import IO
 
 ATTEMPTS = 3
 """How often a job may lose its worker before the run gives up."""

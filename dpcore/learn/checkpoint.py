@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore import __version__
 from dpcore.errors import ParameterError
-from dpcore.learn.packages import safetensors
 from dpcore.learn.tensors import put
-from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
+from dpcore.lexicon.cache import FIELDS, refuse_of_the_system, replacing
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_CHECKPOINT_BYTES
+from dpcore.optional import safetensors
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from dpcore.lexicon.lexicon import Lexicon
-
-    Shapes = Mapping[str, tuple[int, ...]]
+Shapes = Mapping[str, tuple[int, ...]]
 
 _KEY = "dpcore"
 _UNFINISHED = ".unfinished.safetensors"

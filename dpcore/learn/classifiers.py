@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.packages import quiet, sklearn
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpcore.learn.bags import Bags
+from dpcore.learn.checkpoint import Checkpoint
+from dpcore.learn.corpus import Bags
+from dpcore.learn.text_network.classifier import NetworkClassifier
+from dpcore.lexicon.cache import bundled_data
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.optional import quiet, sklearn
 
 
 class Kind(StrEnum):
@@ -204,3 +206,62 @@ def _model(learner: Learner, rng: np.random.Generator) -> Any:
         random_state=int(rng.integers(2**31)),
     )
     return pipeline.make_pipeline(scale, network)
+
+
+# The small networks that come with the laboratory, trained on the teaching corpus.
+
+
+NETWORKS = ("normal", "ibp")
+"""Names: how each was trained. Both read sentiment."""
+NEIGHBOURS = 2
+"""Each word may become one of so many nearest words, in training and in their certificates."""
+
+
+def network_path(name: str) -> Path:
+    """The checkpoint of a bundled network.
+
+    Raises:
+        ParameterError: there is none of this name.
+    """
+    if name not in NETWORKS:
+        raise ParameterError(
+            f"a bundled network is one of {', '.join(NETWORKS)}, got {name[:40]!r}"
+        )
+    return bundled_data("networks", f"{NETWORKS[0]}.safetensors") / f"{name}.safetensors"
+
+
+def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
+    """A bundled network and what its checkpoint says of it.
+
+    Args:
+        name: of `NETWORKS`.
+        lexicon: the bundled one.
+
+    Raises:
+        MissingPackageError: torch or safetensors is not installed.
+        ParameterError: another name, or another lexicon.
+    """
+    from dpcore.learn.text_network.classifier import recall
+    from dpcore.optional import torch
+
+    torch()  # what is missing is said first
+    return recall(network_path(name), lexicon)
+
+
+def network_of(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
+    """The network of a checkpoint, or of those that come along by its name.
+
+    Args:
+        path: a file of `robust train`, or a name of `NETWORKS`; where a file has that name, the
+            file.
+        lexicon: whose words it reads.
+
+    Raises:
+        MissingPackageError: torch or safetensors is not installed.
+        ParameterError: the file holds no network, or one of another lexicon.
+    """
+    from dpcore.learn.text_network.classifier import recall
+
+    if str(path) in NETWORKS and not path.exists():
+        return bundled_network(str(path), lexicon)
+    return recall(path, lexicon)

@@ -9,13 +9,19 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import bundled_data
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.limits import MIN_CLASS_TEXTS
 
 SENTIMENTS = ("negative", "positive")
 TOPICS = ("food", "health", "home", "technology", "travel", "work")
@@ -210,3 +216,197 @@ def _row(line: str, kind: str, place: str) -> tuple[Any, ...]:
     if not text or text != " ".join(text.split()):
         raise CorpusError(f"{place}: text must be words with single spaces, got {text[:60]!r}")
     return entry["id"], text, entry["sentiment"], entry["topic"], entry["split"], kind, spans
+
+
+# Documents as bags of lexicon words: what a classifier of private text sees of a text.
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """The protected places of k documents, one after the other.
+
+    Attributes:
+        words: lexicon index of each place, −1 for a word outside the vocabulary, shape (t,).
+        offsets: document i holds words[offsets[i]:offsets[i + 1]], shape (k + 1,).
+        vocabulary: number of words n of the lexicon.
+    """
+
+    words: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    vocabulary: int
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        self.words.setflags(write=False)
+        self.offsets.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return self.offsets.size - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Protected places of each document, shape (k,)."""
+        return np.diff(self.offsets)
+
+    def with_words(self, words: ArrayLike) -> Bags:
+        """The same documents with other words in their places."""
+        return Bags(np.array(words, dtype=np.int64), self.offsets, self.vocabulary)
+
+    def part(self, rows: ArrayLike) -> Bags:
+        """Some of the documents, in the order of `rows`."""
+        places = np.asarray(rows, dtype=np.int64)
+        pieces = [self.words[self.offsets[i] : self.offsets[i + 1]] for i in places.tolist()]
+        offsets = np.concatenate(([0], np.cumsum([piece.size for piece in pieces], dtype=np.int64)))
+        words = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
+        return Bags(words, offsets, self.vocabulary)
+
+    def inputs(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """What a mechanism rewrites: an unknown word has a uniformly random stand-in, shape (t,).
+
+        As `dpcore.rewrite.vocabulary.Encoding.draw` under the policy REPLACE.
+        """
+        words = self.words.copy()
+        absent = words < 0
+        words[absent] = rng.integers(self.vocabulary, size=int(absent.sum()))
+        return words
+
+    def counts(self) -> Any:
+        """Occurrences of each word in each document: sparse, shape (k, n); unknown words left out.
+
+        Returns:
+            A `scipy.sparse.csr_array` of float64, counted once and kept: not to be changed.
+        """
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> Any:
+        from scipy.sparse import csr_array
+
+        # Duplicates of a row and column are added up: so occurrences are counted.
+        row = np.repeat(np.arange(len(self)), self.lengths)
+        known = self.words >= 0
+        ones = np.ones(int(known.sum()))
+        shape = (len(self), self.vocabulary)
+        return csr_array((ones, (row[known], self.words[known])), shape=shape)
+
+
+def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> Bags:
+    """Read texts as a mechanism would (`dpcore.rewrite.documents.encode_all`).
+
+    Args:
+        texts: any; line breaks of HTML are white space.
+        lexicon: the vocabulary.
+        most: protected places of a document that are kept, its first ones; None keeps all.
+    """
+    from dpcore.rewrite.documents import encode_all
+
+    plain = (text.replace("<br />", " ") for text in texts)
+    read = encode_all(plain, lexicon, for_text=False)
+    words, offsets = read.words, read.offsets
+    if most is not None:
+        # The number of each place within its document.
+        place = np.arange(words.size) - np.repeat(offsets[:-1], np.diff(offsets))
+        words = words[place < most]
+        offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(offsets), most))))
+    return Bags(words, offsets, len(lexicon))
+
+
+# Texts with labels, checked before anything is learned from them.
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """Texts, and the class of each.
+
+    Attributes:
+        texts: k texts.
+        labels: class of each as a place in `classes`, shape (k,), int64, read-only.
+        classes: names of at least two classes, sorted; each has `MIN_CLASS_TEXTS` texts or more.
+
+    Raises:
+        CorpusError: a condition above does not hold.
+    """
+
+    texts: tuple[str, ...]
+    labels: NDArray[np.int64]
+    classes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check, and make the labels read-only."""
+        labels = np.array(self.labels, dtype=np.int64)
+        if labels.shape != (len(self.texts),):
+            raise CorpusError(
+                f"each text needs one label, got {len(self.texts):,} texts and "
+                f"{labels.size:,} labels"
+            )
+        if not len(self.classes) >= 2:
+            only = f" ({self.classes[0][:40]!r})" if self.classes else ""
+            raise CorpusError(
+                "a classifier needs at least two classes to tell apart, and the labels have "
+                f"{len(self.classes)}{only}; choose another label column"
+            )
+        counts = np.bincount(labels, minlength=len(self.classes))
+        if counts.min() < MIN_CLASS_TEXTS:
+            rare = int(counts.argmin())
+            raise CorpusError(
+                f"every class needs at least {MIN_CLASS_TEXTS} texts; {self.classes[rare][:40]!r} "
+                f"has {counts[rare]:,} of {len(self.texts):,}; leave rare classes out, or choose "
+                "another label column"
+            )
+        labels.setflags(write=False)
+        object.__setattr__(self, "labels", labels)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], labels: Sequence[object]) -> LabelledTexts:
+        """Texts with labels of any kind; a class is named as its label prints."""
+        if len(texts) != len(labels):
+            raise CorpusError(
+                f"each text needs one label, got {len(texts):,} texts and {len(labels):,} labels"
+            )
+        names = [str(label) for label in labels]
+        classes = tuple(sorted(set(names)))
+        places = {name: place for place, name in enumerate(classes)}
+        numbers = np.array([places[name] for name in names], dtype=np.int64)
+        return cls(tuple(str(text) for text in texts), numbers, classes)
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self.texts)
+
+    def part(self, rows: ArrayLike) -> LabelledTexts:
+        """Some of the texts, in the order of `rows`, with the same classes."""
+        places = np.asarray(rows, dtype=np.int64)
+        return LabelledTexts(
+            tuple(self.texts[i] for i in places.tolist()), self.labels[places], self.classes
+        )
+
+    def split(
+        self, test_share: float, rng: np.random.Generator
+    ) -> tuple[LabelledTexts, LabelledTexts]:
+        """Train and test parts, each class divided alike.
+
+        Args:
+            test_share: of each class, above 0 and below 1; at least `MIN_CLASS_TEXTS` texts.
+            rng: shuffles.
+
+        Raises:
+            CorpusError: a class is too small to be divided.
+        """
+        if not 0 < test_share < 1:
+            raise CorpusError(f"the test share must be above 0 and below 1, got {test_share}")
+        train: list[int] = []
+        test: list[int] = []
+        for label in range(len(self.classes)):
+            # Class by class, so that a rare one is tested on too.
+            rows = rng.permutation(np.flatnonzero(self.labels == label))
+            cut = max(MIN_CLASS_TEXTS, round(test_share * rows.size))
+            test += rows[:cut].tolist()
+            train += rows[cut:].tolist()
+        # Shuffled again: a network that learned class after class would forget the first ones.
+        return self.part(rng.permutation(train)), self.part(rng.permutation(test))
+
+    @property
+    def majority(self) -> float:
+        """Share of the largest class: the accuracy of guessing it always."""
+        return float(np.bincount(self.labels).max() / len(self))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.95
 """Coverage of every interval here."""

@@ -11,16 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dpcore.arrays import FloatArray
 
 
 def renyi_divergence(first: ArrayLike, second: ArrayLike, order: float) -> FloatArray:

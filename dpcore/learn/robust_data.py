@@ -5,28 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError
-from dpcore.learn.bags import Bags, bags_of
-from dpcore.learn.corpus import teaching_corpus
-from dpcore.learn.labelled import LabelledTexts
-from dpcore.learn.packages import need_pandas
-from dpcore.learn.substitutions import listed, nearest_words
+from dpcore.learn.corpus import Bags, LabelledTexts, bags_of, teaching_corpus
+from dpcore.learn.substitutions import Substitutions, listed, nearest_words
 from dpcore.learn.table import read_table
 from dpcore.learn.text_network.training import Examples
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_LABELLED_BYTES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from dpcore.learn.substitutions import Substitutions
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.optional import need_pandas
 
 PREMISE, HYPOTHESIS, TEXT, LABEL = "premise", "hypothesis", "text", "label"
 _TENTH = 10  # one of so many examples is held out, and one of so many tested on

@@ -10,21 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_SUBSTITUTES
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-
+from dpcore.mechanisms.mechanism import Mechanism
 
 _BLOCK = 256  # words whose neighbours are looked up between two reports of progress
 

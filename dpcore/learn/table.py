@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.errors import CorpusError, InputError
-from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.corpus import LabelledTexts
 from dpcore.limits import (
     MAX_CLASSES,
     MAX_LABELLED_BYTES,
@@ -20,13 +20,9 @@ from dpcore.limits import (
     MAX_LABELLED_ROWS,
     MIN_CLASS_TEXTS,
 )
-from dpcore.tables.finding import find_shape
-from dpcore.tables.formats import format_with
+from dpcore.tables.finding import find_shape, format_with
 from dpcore.tables.shape import SEPARATORS, Reading, Shape, packed_name
 from dpcore.tables.streams import GZIP, Uploaded, beginning
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SHOWN = 40  # characters of a name or label in a message
 _NAME = "table.csv"

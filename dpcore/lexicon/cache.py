@@ -11,24 +11,105 @@ folder that cannot be written is no error: everything is computed, and `cache_st
 from __future__ import annotations
 
 import contextlib
+import errno
+import gzip
 import hashlib
 import json
 import os
+import struct
 import tempfile
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
+from dpcore.errors import DpcoreError, ResourceError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+# What Python and NumPy raise for a file that is damaged: one list, for every reader to catch.
+#
+# A file may be cut, edited, or made to do harm. Whoever reads one turns these into one sentence of
+# `dpcore.errors`, or, where the file is only a cache, counts it as absent. A shortage of memory is
+# in none of the lists: it says nothing about the file.
 
-    from numpy.typing import NDArray
 
-    from dpcore.errors import DpcoreError
+PACKED = (
+    EOFError,
+    zlib.error,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    UnicodeDecodeError,
+    IndexError,
+)
+"""Of gzip and zipfile: cut, damaged, encrypted, packed in another way, or with broken names."""
+
+ARRAYS = (
+    *PACKED,
+    ValueError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    OverflowError,
+    tokenize.TokenError,
+)
+"""Of `np.load`: as above, or a header that is no header."""
+
+FIELDS = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""Of JSON and its fields: no JSON, nested too deeply, a field of another type, a number too large.
+A `DpcoreError` is a ValueError, so a reader that has refused something already lets it pass first.
+"""
+
+
+_SYSTEM = frozenset(
+    getattr(errno, name)
+    for name in (
+        "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EAGAIN", "EINTR", "EIO", "ENOSPC", "EDQUOT",
+        "ESTALE", "ETIMEDOUT", "EBUSY", "ETXTBSY", "ENODEV", "ENXIO", "EHOSTDOWN", "ENOTCONN",
+    )
+    if hasattr(errno, name)
+)  # fmt: skip
+
+
+def of_the_system(error: BaseException) -> bool:
+    """Return True if the system is at fault and not the file: the next try may succeed."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SYSTEM)
+
+
+def refuse_of_the_system(error: Exception) -> None:
+    """Call this first where an error makes a file count as damaged or absent.
+
+    Raises:
+        ResourceError: the system is at fault, as for `of_the_system`.
+    """
+    if of_the_system(error):
+        reason = getattr(error, "strerror", None) or "not enough memory"
+        place = getattr(error, "filename", None) or "a file"
+        raise ResourceError(
+            f"the system cannot read {place} at the moment ({reason}): try again; nothing of it is "
+            "deleted"
+        ) from error
+
+
+def brief(error: Exception) -> str:
+    """Another library's message on one line, shortened: some quote the file they complain of."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 100 else text[:99] + "…"
+
 
 _MAGIC = "dpcore-cache-1"
 _ALIGNMENT = 64
@@ -292,3 +373,51 @@ def _digest(header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> str:
         for start in range(0, flat.size, _HASH_BLOCK):
             digest.update(flat[start : start + _HASH_BLOCK].data)
     return digest.hexdigest()
+
+
+# Where the data that come with the laboratory lie, and what was computed beforehand.
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def bundled_data(name: str, holding: str) -> Path:
+    """A folder of data that come with the laboratory: in a checkout data/…, else in the package.
+
+    Args:
+        name: of the folder.
+        holding: a file that the folder in a checkout must hold; else it is not ours.
+    """
+    in_checkout = _PACKAGE.parent / "data" / name
+    if (in_checkout / holding).is_file():
+        return in_checkout
+    return _PACKAGE / "_data" / name
+
+
+def bundled_folder() -> Path:
+    """The folder of the bundled lexicon."""
+    return bundled_data("lexicon", "vectors.npy")
+
+
+def hyperbolic_folder() -> Path:
+    """The folder of the bundled points of hyperbolic space."""
+    return bundled_data("hyperbolic", "vectors.npy")
+
+
+def bundled_extent(fingerprint: str) -> dict[str, Any] | None:
+    """The extent that was computed beforehand for this fingerprint, as JSON, or None."""
+    return _bundled("extent.json", fingerprint)
+
+
+def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
+    """The stretch of a public map that was computed beforehand, as JSON, or None."""
+    return _bundled("stretch.json", f"{fingerprint} {label}")
+
+
+def _bundled(name: str, key: str) -> dict[str, Any] | None:
+    try:
+        fields = json.loads((bundled_folder() / name).read_text(encoding="utf-8"))[key]
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
+        return None
+    return dict(fields) if isinstance(fields, dict) else None

@@ -14,16 +14,11 @@ in which nothing cancels (from the hyperbolic law of cosines).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dpcore.arrays import Float32Array, FloatArray
 
 LONGEST = 300.0
 """Of a vector: beyond it products of hyperbolic sines overflow a float64."""

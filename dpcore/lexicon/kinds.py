@@ -8,23 +8,18 @@ lexicon have the kind that the bundled table gives them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcore.errors import LexiconError
-from dpcore.lexicon.bundled import bundled_folder
-from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
-from dpcore.lexicon.lexicon import ENGLISH
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.errors import LexiconError, ParameterError
+from dpcore.lexicon.cache import ARRAYS, bundled_folder, refuse_of_the_system, replacing
+from dpcore.lexicon.lexicon import ENGLISH, Lexicon
 
 FILE = "kinds.npz"
 UNKNOWN = "unknown"
@@ -95,3 +90,136 @@ def _bundled() -> tuple[tuple[str, ...], dict[str, int]]:
             f"the kinds of words ({FILE}) cannot be read; restore the folder data/lexicon"
         ) from error
     return names, known
+
+
+# Which share of ε each word gets, by a public rule: its kind, or how frequent it is.
+#
+# A rule is a text: entries WHAT:SHARE with commas between, such as
+#
+#     noun.person:0.2,noun.location:0.2,rank>20000:0.5
+#
+# WHAT is a kind of words (`dpcore.lexicon.kinds`: a class of WordNet such as noun.person, its first
+# part such as noun for all of these, or unknown), digit for words that hold one, personal for the
+# kinds of personal data (people, places, times, words with a digit, and words that WordNet does not
+# know, as most names are, and function words), or rank>N for the words behind the N most frequent
+# ones of the lexicon's public order. SHARE is a number above 0 and at most 1. A word that several
+# entries name has the smallest of their shares, any other word the share 1. So a share depends on
+# the word and on public tables alone, never on the text that the word stands in. What a redactor's
+# model says of a text is no such table: it reads the words around, so a share by it would be a fact
+# about the private text that is released and charged nowhere.
+
+
+DIGIT, PERSONAL = "digit", "personal"
+_PERSONAL = ("noun.person", "noun.location", "noun.time", UNKNOWN, DIGIT)
+# WordNet has first names under other meanings (tom is an animal): the list is rough, and public.
+_RANK = re.compile(r"rank>(\d{1,9})")
+_MOST_ENTRIES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The share of every word of a lexicon; arrays are read-only.
+
+    Attributes:
+        values: the different shares that words have, ascending, shape (k,).
+        names: what the rule calls the words with each of them.
+        codes: place in `values` of the share of each word, shape (n,), int64.
+    """
+
+    values: FloatArray
+    names: tuple[str, ...]
+    codes: IntArray
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+        self.codes.setflags(write=False)
+
+    @property
+    def of(self) -> FloatArray:
+        """The share of each word, shape (n,)."""
+        return np.asarray(self.values[self.codes])
+
+    def words(self, code: int) -> IntArray:
+        """The words with one of the shares, ascending."""
+        return np.flatnonzero(self.codes == code)
+
+
+@lru_cache(maxsize=16)
+def shares_of(lexicon: Lexicon, rule: str) -> Shares:
+    """The shares that a rule gives the words of a lexicon.
+
+    Args:
+        lexicon: words, most frequent first.
+        rule: see above.
+
+    Raises:
+        ParameterError: the rule cannot be read, or names what is no public fact about a word.
+        LexiconError: the table of kinds cannot be read.
+    """
+    kinds, share = kinds_of(lexicon), np.ones(len(lexicon))
+    entries = _entries(rule)
+    named = {what: _words(what, lexicon, kinds) for what in entries}
+    for what, value in entries.items():
+        share[named[what]] = np.minimum(share[named[what]], value)
+    values, codes = np.unique(share, return_inverse=True)
+    calls = {
+        value: " and ".join(what for what, given in entries.items() if given == value)
+        for value in values.tolist()
+    }
+    if 1.0 in calls:  # what no entry names
+        calls[1.0] = " and ".join(filter(None, (calls[1.0], "all other words")))
+    return Shares(values, tuple(calls[value] for value in values.tolist()), codes.astype(np.int64))
+
+
+def _entries(rule: str) -> dict[str, float]:
+    """The entries of a rule in their order: what, and its share."""
+    parts = [part.strip() for part in rule.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MOST_ENTRIES:
+        raise ParameterError(
+            f"a rule has 1 to {_MOST_ENTRIES} entries such as noun.person:0.5, got {len(parts)}"
+        )
+    entries: dict[str, float] = {}
+    for part in parts:
+        what, colon, text = (piece.strip() for piece in part.rpartition(":"))
+        try:
+            value = float(text)
+        except ValueError:
+            value = np.nan
+        if not (what and colon and 0 < value <= 1):
+            raise ParameterError(
+                f"an entry of a rule is WHAT:SHARE with a share > 0 and at most 1, such as "
+                f"noun.person:0.5, got {part[:40]!r}"
+            )
+        if what in entries:
+            raise ParameterError(f"a rule names {what[:40]!r} twice: give it one share")
+        entries[what] = value
+    return entries
+
+
+def _words(what: str, lexicon: Lexicon, kinds: Kinds) -> NDArray[np.bool_]:
+    """Whether an entry names each word, shape (n,)."""
+    if what == PERSONAL:
+        parts = [_words(part, lexicon, kinds) for part in _PERSONAL]
+        return np.asarray(np.any(parts, axis=0))
+    if what == DIGIT:
+        return np.array([any(map(str.isdigit, word)) for word in lexicon.words], dtype=bool)
+    rank = _RANK.fullmatch(what)
+    if rank is not None:
+        return np.asarray(np.arange(kinds.codes.size) >= int(rank[1]))
+    codes = [
+        code for code, name in enumerate(kinds.names) if what in (name, name.partition(".")[0])
+    ]
+    if kinds.none and not codes:
+        raise ParameterError(
+            f"{what[:40]!r} is no kind of these words: kinds are known of English words alone, so "
+            "a rule of this lexicon goes by rank>N"
+        )
+    if not codes:
+        raise ParameterError(
+            f"{what[:40]!r} is no public fact about a word: a rule goes by kinds "
+            f"({', '.join(kinds.names)}; noun, verb, adj and adv for all of these), by {DIGIT}, "
+            f"{PERSONAL} and rank>N. "
+            "A share that is computed from the private text shows in what is released and is "
+            "charged nowhere, so there is none (`python -m dpcore audit --claim budget-from-text`)"
+        )
+    return np.isin(kinds.codes, codes)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, kinds_kept, recall
 from dpcore.lexicon.catalogue import available
-from dpcore.lexicon.extent.kept import extent_of
-from dpcore.lexicon.sources import SOURCES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
+from dpcore.lexicon.extent import extent_of
+from dpcore.lexicon.fetch import SOURCES
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress
 
 
 def list_lexicons() -> dict[str, Any]:
@@ -86,12 +83,12 @@ def describe(lexicon: Lexicon, progress: Progress | None = None) -> dict[str, An
 
 
 def similarity(lexicon: Lexicon, pairs: Path) -> list[dict[str, Any]]:
-    """Word-similarity scores: see `dpcore.lexicon.train.quality.word_similarity`.
+    """Word-similarity scores: see `dpcore.lexicon.train.vectors.word_similarity`.
 
     Raises:
         LexiconError: the file cannot be read or lacks a column.
     """
-    from dpcore.lexicon.train.quality import word_similarity
+    from dpcore.lexicon.train.vectors import word_similarity
 
     try:
         scores = word_similarity(lexicon.words, lexicon.vectors, pairs)

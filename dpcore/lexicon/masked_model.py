@@ -8,25 +8,25 @@ It was trained with torch (`dpcore.attack.language.reader_training`) and runs on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import LexiconError
-from dpcore.lexicon.bundled import bundled_data, bundled_folder
-from dpcore.lexicon.cache import replacing
-from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.cache import (
+    ARRAYS,
+    bundled_data,
+    bundled_folder,
+    refuse_of_the_system,
+    replacing,
+)
+from dpcore.lexicon.lexicon import Lexicon
 
 FILE = "reader.npz"
 SPECIAL = 3
@@ -47,7 +47,7 @@ class Reader:
             `before_feed` (k, 2, d), `up` (k, d, m), `up_bias` (k, m), `down` (k, m, d),
             `down_bias` (k, d).
         heads: of attention; divides d.
-        exponent: to which an attacker raises its answer (`dpcore.attack.language.reading`).
+        exponent: to which an attacker raises its answer (`dpcore.attack.language.context`).
     """
 
     weights: Mapping[str, NDArray[np.float32]]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.lexicon.metric import Metric, distance_error, distances
-from dpcore.lexicon.rounding import gamma
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
+from dpcore.lexicon.metric import Metric, distance_error, distances, gamma
 
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20

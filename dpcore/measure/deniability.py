@@ -6,6 +6,7 @@ directions for additive mechanisms; and the papers' protocol (independent runs, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -13,21 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.arguments import a_name, a_whole
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
+from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
-from dpcore.measure.figures import seal
+from dpcore.measure.counting import Counts, effective_number, expected_distinct, inverse
+from dpcore.measure.figures import Figures, independent_mean_error, ranked, seal
+from dpcore.measure.probability_intervals import Tally
+from dpcore.measure.words import Selection
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.noise.streams import generator
 from dpcore.optional import need
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.measure.figures import Figures
-    from dpcore.measure.words import Selection
-    from dpcore.mechanisms.mechanism import Mechanism
 
 RUNS = 1_000
 """R of the papers."""
@@ -258,7 +260,7 @@ def measure(
     a_whole(repetitions, "repetitions", 1)
     figures: Figures
     if chosen is Method.EXACT:
-        from dpcore.measure.exact import exact_figures
+        from dpcore.measure.deniability import exact_figures
 
         figures = exact_figures(mechanism, words, weights, values, runs, progress)
     elif chosen is Method.RAO_BLACKWELL and mechanism.rays is not None:
@@ -268,7 +270,229 @@ def measure(
             mechanism.rays, words, weights, values, runs, seed, repetitions, progress
         )
     else:
-        from dpcore.measure.protocol import protocol_figures
+        from dpcore.measure.deniability import protocol_figures
 
         figures = protocol_figures(mechanism, words, weights, values, runs, seed, progress)
     return Deniability(mechanism.key, chosen, selection, values, runs, figures)
+
+
+# Deniability as the papers measure it: run the mechanism R times and count.
+#
+# Feyisetan et al. 2020, Section 4, and Xu et al. 2021, Section 5, with R = 1,000.
+
+
+def protocol_figures(
+    mechanism: Mechanism,
+    words: IntArray,
+    weights: FloatArray,
+    epsilons: FloatArray,
+    runs: int,
+    seed: int | None,
+    progress: Progress = silent,
+) -> Figures:
+    """Fresh noise for every word, ε and run: R calls of the mechanism each.
+
+    The noise is keyed by the word and ε, so that a result does not depend on what else is
+    measured beside it. Where all or none of the runs stayed the standard error is 0, as the
+    formula has it; the interval is that of Clopper and Pearson, which then reaches to 3.7/R.
+
+    Args:
+        mechanism: the mechanism.
+        words: shape (k,).
+        weights: of the words in a mean, shape (k,).
+        epsilons: shape (E,).
+        runs: R ≥ 1; Sw and the effective number depend on it.
+        seed: of the noise; None is unpredictable.
+        progress: called after every word and ε.
+    """
+    columns = np.empty((6, words.size, epsilons.size))
+    for i, word in enumerate(words.tolist()):
+        entries = np.full(runs, word, dtype=np.int64)
+        for e, epsilon in enumerate(epsilons.tolist()):
+            # repr: the shortest text that is this ε and no other, the same on every machine.
+            rng = generator(seed, "protocol", mechanism.key, word, repr(epsilon))
+            outputs = mechanism.sample(rng, entries, epsilon)
+            counts = Counts.of(outputs[:, None], word)
+            columns[:, i, e] = np.concatenate(
+                (*counts.nw(), *counts.sw(), *inverse(*counts.agreement()))
+            )
+            progress(mechanism.short, i * epsilons.size + e + 1, words.size * epsilons.size)
+    nw, nw_error, sw, sw_error, effective, effective_error = columns
+    nw_low, nw_high = Tally.counted(nw * runs, runs).interval()
+    return Figures(
+        nw=nw,
+        sw=sw,
+        effective=effective,
+        nw_error=nw_error,
+        nw_low=nw_low,
+        nw_high=nw_high,
+        sw_error=sw_error,
+        effective_error=effective_error,
+        **counted_means(nw, sw_error, weights, runs),
+        numerical_error=0.0,
+        detail=f"{runs:,} independent runs at each epsilon",
+    )
+
+
+def counted_means(
+    nw: FloatArray, sw_error: FloatArray, weights: FloatArray, runs: int
+) -> dict[str, FloatArray]:
+    """The fields of `Figures` about means over words, from shares of R runs, shape (k, E)."""
+    mean = Tally.counted(nw * runs, runs).mean(weights)
+    low, high = mean.interval()
+    return {
+        "nw_mean_error": mean.error,
+        "nw_mean_low": low,
+        "nw_mean_high": high,
+        "sw_mean_error": independent_mean_error(sw_error, weights),
+    }
+
+
+# Deniability from the law itself, for mechanisms whose law is computed (TEM, truncated Gumbel).
+
+
+_ENTRIES = 2_000_000  # probabilities held at a time: 16 MB
+
+
+def exact_figures(
+    mechanism: Mechanism,
+    words: IntArray,
+    weights: FloatArray,
+    epsilons: FloatArray,
+    runs: int,
+    progress: Progress = silent,
+) -> Figures:
+    """Nw = p_w, E[Sw] = Σ 1 − (1 − p_y)^R and 1/Σp_y², for words (k,) and ε (E,)."""
+    shape = (words.size, epsilons.size)
+    nw, sw, effective = np.empty(shape), np.empty(shape), np.empty(shape)
+    vectors = mechanism.lexicon.vectors
+    step = max(1, _ENTRIES // len(mechanism.lexicon))
+    error, detail = 0.0, ""
+    pairs = ranked(words, len(vectors), lambda block: rank(vectors, vectors[block]))
+    for i, (word, ranking) in enumerate(pairs):
+        # A law that groups far words gives the sums at once; else the whole law, some ε at a time.
+        sums = _sums(mechanism, word, epsilons, ranking, runs)
+        if sums is not None:
+            nw[i], sw[i], effective[i] = sums
+            error, detail = mechanism.grouped_error, mechanism.law_method
+            progress(mechanism.short, i + 1, words.size)
+            continue
+        for start in range(0, epsilons.size, step):
+            part = slice(start, start + step)
+            law = mechanism.law(word, epsilons[part], ranking=ranking)
+            nw[i, part] = law.stay()
+            effective[i, part] = effective_number(law.probabilities)
+            sw[i, part] = expected_distinct(law.probabilities, runs)
+            error, detail = max(error, law.error), law.method
+        progress(mechanism.short, i + 1, words.size)
+    none = np.zeros(shape)
+    return Figures(
+        nw=nw,
+        sw=sw,
+        effective=effective,
+        nw_error=none,
+        nw_low=nw,
+        nw_high=nw,
+        sw_error=none,
+        effective_error=none,
+        **exact_means(nw, weights),
+        numerical_error=error,
+        detail=detail,
+    )
+
+
+def exact_means(nw: FloatArray, weights: FloatArray) -> dict[str, FloatArray]:
+    """The fields of `Figures` about means over words: no error, an interval of one point."""
+    none, mean = np.zeros(nw.shape[1]), weights @ nw / weights.sum()
+    return {
+        "nw_mean_error": none,
+        "nw_mean_low": mean,
+        "nw_mean_high": mean,
+        "sw_mean_error": none,
+    }
+
+
+def _sums(
+    mechanism: Mechanism, word: int, epsilons: FloatArray, ranking: Ranking, runs: int
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """The figures from a law that takes far words together, where there is one."""
+    grouped = mechanism.grouped_law(word, epsilons, ranking)
+    if grouped is None:
+        return None
+    stay, p, counts = grouped
+    with np.errstate(divide="ignore"):  # a probability of 1 gives log 0, and the right answer
+        shown = -np.expm1(runs * np.log1p(-np.minimum(p, 1.0)))
+    return stay, (counts * shown).sum(axis=1), 1.0 / (counts * p * p).sum(axis=1)
+
+
+# Measurements of some words at a time, put together: for progress, and for stopping half-way.
+
+
+_EACH = (
+    "nw", "sw", "effective", "nw_error", "nw_low", "nw_high", "sw_error", "effective_error",
+)  # fmt: skip
+_MEANS = ("nw_mean_error", "nw_mean_low", "nw_mean_high", "sw_mean_error")
+
+
+def part_of(selection: Selection, places: Sequence[int]) -> Selection:
+    """Some words of a selection with their weights, in the given order."""
+    rows = np.asarray(places, dtype=np.int64)
+    names = tuple(selection.names[i] for i in rows.tolist())
+    return Selection(selection.words[rows], names, selection.weights[rows], selection.description)
+
+
+def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
+    """One measurement from several of different words, under one mechanism at the same ε.
+
+    The words' own figures and errors are what a measurement of all words at once gives with the
+    same seed. The error of their mean is the same for independent runs and exact laws. Words
+    measured along shared directions have errors of unknown correlation between two parts, so
+    there it is the upper bound for full correlation: not smaller than that of one measurement.
+
+    Args:
+        parts: of different words of the selection.
+        selection: gives the order of the words; what no part has measured is left out.
+
+    Raises:
+        ParameterError: there is no part, or they differ in mechanism, method, R or ε.
+    """
+    if not parts:
+        raise ParameterError("nothing has been measured; at least one part is needed")
+    first = parts[0]
+    settings = [(part.mechanism, part.method, part.runs) for part in parts]
+    for part, setting in zip(parts[1:], settings[1:], strict=True):
+        if not (setting == settings[0] and np.array_equal(part.epsilons, first.epsilons)):
+            raise ParameterError(
+                "parts must be of one mechanism, method, number of runs and grid of epsilon, got "
+                f"{', '.join(map(str, settings[0]))} and {', '.join(map(str, setting))}"
+            )
+    measured = np.concatenate([part.selection.words for part in parts])
+    places = np.flatnonzero(np.isin(selection.words, measured))
+    selection = part_of(selection, places.tolist())
+    # Parts come in the order in which they were measured; rows go back to that of the selection.
+    row_of = {word: i for i, word in enumerate(measured.tolist())}
+    order = [row_of[word] for word in selection.words.tolist()]
+    each = {
+        name: np.concatenate([getattr(p.figures, name) for p in parts])[order] for name in _EACH
+    }
+    if first.method is Method.RAO_BLACKWELL:
+        # A mean of the parts' means, as if their errors were fully correlated.
+        shares = np.array([part.selection.weights.sum() for part in parts])
+        shares /= shares.sum()
+        means = {
+            name: shares @ np.stack([getattr(part.figures, name) for part in parts])
+            for name in _MEANS
+        }
+    elif first.method is Method.PROTOCOL:
+        means = counted_means(each["nw"], each["sw_error"], selection.weights, first.runs)
+    else:
+        means = exact_means(each["nw"], selection.weights)
+    figures = Figures(
+        **each,
+        **means,
+        numerical_error=max(part.figures.numerical_error for part in parts),
+        detail=first.figures.detail,
+    )
+    return Deniability(
+        first.mechanism, first.method, selection, first.epsilons, first.runs, figures
+    )

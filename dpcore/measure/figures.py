@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.ranking import Ranking
+from dpcore.lexicon.neighbours import Ranking
 
 _RANKED = 4_000_000  # words of the vocabulary ranked at a time, over all words measured: 64 MB
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.measure.deniability import Deniability, measure
-from dpcore.measure.density.density import neighbourhood
+from dpcore.measure.density import neighbourhood
+from dpcore.measure.directions import Outputs, outputs_of
+from dpcore.measure.maps.store import Map
+from dpcore.measure.probability_intervals import Tally
+from dpcore.measure.summary import summarise
 from dpcore.measure.words import named
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.maps.model import Map
-    from dpcore.measure.outputs import Outputs
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.additive.additive import SharedDirections
+from dpcore.mechanisms.law import Law
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.noise.streams import generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,3 +140,256 @@ def spread_on_map(pair: Pair, shown: Map, k: int = 10) -> Spread | None:
         counts.append(int(mapped.size))
     ratio = drawn[1] / drawn[0] if drawn[0] > 0 else float("nan")
     return Spread(min(counts), true[1] / true[0], ratio)
+
+
+# What comes out for one word, seen from its nearest words: chances at every ε, and real draws.
+
+
+_KEY = "surroundings"  # of the stream of the draws
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """How likely the word itself, each of k words near it, and any other word comes out.
+
+    Attributes:
+        epsilons: shape (E,).
+        value: the word, its neighbours in their order, and all others together, shape (E, k + 2).
+            Each is a sum of its own, so that a small one is no rounding error of the others.
+        low: lower ends of intervals of level 95 %, shape (E, k + 2); `value` itself if exact.
+        high: upper ends.
+        exact: whether the numbers are computed.
+        detail: closed form, quadrature, directions, draws.
+    """
+
+    epsilons: FloatArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    exact: bool
+    detail: str
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.value, self.low, self.high):
+            array.setflags(write=False)
+
+
+def chances(
+    mechanism: Mechanism,
+    word: int,
+    neighbours: IntArray,
+    epsilons: FloatArray,
+    ranking: Ranking,
+    shared: SharedDirections,
+) -> Chances:
+    """How likely a word stays, becomes each of some words, or becomes any other word.
+
+    Args:
+        mechanism: over the lexicon of the ranking.
+        word: index.
+        neighbours: other words, all different, shape (k,).
+        epsilons: admissible, shape (E,).
+        ranking: the lexicon by Euclidean distance from the word.
+        shared: public directions, and how many.
+
+    Raises:
+        EpsilonError: an ε is not admissible.
+    """
+    outputs = outputs_of(mechanism, word, epsilons, ranking, shared)
+    columns = _columns(outputs, np.concatenate(([word], neighbours)))
+    if outputs.exact:
+        value = np.zeros((outputs.epsilons.size, len(neighbours) + 2))
+        for column in range(value.shape[1]):
+            value[:, column] = outputs.mass[:, columns == column].sum(axis=1)
+        return Chances(outputs.epsilons, value, value, value, True, outputs.detail)
+    weights = np.ones(outputs.rays)
+    tallies = [
+        Tally.of(outputs.each(columns == column).T, weights)
+        for column in range(len(neighbours) + 2)
+    ]
+    tally = Tally.stacked(tallies)
+    low, high = tally.interval()
+    return Chances(outputs.epsilons, tally.value.T, low.T, high.T, False, outputs.detail)
+
+
+def _columns(outputs: Outputs, shown: IntArray) -> NDArray[np.int64]:
+    """Of each entry of the outputs its column: a place in `shown`, or the last for all others."""
+    order = np.argsort(shown)
+    place = np.minimum(np.searchsorted(shown[order], outputs.output), shown.size - 1)
+    known = shown[order][place] == outputs.output
+    return np.where(known, order[place], shown.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Independent draws of the noise of one word, each followed through all ε.
+
+    For looking only, as `Mechanism.paths` is.
+
+    Attributes:
+        outputs: indices of words, shape (N, E).
+        lengths: Euclidean length of the noise, shape (N, E); None where the mechanism adds none to
+            the vectors.
+    """
+
+    outputs: IntArray
+    lengths: FloatArray | None
+
+
+def draws(
+    mechanism: Mechanism,
+    word: int,
+    epsilons: FloatArray,
+    ranking: Ranking,
+    seed: int,
+    count: int = 100,
+) -> Draws:
+    """Draw the noise of one word some times, and follow each draw through all ε.
+
+    Args:
+        mechanism: over the lexicon of the ranking.
+        word: index.
+        epsilons: admissible and ascending, shape (E,).
+        ranking: the lexicon by Euclidean distance from the word.
+        seed: of the draws.
+        count: N.
+    """
+    key = (mechanism.key, _KEY, word)
+    words = np.full(count, word, dtype=np.int64)
+    paths = mechanism.paths(
+        generator(seed, *key), words, rankings=[ranking] * count, epsilons=epsilons
+    )
+    return Draws(paths.at(epsilons), mechanism.path_lengths(generator(seed, *key), count, epsilons))
+
+
+# Two mechanisms at equal mean Nw, read from curves that are already measured.
+#
+# Equal Nw is not equal privacy: it only sets two mechanisms side by side where the words stay as
+# often, so that what they become can be compared (as Xu et al. 2021, Fig. 2 does for Sw).
+# `dpcore.measure.targets.calibrate` measures more to find the same ε closer; this only reads, and
+# says between which measured ε the answer lies.
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """An ε at which a measured curve has a wanted mean Nw.
+
+    Attributes:
+        epsilon: on the straight line in ln ε between the two measured ε next to it; where the
+            curve has the value at several neighbouring ε, the smallest.
+        low: the next smaller measured ε at which the interval of the mean Nw (of level 95 %) does
+            not hold the value; None if there is none.
+        high: the next larger one.
+        sw: mean Sw at `epsilon`, on the same line.
+        effective: median effective number there; may be infinite.
+    """
+
+    epsilon: float
+    low: float | None
+    high: float | None
+    sw: float
+    effective: float
+
+
+def crossings(measured: Deniability, nw: float) -> tuple[Crossing, ...]:
+    """All ε at which the mean Nw is a value, as far as the curve tells them apart, ascending.
+
+    Places that are not separated by a measured ε at which the interval of the mean Nw does not
+    hold the value are one. None: the curve never has this Nw between its ends. Several: it is not
+    monotone there.
+
+    Args:
+        measured: at ascending ε.
+        nw: the wanted mean Nw.
+
+    Raises:
+        ParameterError: nw is no probability.
+    """
+    if not 0.0 <= nw <= 1.0:
+        raise ParameterError(f"a mean Nw is in [0, 1], got {nw}")
+    summary = summarise(measured, "nw")
+    gap = summary.mean - nw
+    certain = np.flatnonzero((summary.mean_low > nw) | (summary.mean_high < nw)).tolist()
+    last = gap.size - 1
+    columns = (summarise(measured, "sw").mean, summarise(measured, "effective").median)
+    answer = []
+    # Between two neighbouring ε that are certainly off, all places with the value are one answer.
+    for low, high in zip([None, *certain], [*certain, None], strict=True):
+        place = _meets(gap, 0 if low is None else low, last if high is None else high)
+        if place is None:
+            continue
+        sw, effective = (_between(values, place) for values in columns)
+        epsilon = math.exp(_between(np.log(measured.epsilons), place))
+        below, above = (None if i is None else float(measured.epsilons[i]) for i in (low, high))
+        answer.append(Crossing(epsilon, below, above, sw, effective))
+    return tuple(answer)
+
+
+def _meets(gap: FloatArray, first: int, last: int) -> float | None:
+    """The first place, in steps of the grid, from `first` to `last` where a line chain is 0."""
+    for i in range(first, last + 1):
+        if gap[i] == 0.0:
+            return float(i)
+        # A change of sign: where the straight line between the two points is 0.
+        if i < last and gap[i] * gap[i + 1] < 0.0:
+            return float(i + gap[i] / (gap[i] - gap[i + 1]))
+    return None
+
+
+def _between(values: FloatArray, place: float) -> float:
+    """A value between two places of the grid; next to an infinite one it is infinite."""
+    i = int(place)
+    share = place - i
+    if share == 0.0:
+        return float(values[i])
+    return float((1.0 - share) * values[i] + share * values[i + 1])
+
+
+# Where the output of a mechanism falls on a map.
+
+
+@dataclass(frozen=True, eq=False)
+class MapMass:
+    """The law of one word's output, on the words of a map and beside them; arrays are read-only.
+
+    Attributes:
+        word: index of the input.
+        epsilons: shape (E,).
+        on: probability of each mapped word, in the order of `Map.words`, shape (E, m).
+        outside: probability of all words that the map does not show, shape (E,): their sum, not
+            what is missing from 1, so a small one is not a rounding error.
+        exact: whether the probabilities are computed or estimated.
+        error: as `Law.error`, of one word.
+    """
+
+    word: int
+    epsilons: FloatArray
+    on: FloatArray
+    outside: FloatArray
+    exact: bool
+    error: float
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.on, self.outside):
+            array.setflags(write=False)
+
+
+def mass_on_map(law: Law, shown: Map, chosen: slice = slice(None)) -> MapMass:
+    """Divide the law of a word's output between the words of a map and all others.
+
+    Args:
+        law: of the word.
+        shown: the map.
+        chosen: positions of the ε wanted; a whole vocabulary at all of them is large.
+    """
+    place = np.searchsorted(shown.words, law.outputs)
+    # Beyond the last mapped word: compared with the first one, which it cannot be.
+    place[place == len(shown.words)] = 0
+    mapped = shown.words[place] == law.outputs
+    epsilons, probabilities = law.epsilons[chosen], law.probabilities[chosen]
+    on = np.zeros((epsilons.size, len(shown.words)))
+    on[:, place[mapped]] = probabilities[:, mapped]
+    outside = probabilities[:, ~mapped].sum(axis=1)
+    return MapMass(law.word, epsilons, on, outside, law.exact, law.error)

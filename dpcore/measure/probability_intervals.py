@@ -18,16 +18,12 @@ For p > 1/2 the same is done for the complement.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.arrays import FloatArray
-
+from dpcore.arrays import FloatArray
 
 LEVEL = 0.95
 ENOUGH = 10.0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.measure.deniability import Deniability, Summary, finite
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
 
 STANDARD_ERRORS = 2.0
 """How far an estimate of many runs may reasonably be off."""

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError, TextError, UnknownWordError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
 
 _NAMED = 5  # unknown words named in a refusal
 
@@ -110,7 +107,7 @@ def sample(
     by = Stratum(by)
     order = np.arange(n, dtype=np.int64)
     if by is Stratum.DENSITY:
-        from dpcore.measure.density.density import vocabulary_density
+        from dpcore.measure.density import vocabulary_density
 
         order = np.argsort(vocabulary_density(lexicon, 1, progress).nearest, kind="stable")
     # Stratum j holds the places from ⌊j·n/count⌋ to before ⌊(j + 1)·n/count⌋ of the order.
@@ -219,7 +216,7 @@ def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Sele
         CorpusError: a column is named and the file is no table.
     """
     from dpcore.learn.table import read_table
-    from dpcore.rewrite.checks import decode
+    from dpcore.rewrite.sentence import decode
 
     try:
         if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:

@@ -10,25 +10,65 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.ranking import Ranking, rank
-from dpcore.mechanisms.bulk.kept_rows import KeptRows
-from dpcore.mechanisms.distance_blocks import by_word
+from dpcore.lexicon.neighbours import NeighbourIndex, Ranking, rank
+from dpcore.mechanisms.bulk import KEPT_BYTES, Bulk
+from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
-from dpcore.noise.discrete import Digits, Weights, draws
-from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.discrete import Digits, Rows, Weights, draws
+from dpcore.noise.samplers import standard_gumbel
 
-if TYPE_CHECKING:
-    from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.bulk.documents import Bulk
-    from dpcore.noise.discrete import Rows
+# Laws that are kept from one document to the next, as many as fit into a bounded memory.
+
+
+_OUTCOME_BYTES = 32  # value, cumulated units, logarithm and index
+
+
+class KeptRows:
+    """See `dpcore.mechanisms.bulk.Bulk`: `sample`, with the weights of words met before.
+
+    Where a word has few possible outputs, all words are soon known; else those met first are.
+    """
+
+    shared_laws = None
+
+    def __init__(self, mechanism: ExactMechanism, epsilon: float, limit: int = KEPT_BYTES) -> None:
+        """Begin with none."""
+        self._mechanism, self._rows = mechanism, mechanism.rows(epsilon)
+        self._kept: dict[int, Weights] = {}
+        self._left = limit
+
+    def __call__(
+        self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
+    ) -> IntArray:
+        """One output per word."""
+        entries = self._mechanism.check_words(words)
+        outputs = np.empty(entries.size, dtype=np.int64)
+        for i, rng in enumerate(rngs):
+            part = slice(int(offsets[i]), int(offsets[i + 1]))
+            if part.stop > part.start:
+                outputs[part] = draws(Digits(rng), entries[part], self._weights)
+        return outputs
+
+    def _weights(self, entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+        """As `ExactMechanism.rows`."""
+        for word, members in zip(*by_word(entries), strict=True):
+            weights = self._kept.get(word)
+            if weights is None:
+                ((_, weights),) = self._rows(np.array([word]))
+                size = _OUTCOME_BYTES * weights.values.size
+                if size <= self._left:
+                    self._kept[word] = weights
+                    self._left -= size
+            yield members, weights
+
 
 _ERROR = 1e-12  # of ln P: distances to 1e-13, sums of n terms, a few roundings
 _GRID_POINTS = 128

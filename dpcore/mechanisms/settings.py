@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcore.arguments import a_real, described, reals
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError, ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.lexicon import Lexicon
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dpcore.arguments import described
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SECRET_BYTES = 32
 """Of a run secret, and of a key of ChaCha20."""

@@ -12,18 +12,14 @@ that is not the paper alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Condition, Number, Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.written import written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
 
 
 def facts() -> dict[str, dict[str, Any]]:

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dpcore.audit.settings import AuditSettings
+import numpy as np
+
+from dpcore import __version__
+from dpcore.arrays import FloatArray
+from dpcore.audit.profiles.noise import worst_profile
+from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
+from dpcore.lexicon.cache import FIELDS, bundled_data, refuse_of_the_system, write_text
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.clipped.clipped import (
+    ClippedGaussian,
+    ClippedGaussianClassical,
+    ClippedL2Laplace,
+    ClippedLaplace,
+    ClippedMechanism,
+)
+from dpcore.mechanisms.clipped.trlaplace import TrLaplaceCorrected
+from dpcore.papers import feyisetan as curved
+from dpcore.papers import feyisetan as noise
 from dpcore.papers.carvalho2021 import claims as tem
-from dpcore.papers.feyisetan2019 import claims as curved
-from dpcore.papers.feyisetan2020 import claims as noise
-from dpcore.papers.field import candidates, santext, texts, writers
+from dpcore.papers.field import candidates, writers
+from dpcore.papers.field import candidates as santext
+from dpcore.papers.field import writers as texts
 from dpcore.papers.habernal2021 import claims as adept
+from dpcore.papers.habernal2021.claims import latent_profile
 from dpcore.papers.huang2024 import claims as clipped
+from dpcore.papers.huang2024.claims import published_trlaplace
 from dpcore.papers.lecuyer2019 import claims as pixeldp
-from dpcore.papers.ours import budget, frontier
+from dpcore.papers.ours import claims as budget
 from dpcore.papers.ours import claims as calibrated
+from dpcore.papers.ours import claims as frontier
 from dpcore.papers.xu2021 import claims as gumbel
 
 if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
+    import pandas as pd
+
 
 Claim = Callable[["Lexicon", AuditSettings, Progress], Verdict]
 
@@ -138,3 +164,185 @@ def all_verdicts(
         verdicts.append(verdict(key, lexicon, settings))
         progress("claims", done, len(chosen))
     return verdicts
+
+
+# The privacy profile that a claim allows, beside the one that its noise has.
+
+
+COLUMNS = ("epsilon", "allowed", "low", "high", "claimed_epsilon", "claimed_delta")
+"""One row an ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""
+
+_CLIPPED: dict[str, type[ClippedMechanism]] = {
+    "laplace": ClippedLaplace,
+    "l2-laplace": ClippedL2Laplace,
+    "gaussian": ClippedGaussian,
+    "gaussian-classical": ClippedGaussianClassical,
+    "trlaplace-corrected": TrLaplaceCorrected,
+}
+_WITH_DELTA = {"gaussian", "gaussian-classical", "trlaplace-corrected"}
+_ADEPT = ("adept-published", "adept-a", "adept-b", "adept-c")
+PROFILED = ("huang-theorem-3", *_CLIPPED, *_ADEPT)
+"""Claims whose noise has a profile."""
+_STEPS = 40
+
+
+def allowed_delta(epsilon: float, delta: float, epsilons: FloatArray) -> FloatArray:
+    """The largest δ(ε′) of any mechanism that is (ε, δ)-private, for each ε′ ≥ 0.
+
+    δ for ε′ ≥ ε. Below, 1 − (1 − δ)(1 + e^ε′)/(1 + e^ε): the largest p − e^ε′·q under the claim for
+    a set of outputs, p ≤ e^ε·q + δ, and for its complement, 1 − q ≤ e^ε·(1 − p) + δ.
+    """
+    x = np.minimum(np.asarray(epsilons, dtype=np.float64), epsilon)
+    # In logarithms, since e^ε overflows beyond 709.
+    ratio = np.exp(np.logaddexp(0.0, x) - np.logaddexp(0.0, epsilon))
+    return np.asarray(np.where(x < epsilon, 1.0 - (1.0 - delta) * ratio, delta))
+
+
+def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.DataFrame:
+    """Both profiles on a grid of ε from 0 to beyond the claimed and, for ADePT, the true ε.
+
+    Args:
+        key: one of `PROFILED`.
+        lexicon: whose dimension and largest norm the noise has.
+        settings: as for the verdict.
+
+    Returns:
+        A table with the columns `COLUMNS`.
+
+    Raises:
+        ParameterError: the claim has no profile, or the mechanism refuses a setting.
+    """
+    import pandas as pd
+
+    if key not in PROFILED:
+        raise ParameterError(
+            f"{key[:40]!r} has no privacy profile; known are {', '.join(PROFILED)}"
+        )
+    epsilon, delta = settings.epsilon, 0.0
+    if key in _ADEPT:
+        most = 1.25 * max(1.6, math.sqrt(settings.latent) if key == "adept-published" else 0.0)
+        grid = _grid(epsilon, most)
+        curve = latent_profile(key, settings)(grid)
+    else:
+        mechanism: ClippedMechanism
+        if key == "huang-theorem-3":
+            mechanism, epsilon = published_trlaplace(lexicon, settings)
+            delta = math.exp(mechanism.log_delta)
+        else:
+            more = {"clip_norm": settings.clip_norm}
+            if key in _WITH_DELTA:
+                delta = settings.delta
+                more["delta"] = delta
+            mechanism = _CLIPPED[key](lexicon=lexicon, **more)  # type: ignore[arg-type]
+        grid = _grid(epsilon, 2.0)
+        curve = worst_profile(mechanism, epsilon, grid)
+    columns = {
+        "epsilon": curve.x,
+        "allowed": allowed_delta(epsilon, delta, curve.x),
+        "low": curve.low,
+        "high": curve.high,
+        "claimed_epsilon": epsilon,
+        "claimed_delta": delta,
+    }
+    return pd.DataFrame(columns, columns=list(COLUMNS))
+
+
+def _grid(epsilon: float, most: float) -> FloatArray:
+    """ε′ from 0 to `most` times the claimed ε, which is one of them."""
+    return epsilon * np.union1d(np.linspace(0.0, most, _STEPS + 1), [1.0])
+
+
+# The verdicts on the bundled lexicon that come with the laboratory, and how they are made.
+
+
+_FILE = "verdicts.json"
+_AGAIN = "python -m dpcore audit --all --file data/audit/verdicts.json"
+
+
+@dataclass(frozen=True)
+class RecordedVerdicts:
+    """A table of verdicts and where it comes from.
+
+    Attributes:
+        command: what computes them again.
+        lexicon: name of the vocabulary.
+        fingerprint: its digest.
+        version: of dpcore.
+        settings: at which the claims were audited; its seed is that of every sample.
+        verdicts: one a claim, in the order of `claims.CLAIMS`.
+    """
+
+    command: str
+    lexicon: str
+    fingerprint: str
+    version: str
+    settings: AuditSettings
+    verdicts: tuple[Verdict, ...]
+
+    def of(self, key: str) -> Verdict | None:
+        """The verdict on one claim, or None if it was not recorded."""
+        return next((verdict for verdict in self.verdicts if verdict.key == key), None)
+
+
+def summary(
+    lexicon: Lexicon, settings: AuditSettings, verdicts: Sequence[Verdict]
+) -> dict[str, Any]:
+    """The JSON form of a table of verdicts."""
+    return {
+        "lexicon": lexicon.name,
+        "fingerprint": lexicon.fingerprint,
+        "version": __version__,
+        "settings": dataclasses.asdict(settings),
+        "verdicts": [verdict.to_dict() for verdict in verdicts],
+    }
+
+
+def keep(
+    path: Path, lexicon: Lexicon, settings: AuditSettings, verdicts: Sequence[Verdict]
+) -> None:
+    """Write a table of all verdicts with the command that makes it again.
+
+    Raises:
+        ParameterError: the file cannot be written.
+    """
+    names = [field.name for field in dataclasses.fields(settings)]
+    command = f"python -m dpcore audit --all{settings.options(lexicon, *names)}"
+    fields = {"command": command} | summary(lexicon, settings, verdicts)
+    text = json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=1)
+    try:
+        write_text(path, text + "\n")
+    except OSError as error:
+        raise ParameterError(f"cannot write the verdicts: {error.strerror or error}") from None
+
+
+def bundled_file() -> Path:
+    """Where the recorded verdicts lie."""
+    return bundled_data("audit", _FILE) / _FILE
+
+
+def read_recorded(path: Path | None = None) -> RecordedVerdicts:
+    """The recorded verdicts.
+
+    Args:
+        path: of a file that `audit --all --file` wrote; None: the one that comes with dpcore.
+
+    Raises:
+        ParameterError: the file is missing or damaged; the message says how to make it again.
+    """
+    place = bundled_file() if path is None else path
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+        return RecordedVerdicts(
+            command=str(record["command"]),
+            lexicon=str(record["lexicon"]),
+            fingerprint=str(record["fingerprint"]),
+            version=str(record["version"]),
+            settings=AuditSettings(**record["settings"]),
+            verdicts=tuple(Verdict.from_dict(row) for row in record["verdicts"]),
+        )
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
+        raise ParameterError(
+            f"the recorded verdicts cannot be read ({type(error).__name__}); `{_AGAIN}` makes "
+            "them again"
+        ) from None

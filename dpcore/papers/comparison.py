@@ -6,27 +6,29 @@ computed from the formula that it is about.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.mechanisms.registry import resolve
 from dpcore.papers.carvalho2021.comparison import carvalho_rows
 from dpcore.papers.habernal2021.comparison import adept_rows
-from dpcore.papers.huang2024 import (
-    autoencoder_comparison,
-    deniability_comparison,
-    utility_comparison,
-)
+from dpcore.papers.huang2024 import comparison as autoencoder_comparison
+from dpcore.papers.huang2024 import comparison as deniability_comparison
+from dpcore.papers.huang2024 import comparison as utility_comparison
+from dpcore.papers.huang2024.plans import figure_nw
 from dpcore.papers.row import Row
 from dpcore.papers.xu2021.comparison import figure_rows as xu_figure_rows
 from dpcore.papers.xu2021.training_comparison import training_rows
-from dpcore.study.reading import Figures
+from dpcore.plots.deniability.recorded import COLUMNS
+from dpcore.study.plan import Panel
+from dpcore.study.recorded import Figures, Recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
-    from dpcore.study.recorded import Recorded
 
 _COMPARED: dict[str, Callable[[Figures], tuple[Row, ...]]] = {
     "xu2021-figure-1-imdb": xu_figure_rows,
@@ -63,3 +65,125 @@ def comparison_table(recorded: Recorded) -> pd.DataFrame:
 
     columns = [field.name for field in fields(Row)]
     return pd.DataFrame([asdict(row) for row in compare(recorded)], columns=columns)
+
+
+# How many of the numbers that a paper prints lie within the intervals that are measured here.
+
+
+_NUMBER = r"[−-]?\d+(?:\.\d+)?(?:e[−-]?\d+)?"
+_PRINTED = re.compile(rf"{_NUMBER}(?:, {_NUMBER})*")
+_INTERVAL = re.compile(rf"\(({_NUMBER}) to ({_NUMBER})\)")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What a table of paper against measurement comes to.
+
+    Attributes:
+        rows: figures that are compared.
+        numbers: those of which the paper prints numbers, and ours have intervals.
+        within: of these, those all of whose printed numbers lie in their intervals.
+    """
+
+    rows: int
+    numbers: int
+    within: int
+
+
+def agreement(rows: Iterable[Row]) -> Agreement:
+    """Count the rows; those without numbers on one side are not judged."""
+    judged = [row_within(row) for row in rows]
+    numbers = [within for within in judged if within is not None]
+    return Agreement(len(judged), len(numbers), sum(numbers))
+
+
+def row_within(row: Row) -> bool | None:
+    """Whether each number that the paper prints lies in its interval of ours.
+
+    One number is compared with every interval (of several classifiers, say), several with one
+    interval each, in their order. Ends are those that are shown, so rounded as they are.
+
+    Returns:
+        None where the paper says more than numbers, or ours are not one interval a number.
+    """
+    if not _PRINTED.fullmatch(row.in_paper):
+        return None
+    printed = [_value(text) for text in row.in_paper.split(", ")]
+    intervals = [(_value(low), _value(high)) for low, high in _INTERVAL.findall(row.ours)]
+    if len(printed) == 1:
+        printed *= len(intervals)
+    if not intervals or len(printed) != len(intervals):
+        return None
+    return all(low <= value <= high for value, (low, high) in zip(printed, intervals, strict=True))
+
+
+def _value(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+# What the figures of a study are drawn from: tidy tables, read from a recorded result.
+
+
+TRADE = "trade"
+_CURVE = COLUMNS[:-1]  # all but the layer
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A panel with its numbers.
+
+    Attributes:
+        panel: what is drawn.
+        table: the columns of `dpcore.plots.deniability.recorded`.
+        meaning: of ε, of the first curve.
+    """
+
+    panel: Panel
+    table: pd.DataFrame
+    meaning: EpsilonMeaning
+
+
+def drawing(recorded: Recorded, panel: Panel) -> Drawing:
+    """The numbers of a panel.
+
+    Raises:
+        StudyError: the result does not hold a curve of the panel.
+    """
+    rows = Figures(recorded).curve("nw", panel.curves[0])
+    meaning = resolve(str(rows["mechanism"].iloc[0])).meaning
+    make = _trade if panel.quantity == TRADE else _curves
+    return Drawing(panel, make(recorded, panel), meaning)
+
+
+def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
+    """One row a curve, layer and ε."""
+    import pandas as pd
+
+    figures, parts = Figures(recorded), []
+    for curve in panel.curves:
+        best = figures.curve(panel.quantity, curve)
+        parts.append(best[list(_CURVE)].assign(layer="line"))
+        points = figures.protocol(panel.quantity, curve)
+        if len(points):
+            parts.append(points[list(_CURVE)].assign(layer="protocol"))
+        printed = figure_nw(recorded.entry.name, curve) if panel.quantity == "nw" else {}
+        if printed:
+            row = {"curve": curve, "mechanism": best["mechanism"].iloc[0], "layer": "paper"}
+            row |= {"method": "the paper", "words": 0, "runs": 0}
+            rows = [row | {"epsilon": e, "mean": mean} for e, mean in printed.items()]
+            parts.append(pd.DataFrame(rows).reindex(columns=list(COLUMNS)))
+    kinds = {"words": "int64", "runs": "int64"}
+    kinds |= dict.fromkeys(_CURVE[3:9], "float64")
+    return pd.concat([part.astype(kinds) for part in parts], ignore_index=True)
+
+
+def _trade(recorded: Recorded, panel: Panel) -> pd.DataFrame:
+    """One row a curve and ε: mean Nw and mean Sw by the best method."""
+    import pandas as pd
+
+    figures, parts = Figures(recorded), []
+    for curve in panel.curves:
+        nw, sw = (figures.curve(quantity, curve) for quantity in ("nw", "sw"))
+        kept = nw[["curve", "mechanism", "method", "epsilon", "words", "runs"]]
+        parts.append(kept.assign(nw=nw["mean"], sw=sw["mean"]))
+    return pd.concat(parts, ignore_index=True)

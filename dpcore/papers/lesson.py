@@ -7,23 +7,20 @@ person guesses first. Nothing in it is private, so results may be shared between
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
+from dpcore.attack.linking import Linking
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.noise.streams import generator
 from dpcore.papers.written import Filled, written
 from dpcore.plots.attack.words import count_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcore.arrays import FloatArray
-    from dpcore.attack.linking import Linking
-    from dpcore.lexicon.lexicon import Lexicon
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
@@ -185,7 +182,7 @@ def _odds(lexicon: Lexicon) -> Exercise:
 
 
 def _crowd(lexicon: Lexicon) -> Exercise:
-    from dpcore.measure.density.density import neighbourhood
+    from dpcore.measure.density import neighbourhood
 
     place = STAY_EPSILONS.index(CROWD_EPSILON)
     shares = stays(lexicon, CROWD_WORDS)[0][:, place].tolist()
@@ -255,7 +252,7 @@ def _price(_: Lexicon) -> Exercise:
 
 def true_epsilon(lexicon: Lexicon, latent: int) -> float:
     """The ε that ADePT keeps where it claims `CLAIM_EPSILON`, for a vector of `latent` numbers."""
-    from dpcore.audit.settings import AuditSettings
+    from dpcore.audit.report import AuditSettings
     from dpcore.papers.claims import verdict
 
     settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=latent)
@@ -279,7 +276,7 @@ def _claim(lexicon: Lexicon) -> Exercise:
 @lru_cache(maxsize=1)
 def proved() -> tuple[tuple[float, float], ...]:
     """Sizes of a change, and the share of test digits proved to stay right under it."""
-    from dpcore.learn.pixeldp.certified_prediction import (
+    from dpcore.learn.pixeldp.certified import (
         Bound,
         certified_accuracy,
         certify,

@@ -7,21 +7,17 @@ frame that would give the answer away is marked `asked`, so that a page can keep
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.noise.streams import generator
 from dpcore.outwards import Shown, at_most, ordinary, without_noise
 from dpcore.papers import lesson
 from dpcore.papers.written import Filled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcore.lexicon.lexicon import Lexicon
 
 DRAWN, DRAWN_SEED = 40, 2024
 ODDS_EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)

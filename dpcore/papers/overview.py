@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
 
+import dpcore
+from dpcore.audit.verdict import Number, Verdict
 from dpcore.papers.claim import facts
-from dpcore.plots.layout import number
-
-if TYPE_CHECKING:
-    from dpcore.audit.verdict import Number, Verdict
+from dpcore.plots.style import number
 
 
 @dataclass(frozen=True)
@@ -141,3 +142,40 @@ def shown(value: Number) -> str:
         return f"{value:,}"
     text = number(value)
     return f"1 − {1 - value:.2g}" if text == "1" and value < 1 - 1e-12 else text
+
+
+# What is to be cited, as BibTeX: papers, and this laboratory.
+
+
+LABORATORY = "wordprivacylab"
+"""Key of the entry of this laboratory, whose version is the present one."""
+
+_FILE = Path(__file__).parent / "sources.bib"
+_KEY = re.compile(r"@\w+\{([^,\s]+),")
+
+
+@cache
+def entries() -> dict[str, str]:
+    """All entries of `sources.bib` by key, in its order, and that of the laboratory."""
+    written = (part.strip() for part in _FILE.read_text("utf-8").split("\n\n"))
+    papers = {match[1]: part for part in written if (match := _KEY.match(part))}
+    laboratory = (
+        f"@software{{{LABORATORY},\n"
+        "  author = {{The Word Privacy Lab authors}},\n"
+        "  title = {{Word Privacy Lab}},\n"
+        f"  version = {{{dpcore.__version__}}},\n"
+        "  license = {Apache-2.0}\n}"
+    )
+    return papers | {LABORATORY: laboratory}
+
+
+def bibtex(*keys: str) -> str:
+    """The entries of these keys, each once, and that of the laboratory at the end.
+
+    Args:
+        keys: such as "xu2021gumbel".
+
+    Raises:
+        KeyError: there is no such entry.
+    """
+    return "\n\n".join(entries()[key] for key in dict.fromkeys((*keys, LABORATORY)))

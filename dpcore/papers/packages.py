@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from dpcore.audit.blackbox.promise import per_unit
+from dpcore.audit.blackbox.audit import per_unit
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
-from dpcore.lexicon.bundled import bundled_data
-from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from dpcore.lexicon.cache import FIELDS, bundled_data, refuse_of_the_system
 
 _FILE = "packages.json"
 

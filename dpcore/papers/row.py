@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.papers.written import written
-from dpcore.plots.layout import number
-
-if TYPE_CHECKING:
-    from dpcore.study.reading import Figures
+from dpcore.plots.style import number
+from dpcore.study.recorded import Figures
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.carvalho2021 import plans as carvalho2021
 from dpcore.papers.habernal2021 import plans as habernal2021
 from dpcore.papers.huang2024 import plans as huang2024
-from dpcore.papers.lecuyer2019 import plans as lecuyer2019
+from dpcore.papers.lecuyer2019 import study as lecuyer2019
 from dpcore.papers.ours import (
     authors,
     deniability,
@@ -17,9 +17,9 @@ from dpcore.papers.ours import (
     tradeoff,
     writers,
 )
-from dpcore.papers.ours.benchmark import plans as benchmark
+from dpcore.papers.ours.benchmark import record as benchmark
 from dpcore.papers.xu2021 import plans as xu2021
-from dpcore.study.definition import Study
+from dpcore.study.plan import Study
 
 
 def _by_name(*studies: Study) -> dict[str, Study]:

@@ -7,9 +7,16 @@ import math
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, factor_text, number, percent, plain, probability_text
-from dpcore.plots.style import style_of
+from dpcore.plots.style import (
+    Caption,
+    axis,
+    factor_text,
+    number,
+    percent,
+    plain,
+    probability_text,
+    style_of,
+)
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, number, plain, probability_text
-from dpcore.plots.mark import Frame, rings
-from dpcore.plots.style import name_tag, short_name, style_of
-from dpcore.plots.traces import curve, drawn, line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dpcore.arrays import FloatArray
-
+from dpcore.arrays import FloatArray
+from dpcore.plots.style import (
+    Caption,
+    axis,
+    name_tag,
+    number,
+    plain,
+    probability_text,
+    short_name,
+    style_of,
+)
+from dpcore.plots.traces import Frame, curve, drawn, line, rings
 
 COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "nw_low", "nw_high")
 """The columns that are used here: one row a mechanism, ε and word. The rows of a mechanism stand

@@ -8,9 +8,17 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import INK, SCALES, name_tag, style_of, tint
+from dpcore.plots.style import (
+    INK,
+    SCALES,
+    Caption,
+    axis,
+    base_layout,
+    name_tag,
+    plain,
+    style_of,
+    tint,
+)
 
 COLUMNS = (
     "mechanism", "title", "meaning", "word", "from_epsilon", "to_epsilon", "output", "distance",

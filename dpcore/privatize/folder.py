@@ -34,21 +34,16 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcore.errors import StudyError
-from dpcore.lexicon.cache import alone, flush, replacing, sha256_of_file, write_text
-from dpcore.lexicon.damage import FIELDS
-from dpcore.lexicon.shipping import ship
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dpcore.jobs.worker import Json
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.jobs.worker import Json
+from dpcore.lexicon.cache import FIELDS, alone, flush, replacing, sha256_of_file, write_text
+from dpcore.lexicon.catalogue import ship
+from dpcore.lexicon.lexicon import Lexicon
 
 _GONE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 """Of a file that is not there: damage. Other errors of the system say nothing about the file."""

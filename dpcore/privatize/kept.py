@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.errors import InputError
 from dpcore.tables.csv_files import is_formula
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 FREE_TEXT, NAMES, CONTACTS, UNIQUE = "free text", "names", "addresses", "as many values as rows"
 NUMBERS, FORMULAS = "as many numbers as rows", "formulas"

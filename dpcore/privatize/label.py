@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpcore.attack.trade.curve import TradeCurve
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
+from dpcore.jobs.worker import Json
 from dpcore.lexicon.cache import check_place, write_text
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_least, at_most
 from dpcore.privatize.folder import folder_of, record_path
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from dpcore.attack.trade.curve import TradeCurve
-    from dpcore.jobs.worker import Json
-    from dpcore.mechanisms.mechanism import Mechanism
 
 SUFFIXES = (".html", ".json")
 """Ends of the names of files that a label is written to."""

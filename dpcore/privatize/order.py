@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from dpcore import __version__
 from dpcore.audit.composition import composition, group_compositions
 from dpcore.errors import StudyError
-from dpcore.lexicon.damage import FIELDS
+from dpcore.jobs.worker import Json
+from dpcore.lexicon.cache import FIELDS
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
 from dpcore.rewrite.documents import vocabulary_caution
 from dpcore.rewrite.languages.known import rules_of
-from dpcore.tables.files import Columns
-from dpcore.tables.formats import format_of
+from dpcore.rewrite.policy import Treatment
+from dpcore.tables.files import Columns, Format
+from dpcore.tables.finding import format_of
 from dpcore.tables.shape import AS_FOUND, ENDS, FORMATS, Reading, format_by_name, packed_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from dpcore.jobs.worker import Json
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.policy import Treatment
-    from dpcore.tables.files import Format
 
 _LOOKED_AT_BYTES = 2**16
 

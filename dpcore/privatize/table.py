@@ -11,14 +11,17 @@ import io
 import secrets
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.jobs.background import Background, Job
-from dpcore.jobs.worker import now_and_then
+from dpcore.jobs.executors import Executor
+from dpcore.jobs.worker import Json, Tell, now_and_then
+from dpcore.learn.table import Table
 from dpcore.lexicon.cache import only_in_memory
 from dpcore.lexicon.progress import silent
 from dpcore.limits import (
@@ -28,19 +31,10 @@ from dpcore.limits import (
     PAGE_RELEASE_WORDS,
 )
 from dpcore.privatize.kept import KeptCheck, Risk, refuse_risks
-from dpcore.privatize.order import asked, record_of
-from dpcore.tables.files import SPAN_BYTES, Columns
-from dpcore.tables.formats import format_with
+from dpcore.privatize.order import Order, asked, record_of
+from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format
+from dpcore.tables.finding import format_with
 from dpcore.tables.streams import Uploaded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dpcore.jobs.executors import Executor
-    from dpcore.jobs.worker import Json, Tell
-    from dpcore.learn.table import Table
-    from dpcore.privatize.order import Order
-    from dpcore.tables.files import Documents, Format
 
 JOB = "dpcore.privatize.table:perform"
 _AT_ONCE = 100  # texts that are read and released between two reports
@@ -225,7 +219,7 @@ def _released(payload: Json, tell: Tell | None) -> dict[str, Any]:
     import numpy as np
 
     from dpcore.lexicon.catalogue import load
-    from dpcore.mechanisms.bulk.documents import bulk
+    from dpcore.mechanisms.bulk import bulk
     from dpcore.mechanisms.registry import create
     from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
     from dpcore.rewrite.documents import release_all

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
-
-if TYPE_CHECKING:
-    from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.tokens import CASE_RELEASES, CasePolicy
 
 
 class UnknownWordPolicy(StrEnum):

@@ -9,46 +9,169 @@ and where a space is missing.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arrays import IntArray
-from dpcore.errors import TextError
-from dpcore.rewrite.casing import (
-    Case,
-    CasePolicy,
-    apply,
-    begins_sentence,
-    own_case,
-    released_case,
-)
-from dpcore.rewrite.encoded import CASES, GAPS, Documents, Skeleton
+from dpcore.errors import ParameterError, TextError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.languages.language import Language
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
-from dpcore.rewrite.ragged import Columns, offsets_of, spread
 from dpcore.rewrite.rewritten import parts_from_word
 from dpcore.rewrite.tokens import (
     WHITE_SPACE,
     Apostrophe,
+    Case,
+    CasePolicy,
     Kind,
     Token,
     apostrophes,
+    apply,
+    begins_sentence,
     cut,
     joined,
+    own_case,
     plain_space,
+    released_case,
     tokenize,
     unpaired,
 )
 from dpcore.rewrite.vocabulary import CLOSING, encode
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+# Whole numbers in columns that grow, and parts of unequal length one behind the other.
 
-    from dpcore.lexicon.lexicon import Lexicon
+
+class Columns:
+    """Columns by name, to which rows are added."""
+
+    def __init__(self, *names: str) -> None:
+        self._names, self._rows = names, np.empty((len(names), 0), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return self._rows.shape[1]
+
+    def __getitem__(self, name: str) -> IntArray:
+        return np.asarray(self._rows[self._names.index(name)])
+
+    def add(self, rows: Sequence[Sequence[int]]) -> None:
+        """Put rows behind the others."""
+        if rows:
+            new = np.array(rows, dtype=np.int64).T
+            self._rows = np.concatenate((self._rows, new), axis=1)
+
+
+def offsets_of(counts: ArrayLike) -> IntArray:
+    """Where each of some parts begins, and where the last one ends."""
+    return np.append(0, np.cumsum(counts, dtype=np.int64))
+
+
+def spread(starts: IntArray, counts: IntArray) -> IntArray:
+    """All of starts[i] to starts[i] + counts[i] − 1, one i after the other."""
+    offsets = offsets_of(counts)
+    return np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
+
+
+# Documents as numbers: their words, and what is written around them.
+#
+# Nothing here holds a character of an unknown word.
+
+
+GAPS = ("", " ", "\n", "\n\n")
+"""White space as `plain_space` gives it, from narrow to wide."""
+CASES = (Case.LOWER, Case.TITLE, Case.UPPER)
+"""How a word may be written."""
+_GAP_TEXTS = np.array(GAPS, dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """What is written of some documents beside the output words; an entry a slot.
+
+    Attributes:
+        fixed: number of a fixed text among `texts_fixed`; −1 where an output word stands.
+        case: LOWER, TITLE or UPPER, by its number.
+        gap: white space before it, by its number.
+        endings: slots that have no white space before them if their word is such as "n't".
+        ends: document i has the slots ends[i] to ends[i + 1] − 1.
+        names: words of the lexicon and, behind them, fixed texts, in lower case.
+        vocabulary: words of the lexicon.
+        language: of the lexicon.
+    """
+
+    fixed: IntArray
+    case: NDArray[np.int8]
+    gap: NDArray[np.int8]
+    endings: IntArray
+    ends: IntArray
+    names: NDArray[np.object_]
+    vocabulary: int
+    language: Language
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def texts(self, outputs: IntArray) -> list[str]:
+        """The documents with these words (lexicon indices) in their open slots, in order."""
+        which = self.fixed + self.vocabulary
+        which[self.fixed < 0] = outputs
+        pieces = self.names[which].tolist()
+        gap, clitics = self.gap.copy(), self.language.clitics
+        gap[[place for place in self.endings.tolist() if pieces[place] in clitics]] = 0
+        for place in np.flatnonzero(self.case).tolist():
+            pieces[place] = apply(CASES[self.case[place]], pieces[place], self.language)
+        both = np.empty(2 * gap.size, dtype=object)
+        both[::2], both[1::2] = _GAP_TEXTS[gap], pieces
+        written = both.tolist()
+        return ["".join(written[2 * i : 2 * j]) for i, j in pairwise(self.ends.tolist())]
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Encoded documents.
+
+    Attributes:
+        lexicon: whose indices the words are.
+        words: of all open slots in a row, shape (k,), read-only; −1 for an unknown word that the
+            policy replaces.
+        offsets: document i has words[offsets[i]:offsets[i + 1]]; shape (documents + 1,), read-only.
+        skeletons: of the documents, some in a row each; none where texts are not needed.
+    """
+
+    lexicon: Lexicon
+    words: IntArray
+    offsets: IntArray
+    skeletons: tuple[Skeleton, ...]
+
+    def __post_init__(self) -> None:
+        self.words.setflags(write=False)
+        self.offsets.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def texts(self, outputs: IntArray) -> list[str]:
+        """The documents with these words (lexicon indices, shape (k,)) in their open slots.
+
+        Raises:
+            ParameterError: the encodings were not kept, or there are not k outputs.
+        """
+        if sum(map(len, self.skeletons)) != len(self):
+            raise ParameterError("the documents were encoded without what their texts need")
+        if outputs.shape != self.words.shape:
+            raise ParameterError(
+                f"{self.words.size:,} output words are needed, got {outputs.size:,}"
+            )
+        texts: list[str] = []
+        for skeleton in self.skeletons:
+            stop = len(texts) + len(skeleton)
+            texts += skeleton.texts(outputs[self.offsets[len(texts)] : self.offsets[stop]])
+        return texts
+
 
 _BATCH = 1_000_000  # characters that are read together
 _MOST = 400_000  # chunks and tokens that are remembered: some 200 MB

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.rewrite.casing import apply
-from dpcore.rewrite.vocabulary import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.rewrite.languages.language import Language
-    from dpcore.rewrite.tokens import Token
-    from dpcore.rewrite.vocabulary import Encoding, Slot
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.tokens import Token, apply
+from dpcore.rewrite.vocabulary import Encoding, Role, Slot
 
 # A word never follows these directly: where it did, it was a symbol or a slip, and the missing
 # space would tell which.

@@ -13,34 +13,27 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.noisy_vector import information, kept_at_most, likeliest_words
+from dpcore.arrays import IntArray
+from dpcore.attack.output.nearest import information, kept_at_most, likeliest_words
 from dpcore.errors import TextError
-from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
-from dpcore.learn.autoencoder.training import drawn, frequent_words, train
-from dpcore.learn.training_settings import Training
+from dpcore.learn.autoencoder import Architecture, Autoencoder, drawn, frequent_words, train
+from dpcore.learn.training import Training
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.measure.similarity.rewriting_quality import words_kept
+from dpcore.measure.similarity import words_kept
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
-from dpcore.rewrite.encoded import Documents
+from dpcore.rewrite.reader import Documents
 from dpcore.rewrite.vocabulary import stand_in
-from dpcore.study.plan import canonical
-from dpcore.study.reading_corpora import plain_rows
-from dpcore.study.rewriting import likeness
-from dpcore.study.rows import Row, row
-
-if TYPE_CHECKING:
-    from dpcore.arrays import IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.plan import Cell
-    from dpcore.study.sources import Sources
-
+from dpcore.study.labelled_trial import likeness
+from dpcore.study.plan import Cell, Row, canonical, row
+from dpcore.study.runner import Sources
+from dpcore.study.vocabularies import plain_rows
 
 NETWORK, LENGTH = "auto-encoder", "length alone"
 NEAREST, LIKELIEST, ANY = "nearest word", "likeliest word", "any decoder"

@@ -3,38 +3,298 @@
 The draw is what costs, so everything is measured of the same private texts: accuracy under one or
 several labellings, words kept, and membership inference, whose four quarters are halves of what
 is trained on and of what is tested on. Only the similarity of rewritten texts has a draw of its
-own, of a few texts (`dpcore.study.rewriting`).
+own, of a few texts (`dpcore.study.labelled_trial`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcore.learn.bags import Bags
+from dpcore.attack.membership import (
+    FEW,
+    Answers,
+    Attacker,
+    AttackNetwork,
+    Knowledge,
+    Scores,
+    auc,
+    rate_at,
+    roc,
+    train_attacker,
+)
+from dpcore.errors import TextError
+from dpcore.learn.classifiers import Classifier, learner_of, train
+from dpcore.learn.corpus import Bags, LabelledTexts
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.measure.similarity.encoder import load_encoder
+from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
+from dpcore.measure.similarity import (
+    Encoder,
+    bleu,
+    greedy_matching,
+    load_encoder,
+    rouge1,
+    words_kept,
+)
+from dpcore.mechanisms.bulk import outputs_at
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
-from dpcore.study.membership_trial import QUARTERS, MembershipTrial
-from dpcore.study.rewriting import rewriting
-from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept
+from dpcore.rewrite.reader import Documents
+from dpcore.rewrite.sentence import Sentence, prepare
+from dpcore.study.plan import CLEAN, PRIVATE, Prepared, Row, canonical, kept, row
 from dpcore.study.utility import learned, majority, private
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# One trial of membership inference on four quarters of a corpus, as rows.
+#
+# The target learns from TR1 (private), the shadow model from TE2; the attack is that of
+# `dpcore.attack.membership`. Carvalho et al. 2021 (Appendix C) give the attacker a shadow model
+# whose training text is not said to be private, and the outputs alone. Beside it stands the
+# stronger attacker that all public knowledge allows: the shadow model learns from text that the
+# same (public) mechanism rewrote, and the labels are known.
 
-    from numpy.typing import NDArray
 
-    from dpcore.learn.classifiers import Classifier
-    from dpcore.learn.labelled import LabelledTexts
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.encoded import Documents
+QUARTERS = ("TR1", "TR2", "TE1", "TE2")
+ROC_RATES = tuple(float(f"{x:.4g}") for x in np.geomspace(1e-3, 1.0, 37))
+"""False-positive rates at which a ROC curve is kept."""
+AS_WRITTEN, STRONGER = "shadow on clean text, outputs", "shadow on private text, outputs and label"
+"""The attackers: as the appendix says, and one who uses all that is public."""
+
+
+class MembershipTrial:
+    """The four quarters and one kind of classifier: what holds for every private text of them.
+
+    The attacker as written knows nothing of the mechanism, so the same shadow model and attack
+    network face every target.
+    """
+
+    def __init__(
+        self, quarters: Mapping[str, Prepared], name: str, seed: int, lexicon: Lexicon
+    ) -> None:
+        """Take the parts as they were written; nothing is trained yet.
+
+        Args:
+            quarters: by `QUARTERS`.
+            name: of the classifier.
+            seed: of the networks.
+            lexicon: its vectors are the features.
+        """
+        self._quarters, self._name = quarters, name
+        self._seed, self._vectors = seed, lexicon.vectors
+
+    def rows(self, target_texts: Bags, shadow_texts: Bags, epsilon: float | None) -> Iterator[Row]:
+        """Accuracy of a target, and what two attackers get out of it.
+
+        Args:
+            target_texts: TR1 as the target learns from it.
+            shadow_texts: TE2 as the mechanism rewrites it.
+            epsilon: of the rows; None for clean text.
+        """
+        common: dict[str, Any] = {"epsilon": epsilon, "learner": self._name}
+        tests, learned = self._quarters["TE1"], self._quarters["TR1"]
+        size = len(tests.bags)
+        if epsilon is None:
+            yield majority(learned.labels, tests.labels, **common)
+        target = self._trained(target_texts, "TR1")
+        share = target.accuracy(tests.bags, tests.labels)
+        yield row("accuracy", share, tested_on=CLEAN, count=size, **common)
+        # Asked about texts as they were written: an attacker who wonders about a person has those.
+        asked = self._answers(target, "TR1", "TR2")
+        seen = (asked[0].probabilities.argmax(axis=1) == learned.labels).mean()
+        yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **common)
+        # Without noise both attackers have the same shadow model; it is trained once.
+        if epsilon is None:
+            shadow = self._clean_shadow
+        else:
+            share = target.accuracy(shadow_texts, self._quarters["TE2"].labels)
+            yield row("accuracy", share, tested_on=PRIVATE, count=len(shadow_texts), **common)
+            shadow = self._trained(shadow_texts, "TE2")
+        for variant, attacker in (
+            (AS_WRITTEN, self._as_written),
+            (STRONGER, self._attacker(shadow, Knowledge.LABEL, STRONGER)),
+        ):
+            yield from _attack_rows(attacker.scores(asked), {"variant": variant, **common})
+
+    @cached_property
+    def _clean_shadow(self) -> Classifier:
+        return self._trained(self._quarters["TE2"].bags, "TE2")
+
+    @cached_property
+    def _as_written(self) -> Attacker:
+        return self._attacker(self._clean_shadow, Knowledge.OUTPUT, AS_WRITTEN)
+
+    def _trained(self, bags: Bags, part: str) -> Classifier:
+        rng = generator(self._seed, "learner", self._name, part)
+        return train(learner_of(self._name), bags, self._quarters[part].labels, self._vectors, rng)
+
+    def _answers(self, model: Classifier, *parts: str) -> tuple[Answers, Answers]:
+        """For the texts as they were written."""
+        first, second = (
+            Answers(model.probabilities(part.bags), part.labels)
+            for part in (self._quarters[name] for name in parts)
+        )
+        return first, second
+
+    def _attacker(self, shadow: Classifier, knowledge: Knowledge, variant: str) -> Attacker:
+        rng = generator(self._seed, "attack", self._name, variant)
+        return train_attacker(AttackNetwork(knowledge), self._answers(shadow, "TE2", "TE1"), rng)
+
+
+def _attack_rows(scores: Scores, common: dict[str, Any]) -> Iterator[Row]:
+    yield row("auc", auc(scores), count=scores.inside.size + scores.outside.size, **common)
+    for rate in FEW:
+        operating = rate_at(scores, rate)
+        yield row(
+            "tpr",
+            operating.true_positives,
+            at=rate,
+            low=operating.low,
+            high=operating.high,
+            count=operating.inside,  # the share is one of members
+            **common,
+        )
+    for rate, share in zip(ROC_RATES, roc(scores, ROC_RATES).tolist(), strict=True):
+        yield row("roc", share, at=rate, count=scores.inside.size, **common)
+
+
+# How much of a text is left after rewriting, at each ε: the texts that come out are compared.
+#
+# The comparison is with the text as it was written; so even without noise something is lost: words
+# outside the vocabulary, which are never passed through, and some white space.
+
+
+QUANTITIES = {
+    "nw": "Nw: share of the words that stay",
+    "rouge1_recall": "ROUGE-1 recall",
+    "rouge1": "ROUGE-1 F1",
+    "bleu": "BLEU (0 to 100)",
+    "matching": "greedy matching of static vectors, F1",
+    "bert_style": "greedy matching of contextual vectors (BERTScore's formula), F1",
+    "cosine": "cosine of sentence vectors",
+}
+"""The quantities, and what they are called."""
+
+
+def rewriting(
+    texts: Sequence[str],
+    lexicon: Lexicon,
+    mechanism: Mechanism | None,
+    epsilons: Sequence[float],
+    seed: int,
+    encoder: Encoder | None = None,
+) -> Iterator[Row]:
+    """Rows of every quantity at each ε, from one noise draw of `seed`.
+
+    Args:
+        texts: as written; those without a word to protect are left out.
+        lexicon: of the mechanism; its vectors are those that are matched.
+        mechanism: None: the words stay, except that unknown ones have random stand-ins.
+        epsilons: of the mechanism.
+        seed: of all noise.
+        encoder: for the contextual quantities; without it they are left out.
+
+    Raises:
+        TextError: a text cannot be read, or none holds a word.
+        EpsilonError: the mechanism does not have an ε.
+    """
+    limits: dict[str, Any] = {
+        "max_characters": MAX_FILE_CHARACTERS,
+        "max_tokens": MAX_FILE_TOKENS,
+    }
+    read = [(text, prepare(text, lexicon, **limits)) for text in texts if text.strip()]
+    read = [(text, sentence) for text, sentence in read if sentence.protected]
+    if not read:
+        raise TextError("none of the texts holds a word to rewrite: there is nothing to compare")
+    before = np.concatenate([sentence.words for _, sentence in read])
+    key = (mechanism.key, canonical(mechanism.settings())) if mechanism else ("",)
+    rng = generator(seed, "rewritten text", *key)
+    # Drawn for every place: which other words are unknown must not change a stand-in.
+    inputs = np.where(before < 0, rng.integers(len(lexicon), size=before.size), before)
+    meanings = encoder.pieces([text for text, _ in read]) if encoder else []
+    if mechanism is None:
+        yield from _compared(read, before, inputs, lexicon, None)
+        if encoder:
+            yield from _meanings(read, inputs, encoder, meanings, None)
+        return
+    outputs = outputs_at(mechanism, rng, inputs, np.asarray(epsilons))
+    for e, epsilon in enumerate(epsilons):
+        yield from _compared(read, before, outputs[:, e], lexicon, epsilon)
+        if encoder:
+            yield from _meanings(read, outputs[:, e], encoder, meanings, epsilon)
+
+
+def _compared(
+    read: Sequence[tuple[str, Sentence]],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    lexicon: Lexicon,
+    epsilon: float | None,
+) -> Iterator[Row]:
+    """Every quantity at one ε but those of meaning."""
+    ends, parts, written = _written(read, after)
+    yield from likeness([text for text, _ in read], written, before, after, epsilon=epsilon)
+    # An unknown word has no vector that could be matched with what is written in its place.
+    known = [part[part >= 0] for part in np.split(before, ends)]
+    matched = greedy_matching(known, parts, lexicon.vectors).f1
+    if np.isfinite(matched).any():  # else no text has a known word
+        yield row("matching", float(np.nanmean(matched)), epsilon=epsilon, count=len(read))
+
+
+def likeness(
+    originals: Sequence[str],
+    written: Sequence[str],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    **named: Any,
+) -> Iterator[Row]:
+    """Words that stay, and the overlap of texts as they are written, by ROUGE-1 and BLEU.
+
+    Args:
+        originals: texts as they were.
+        written: texts as they became.
+        before: their words, −1 outside the vocabulary, shape (t,).
+        after: what became of each, shape (t,).
+        named: other columns of the rows.
+    """
+    yield row("nw", words_kept(before, after), count=before.size, **named)
+    overlap = rouge1(originals, written)
+    for quantity, value in (
+        ("rouge1_recall", overlap.recall.mean()),
+        ("rouge1", overlap.f1.mean()),
+        ("bleu", bleu(originals, written)),
+    ):
+        yield row(quantity, value, count=len(written), **named)
+
+
+def _meanings(
+    read: Sequence[tuple[str, Sentence]],
+    after: NDArray[np.int64],
+    encoder: Encoder,
+    meanings: Sequence[NDArray[np.float32]],
+    epsilon: float | None,
+) -> Iterator[Row]:
+    """The quantities that an encoder gives, at one ε."""
+    from dpcore.measure.similarity import compare
+
+    style, cosine = compare(meanings, encoder.pieces(_written(read, after)[2]))
+    yield row("bert_style", style.mean(), epsilon=epsilon, count=len(read))
+    yield row("cosine", cosine.mean(), epsilon=epsilon, count=len(read))
+
+
+def _written(
+    read: Sequence[tuple[str, Sentence]], after: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], list[str]]:
+    """Where each text ends, its words after rewriting, and what is written."""
+    ends = np.cumsum([sentence.protected for _, sentence in read])[:-1]
+    parts = np.split(after, ends)
+    return ends, parts, [s.write(part).text for (_, s), part in zip(read, parts, strict=True)]
+
 
 ATTACKS = ("auc", "tpr", "roc")
 """Quantities of membership inference."""
@@ -132,7 +392,7 @@ def labelled_trial(
             (`drawn_at_once`); None draws them.
 
     Yields:
-        Rows of `dpcore.study.rows.COLUMNS`; `data` names the labelling, if it is about one.
+        Rows of `dpcore.study.plan.COLUMNS`; `data` names the labelling, if it is about one.
 
     Raises:
         EpsilonError: the mechanism does not have an ε.

@@ -2,7 +2,7 @@
 
 A plan is data. It is written as JSON beside what comes of it, and it is a product of its parts: one
 cell for each combination. A cell says all that a worker has to know except where its files are
-(`dpcore.study.sources`), and the randomness of a cell depends on the cell alone.
+(`dpcore.study.runner`), and the randomness of a cell depends on the cell alone.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcore.errors import StudyError
+from dpcore.learn.corpus import Bags, LabelledTexts, bags_of
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress
 from dpcore.mechanisms.registry import resolve
 from dpcore.noise.streams import check_seed, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
+
 
 Settings = tuple[tuple[str, Any], ...]
 
@@ -208,3 +214,205 @@ class Plan:
 def _frozen(value: Any) -> Any:
     """JSON has lists where we have tuples."""
     return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+# What is recorded: a plan with a title, the sizes of its corpora, and the figures drawn of it.
+#
+# Two kinds, one model. The cells of an experiment are tasks of their own, each with its table of
+# trials. A study of words measures Nw and Sw on some words of a vocabulary: its plan has one arm a
+# series, and its words are chosen when it is recorded.
+
+
+WORDS_TASK = "dpcore.study.series:measure_series"
+"""What a cell of a study of words does."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The words of a study.
+
+    Attributes:
+        count: how many are measured.
+        by_tokens: they are drawn as the corpus holds them, frequent ones often; else one word from
+            each of equal parts of the vocabulary.
+    """
+
+    count: int
+    by_tokens: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of a study.
+
+    Attributes:
+        title: for people.
+        quantity: nw or sw over ε, or "trade" for Sw against Nw.
+        curves: that it shows; their ε must mean the same, except in a trade.
+    """
+
+    title: str
+    quantity: str
+    curves: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the plan of a study may be completed from, when it is recorded.
+
+    Attributes:
+        lexicons: by the names that the plan uses.
+        run: runs a plan before that of the study, in the same folder and by the same workers, and
+            returns its rows.
+        progress: called with (stage, done, total) by whatever else takes long.
+    """
+
+    lexicons: Mapping[str, Lexicon]
+    run: Callable[[Plan], list[Row]]
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study to be recorded.
+
+    Attributes:
+        title: for people.
+        source: paper and figures to be compared with; empty if none.
+        plan: what is done; its lexicons are keys of `dpcore.study.vocabularies`, its data names of
+            files of the data folder.
+        sizes: how much of each corpus is used, in a sentence; empty for a study of words.
+        choice: the words of a study of words; None for an experiment.
+        panels: what is drawn of a study of words.
+        rewrites: whether mechanisms that write words are compared, and not networks that read
+            noise.
+        complete: of an experiment whose plan depends on its lexicon, such as one whose ε are found
+            by measuring: makes of `plan` the plan that is run, and rows of what was found.
+        command: the command line that records it; empty for `study run`.
+    """
+
+    title: str
+    source: str
+    plan: Plan
+    sizes: str = ""
+    choice: Choice | None = None
+    panels: tuple[Panel, ...] = ()
+    rewrites: bool = True
+    complete: Callable[[Plan, Given], tuple[Plan, list[Row]]] | None = None
+    command: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the command line takes."""
+        return self.plan.name
+
+    @property
+    def reads_data(self) -> bool:
+        """Whether an experiment needs the folder of corpora and vectors."""
+        return any(self.plan.data)
+
+
+def series(
+    mechanism: str,
+    epsilons: tuple[float, ...],
+    settings: Settings = (),
+    label: str = "",
+    *,
+    method: str = "auto",
+    words: int | None = None,
+    named: tuple[str, ...] = (),
+    curve: str = "",
+) -> Arm:
+    """An arm of a study of words: one mechanism at some ε, measured in one way.
+
+    Args:
+        mechanism: short name in the registry.
+        epsilons: ascending; those that the mechanism does not have are recorded as undefined.
+        settings: of the mechanism.
+        label: unique in its study; the mechanism if empty.
+        method: as for `dpcore.measure.deniability.measure`.
+        words: at most this many of the study's words; None takes them all.
+        named: measure these words, one by one, instead of the study's; those that the vocabulary
+            does not hold are left out.
+        curve: series that are drawn as one have the same; the label if empty.
+    """
+    how = (
+        ("curve", curve or label or mechanism),
+        ("method", method),
+        ("most", words),
+        ("named", named),
+    )
+    return Arm(mechanism, epsilons, settings, label, how)
+
+
+def words_plan(name: str, vocabulary: str, arms: tuple[Arm, ...], runs: int = 1_000) -> Plan:
+    """The plan of a study of words, before they are chosen.
+
+    Args:
+        name: of the study.
+        vocabulary: key of `dpcore.study.vocabularies`.
+        arms: of `series`.
+        runs: R.
+    """
+    return Plan(name, WORDS_TASK, arms, (vocabulary,), options=(("runs", runs),), together=True)
+
+
+def grid(low: float, high: float, count: int, *more: float) -> tuple[float, ...]:
+    """A geometric grid of values with four digits, and more values between."""
+    # Rounded, so that a value can be asked for as it is printed.
+    points = {float(f"{value:.4g}") for value in np.geomspace(low, high, count)}
+    return tuple(sorted(points | set(more)))
+
+
+def powers(*logarithms: float) -> tuple[float, ...]:
+    """e to these powers."""
+    return tuple(math.exp(value) for value in logarithms)
+
+
+# The tidy rows of an experiment: one number a row, with what it is.
+
+
+Row = dict[str, Any]
+
+COLUMNS = (
+    "label", "mechanism", "epsilon", "lexicon", "data", "seed",
+    "learner", "tested_on", "variant", "quantity", "at", "value", "low", "high", "count",
+)  # fmt: skip
+"""One number a row. `label` names the curve; `epsilon` is None for the baseline (mechanism "");
+`learner` is of `dpcore.learn.classifiers.LEARNERS`; `tested_on` is "private" or "clean";
+`variant` tells kinds of one quantity apart (the attacker's); `at` is the abscissa of a quantity
+that is itself a curve (false-positive rate of "roc" and "tpr"); `value` with an interval of its
+own (`low`, `high`) where it has one, and the number of texts or words behind it (`count`)."""
+
+PRIVATE, CLEAN = "private", "clean"
+
+
+def row(quantity: str, value: float, **more: Any) -> Row:
+    """One row of the columns that a task fills; absent ones are None or empty."""
+    blank: Row = dict.fromkeys(("epsilon", "at", "low", "high", "count"))
+    blank |= dict.fromkeys(("learner", "tested_on", "variant"), "")
+    unknown = set(more) - set(blank)
+    if unknown:
+        raise KeyError(f"no column {', '.join(sorted(unknown))}")
+    return blank | more | {"quantity": quantity, "value": float(value)}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Labelled texts as bags over one lexicon."""
+
+    bags: Bags
+    labels: NDArray[np.int64]
+
+
+def prepare(corpus: LabelledTexts, lexicon: Lexicon, most: int | None) -> Prepared:
+    """Read labelled texts over a lexicon."""
+    return Prepared(bags_of(corpus.texts, lexicon, most), corpus.labels)
+
+
+def kept(*pairs: tuple[Bags, Bags], epsilon: float | None = None) -> Row:
+    """Nw counted in text: the share of all places whose word stayed."""
+    # Unknown places count and never stay: −1 before, a word of the vocabulary after.
+    same = sum(int((before.words == after.words).sum()) for before, after in pairs)
+    total = sum(before.words.size for before, _ in pairs)
+    return row("nw", same / max(total, 1), epsilon=epsilon, count=total)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcore.attack.membership.bound import document_bound
+from dpcore.attack.membership import document_bound
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
-from dpcore.study.rows import Row, row
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.plan import Plan
+from dpcore.study.plan import Plan, Row, row
 
 QUANTITIES = {
     "claimed_loss": "claimed privacy loss between the two words that are farthest apart",

@@ -7,21 +7,17 @@ has an interval from the spread between texts, because the words of one text are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.attack.language.context import BIGRAM, WORDS
 from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, recover
 from dpcore.attack.language.trial import share_of
+from dpcore.attack.output.channel import Channel
 from dpcore.learn.intervals import ratio_of_sums
 from dpcore.noise.streams import generator
-from dpcore.study.rows import row
-
-if TYPE_CHECKING:
-    from dpcore.attack.output.likelihood import Channel
-    from dpcore.rewrite.sentence import Sentence
-    from dpcore.study.rows import Row
+from dpcore.rewrite.sentence import Sentence
+from dpcore.study.plan import Row, row
 
 FIRST, TENTH, GAIN_FIRST, GAIN_TEN = (
     "recovered first", "recovered in ten", "gain first", "gain in ten",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,30 +18,23 @@ import numpy as np
 from dpcore import __version__
 from dpcore.errors import StudyError
 from dpcore.jobs.executors import of
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
+from dpcore.measure.words import Selection
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed, generator
 from dpcore.optional import installed
-from dpcore.study.definition import Given
-from dpcore.study.plan import canonical
+from dpcore.study.plan import Arm, Given, Plan, Row, Study, canonical
 from dpcore.study.privacy_rows import privacy_rows
-from dpcore.study.recorded import Entry
-from dpcore.study.runner import collected, run
-from dpcore.study.sources import Sources, gather
-from dpcore.study.tables import tidy, words_table
+from dpcore.study.recorded import Entry, Recorded
+from dpcore.study.runner import Sources, collected, gather, run
+from dpcore.study.tables import UNDEFINED, tidy, words_table
 from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon, load_vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.words import Selection
-    from dpcore.study.definition import Study
-    from dpcore.study.plan import Arm, Plan
-    from dpcore.study.rows import Row
 
 _PACKAGES = (
     "scikit-learn",
@@ -270,3 +265,80 @@ def _series(arm: Arm, lexicon: Lexicon, facts: Row) -> dict[str, Any]:
     names = ("method", "detail", "words", "numerical_error")
     named = {"name": arm.name, "curve": dict(arm.options)["curve"], "mechanism": mechanism.key}
     return named | {"parameters": mechanism.settings()} | {name: facts[name] for name in names}
+
+
+# How a recorded result was made, in sentences.
+
+
+def provenance(entry: Entry) -> list[str]:
+    """Lines of plain text: words or sizes, seeds, versions, machine, files and fingerprints."""
+    # Digests are cut to 16 digits: enough to compare by eye, and the manifest has them whole.
+    lines = _words(entry) if entry.of_words else _trials(entry)
+    lines += [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
+    lines += [
+        f"{series['name']}: {series['detail']}, {series['words']:,} words."
+        for series in entry.series
+        if series["words"]
+    ]
+    return lines
+
+
+def _words(entry: Entry) -> list[str]:
+    words = entry.vocabulary
+    tokens = ""
+    if words["tokens"] is not None:
+        tokens = f", {words['tokens']:,} tokens of which {words['unknown_tokens']:,} have no vector"
+    return [
+        f"Vocabulary: {words['title']}{tokens}.",
+        _extent(words),
+        f"Words measured: {entry.selection}. R = {entry.runs:,}, seed {entry.seed}.",
+        f"{_versions(entry)}, {_machine(entry)}, {entry.seconds:,.0f} s.",
+    ]
+
+
+def _trials(entry: Entry) -> list[str]:
+    packages = ", ".join(f"{name} {version}" for name, version in entry.packages.items())
+    return [
+        entry.sizes,
+        f"Seeds {', '.join(map(str, seeds(entry)))}.",
+        f"{_versions(entry)}, {packages}; {_machine(entry)}, {entry.seconds:,.0f} s of one core.",
+        *(f"{lexicon['name']}: {_extent(lexicon)}" for lexicon in entry.lexicons),
+    ]
+
+
+def seeds(entry: Entry) -> list[int]:
+    """The seeds of all trials of an experiment; a cell of several has those from its own on."""
+    together = int(dict(entry.plan["options"]).get("trials", 1))
+    return [seed + trial for seed in entry.plan["seeds"] for trial in range(together)]
+
+
+def _extent(words: dict[str, Any]) -> str:
+    return (
+        f"n = {words['words']:,} words, d = {words['dimension']}, smallest distance Δ₀ = "
+        f"{words['separation']:.4f}, largest Δ = {words['diameter']:.4f}; fingerprint "
+        f"{words['fingerprint'][:16]}…"
+    )
+
+
+def _versions(entry: Entry) -> str:
+    machine = entry.machine
+    return f"dpcore {entry.version}, Python {machine['python']}, numpy {machine['numpy']}"
+
+
+def _machine(entry: Entry) -> str:
+    machine = entry.machine
+    return f"{machine['system']} {machine['processor']}, {machine['cores']} cores; {entry.date}"
+
+
+def undefined_sentence(recorded: Recorded) -> str:
+    """Which ε of the grid a mechanism does not have; empty if it has them all."""
+    rows = recorded.table[recorded.table["status"] == UNDEFINED]
+    sentences = []
+    for series, part in rows.groupby("series", sort=False):
+        values = sorted(set(part["epsilon"].tolist()))
+        logs = ", ".join(f"{math.log(value):.4g}" for value in values)
+        sentences.append(
+            f"{series} is not defined at {len(values)} of the ε that were asked for "
+            f"(ln ε = {logs}), so nothing is drawn there."
+        )
+    return " ".join(sentences)

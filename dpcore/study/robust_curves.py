@@ -6,19 +6,18 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpcore.mechanisms.registry import resolve
-from dpcore.study.rows import CLEAN, PRIVATE
+from dpcore.study.plan import CLEAN, PRIVATE
+from dpcore.study.recorded import Recorded
 from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import curve_name, curves
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.study.recorded import Recorded
-
 COLUMNS = ("curve", "mechanism", "x", "mean", "low", "high")
 
 TRAININGS = {"normal": "normal", "augmented": "augmented", "ibp": "interval bounds (IBP)"}
-"""Learner of `dpcore.papers.xu2021.training` -> what it is called."""
+"""Learner of `dpcore.papers.xu2021.plans` -> what it is called."""
 MEASURED = {
     "paper": ("adversarial accuracy", {"variant": "paper's attack"}),
     "stronger": ("adversarial accuracy", {"variant": "stronger attack"}),

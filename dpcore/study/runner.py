@@ -11,27 +11,135 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from dpcore import __version__
 from dpcore.errors import DpcoreError, StudyError
-from dpcore.jobs.executors import Serial
-from dpcore.lexicon.cache import write_text
-from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
+from dpcore.jobs.executors import Executor, Serial
+from dpcore.jobs.worker import Json
+from dpcore.lexicon.cache import FIELDS, refuse_of_the_system, sha256_of_file, write_text
+from dpcore.lexicon.catalogue import Place, open_lexicon, ship
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.study.plan import Cell, canonical
-from dpcore.study.sources import Sources
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.study.plan import BASELINE, Cell, Plan, Row, canonical
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+# What the cells of a plan read: paths and fingerprints, never the matrices themselves.
+#
+# A worker opens a path once, checks it, and keeps what it opened while it lives
+# (`dpcore.lexicon.catalogue`).
 
-    from dpcore.jobs.executors import Executor
-    from dpcore.jobs.worker import Json
-    from dpcore.study.plan import Plan
-    from dpcore.study.rows import Row
+
+_KEPT = 4  # mechanisms and checked files that a worker keeps open
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The lexicons by name and the files by key of a plan."""
+
+    lexicons: tuple[tuple[str, Place], ...] = ()
+    files: tuple[tuple[str, Place], ...] = ()
+
+    def lexicon(self, name: str) -> Lexicon:
+        """A lexicon, mapped into memory and checked.
+
+        Raises:
+            LexiconError: it is not there, or is another one.
+        """
+        return open_lexicon(dict(self.lexicons)[name])
+
+    def file(self, key: str) -> Path:
+        """The path of a file whose bytes were checked.
+
+        Raises:
+            StudyError: it is not there, or was changed.
+        """
+        return _file(dict(self.files)[key])
+
+    def mechanism(self, cell: Cell) -> Mechanism:
+        """The mechanism of a cell, kept with what it computed about its lexicon.
+
+        Raises:
+            StudyError: the cell is of the baseline.
+        """
+        if cell.mechanism == BASELINE:
+            raise StudyError("the baseline has no mechanism")
+        place = dict(self.lexicons)[cell.lexicon]
+        return _mechanism(cell.mechanism, place, canonical(cell.settings))
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Sources:
+        """The sources that `to_json` gave."""
+        kinds = ("lexicons", "files")
+        return cls(*(tuple((name, Place(**place)) for name, place in fields[k]) for k in kinds))
+
+
+def gather(
+    plan: Plan,
+    folder: Path,
+    *,
+    lexicons: Mapping[str, Lexicon] | None = None,
+    files: Mapping[str, Path] | None = None,
+) -> Sources:
+    """Find what a plan reads, and write the lexicons where all workers can map them.
+
+    Args:
+        plan: its names of lexicons that are not given here are those of `catalogue.load`.
+        folder: of the run; lexicons are written to a folder in it, once for each fingerprint.
+        lexicons: by the names that the plan uses.
+        files: by the keys that the plan uses.
+
+    Raises:
+        StudyError: a file is missing, or the folder cannot be written.
+        LexiconError: a lexicon cannot be loaded.
+    """
+    from dpcore.lexicon.catalogue import load
+
+    given, paths = dict(lexicons or {}), dict(files or {})
+    wanted = [key for key in plan.data if key]
+    missing = [key for key in wanted if key not in paths or not paths[key].is_file()]
+    if missing:
+        raise StudyError(f"no file for the data {', '.join(missing)} of plan {plan.name!r}")
+    named = [name for name in plan.lexicons if name]
+    loaded = {name: given[name] if name in given else load(name) for name in named}
+    files_read = {key: paths[key].resolve() for key in wanted}
+    return Sources(
+        tuple((name, ship(lexicon, folder)) for name, lexicon in loaded.items()),
+        tuple((key, Place(str(path), sha256_of_file(path))) for key, path in files_read.items()),
+    )
+
+
+# Keyed by name, fingerprint and settings as text: cells come through pipes and are never the same
+# objects, while what a mechanism computes of its lexicon takes seconds.
+@lru_cache(maxsize=_KEPT)
+def _mechanism(name: str, place: Place, settings: str) -> Mechanism:
+    from dpcore.mechanisms.registry import create
+
+    return create(name, open_lexicon(place), dict(json.loads(settings)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _file(place: Place) -> Path:
+    path = Path(place.path)
+    try:
+        same = sha256_of_file(path) == place.fingerprint
+    except OSError as error:
+        raise StudyError(
+            f"a worker cannot read {path} ({error.strerror}); all workers need the same paths"
+        ) from None
+    if not same:
+        raise StudyError(f"{path} was changed since the run began; begin again in another folder")
+    return path
+
 
 _CELLS = "cells"
 _PLAN = "plan.json"
@@ -70,7 +178,7 @@ def run(
 
     Args:
         plan: what to do.
-        sources: what it reads (`dpcore.study.sources.gather`).
+        sources: what it reads (`dpcore.study.runner.gather`).
         folder: of the run.
         executor: entered by the caller; one job after the other in this process if None.
         progress: called after every cell that was not done before.
@@ -153,7 +261,7 @@ def _begin(plan: Plan, folder: Path) -> None:
         raise StudyError(f"cannot write to {folder} ({error.strerror})") from None
 
 
-def _file(cell: Cell, sources: Sources, folder: Path) -> Path:
+def _file_runner(cell: Cell, sources: Sources, folder: Path) -> Path:
     """Where a cell is kept."""
     lexicon = dict(sources.lexicons)[cell.lexicon].fingerprint if cell.lexicon else ""
     data = dict(sources.files)[cell.data].fingerprint if cell.data else ""
@@ -164,7 +272,9 @@ def _file(cell: Cell, sources: Sources, folder: Path) -> Path:
 def _keep(cell: Cell, sources: Sources, folder: Path, result: Json) -> None:
     fields = {"cell": cell.to_json(), **result}
     try:
-        write_text(_file(cell, sources, folder), json.dumps(fields, ensure_ascii=False) + "\n")
+        write_text(
+            _file_runner(cell, sources, folder), json.dumps(fields, ensure_ascii=False) + "\n"
+        )
     except OSError as error:
         raise StudyError(
             f"cannot keep the cell {describe(cell)} in {folder} ({error.strerror}); make room "
@@ -175,7 +285,7 @@ def _keep(cell: Cell, sources: Sources, folder: Path, result: Json) -> None:
 def _recall(cell: Cell, sources: Sources, folder: Path) -> Finished | None:
     """A cell that is done; None if it is not, or its file is damaged."""
     try:
-        fields = json.loads(_file(cell, sources, folder).read_text(encoding="utf-8"))
+        fields = json.loads(_file_runner(cell, sources, folder).read_text(encoding="utf-8"))
         # The name says the same, but a file may have been copied or renamed.
         if canonical(fields["cell"]) != canonical(cell.to_json()):
             return None

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure import words as measured
-from dpcore.measure.deniability import measure
+from dpcore.measure.deniability import Deniability, measure
 from dpcore.measure.summary import QUANTITIES, STANDARD_ERRORS, summarise
+from dpcore.measure.words import Selection
 from dpcore.noise.streams import generator
+from dpcore.study.plan import Cell, Row
+from dpcore.study.runner import Sources
 from dpcore.study.tables import MEASURED, UNDEFINED, WORD_FIGURES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.deniability import Deniability
-    from dpcore.measure.words import Selection
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
 
 
 def measure_series(cell: Cell, sources: Sources) -> list[Row]:

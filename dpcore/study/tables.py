@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import StudyError
-from dpcore.learn.packages import need_pandas
-from dpcore.study.rows import COLUMNS
+from dpcore.optional import need_pandas
+from dpcore.study.plan import COLUMNS
 from dpcore.study.wrong_answers import EXAMPLE, TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas as pd
 
 WORD_TEXTS = ("curve", "series", "mechanism", "word", "quantity", "status", "method")

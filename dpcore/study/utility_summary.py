@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.errors import StudyError
-from dpcore.learn.intervals import mean_interval
+from dpcore.learn.intervals import Mean, mean_interval
 from dpcore.study.tables import chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from dpcore.learn.intervals import Mean
 
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys((
@@ -42,7 +39,7 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     """Mean over seeds at each ε with a 95 % t-interval, one curve a label.
 
     Args:
-        table: rows with the columns `dpcore.study.rows.COLUMNS`.
+        table: rows with the columns `dpcore.study.plan.COLUMNS`.
         quantity: such as accuracy, auc, nw.
         where: values of other columns, such as learner="averaged", tested_on="clean".
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.learn.classifiers import learner_of, train
+from dpcore.learn.classifiers import Classifier, learner_of, train
+from dpcore.learn.corpus import Bags
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.classifiers import Classifier
     from dpcore.study.labelled_trial import Material
 
 EXAMPLE = "example"
@@ -23,7 +22,7 @@ class WrongAnswers:
     """Watches the classifiers of a `labelled_trial` under one labelling.
 
     Attributes:
-        found: the examples so far, each a row of `dpcore.study.rows.COLUMNS` and `TEXTS`.
+        found: the examples so far, each a row of `dpcore.study.plan.COLUMNS` and `TEXTS`.
     """
 
     def __init__(

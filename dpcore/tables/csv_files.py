@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 from dpcore.errors import InputError
 from dpcore.limits import MAX_DOCUMENT_BYTES, MAX_ROW_LINES, MAX_TABLE_COLUMNS
-from dpcore.tables.files import ORIGINAL, Documents, Span, check_lengths, too_long
-from dpcore.tables.shape import named, numbered
-from dpcore.tables.streams import decoded, plain
+from dpcore.tables.files import ORIGINAL, Columns, Documents, Span, check_lengths, too_long
+from dpcore.tables.shape import Shape, named, numbered
+from dpcore.tables.streams import File, decoded, plain
 from dpcore.tables.text_files import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dpcore.tables.files import Columns
-    from dpcore.tables.shape import Shape
-    from dpcore.tables.streams import File
 
 _ENDLESS = "unexpected end"
 _BLANK = (b"\n", b"\r\n")

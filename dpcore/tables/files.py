@@ -8,18 +8,14 @@ named; nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from dpcore.errors import InputError, StudyError
 from dpcore.limits import MAX_DOCUMENT_BYTES
-from dpcore.tables.shape import is_numbered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dpcore.tables.shape import Shape
-    from dpcore.tables.streams import File
+from dpcore.tables.shape import Shape, is_numbered
+from dpcore.tables.streams import File
 
 SPAN_BYTES = 1_000_000
 """Of text in a span, about: a performance knob; it changes no output."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from dpcore.errors import InputError
-from dpcore.tables.csv_files import csv_names
-from dpcore.tables.parquet_files import parquet_names
+from dpcore.tables.csv_files import CommaSeparated, csv_names
+from dpcore.tables.files import Format
+from dpcore.tables.parquet_files import Parquet, parquet_names
 from dpcore.tables.shape import (
     AUTO,
     ENDS,
@@ -24,13 +25,8 @@ from dpcore.tables.shape import (
     named,
     packed_name,
 )
-from dpcore.tables.streams import GZIP, beginning, opened
-from dpcore.tables.text_files import json_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.tables.streams import File
+from dpcore.tables.streams import GZIP, File, beginning, opened
+from dpcore.tables.text_files import JsonLines, TextLines, json_keys
 
 _SAMPLE = 2**16  # bytes that are looked at
 _ROWS, _COLUMNS = 100, 200  # the first ones, which are looked at
@@ -235,3 +231,30 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# The format of a table, once its shape is found.
+
+
+_FORMATS: dict[str, Callable[[Shape], Format]] = {
+    "text": TextLines, "csv": CommaSeparated, "jsonl": JsonLines, "parquet": Parquet,
+}  # fmt: skip
+
+
+def format_of(file: File, reading: Reading | None = None, typed: Sequence[str] = ()) -> Format:
+    """The reader of a file.
+
+    Args:
+        file: the table.
+        reading: what a person said of it.
+        typed: names of columns that a person typed.
+
+    Raises:
+        InputError: as `find_shape`.
+    """
+    return format_with(find_shape(file, reading, typed))
+
+
+def format_with(shape: Shape) -> Format:
+    """The reader and writer of tables of this shape."""
+    return _FORMATS[shape.format](shape)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from dpcore.errors import InputError
-from dpcore.lexicon.damage import ARRAYS
+from dpcore.lexicon.cache import ARRAYS
 from dpcore.limits import MAX_DECODED_BYTES, MAX_LABELLED_BYTES
 from dpcore.optional import missing
 from dpcore.tables.files import ORIGINAL, SPAN_BYTES, Columns, Documents, Span, check_lengths
-from dpcore.tables.streams import Uploaded, opened
+from dpcore.tables.shape import Shape
+from dpcore.tables.streams import File, Uploaded, opened
 from dpcore.tables.text_files import as_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dpcore.tables.shape import Shape
-    from dpcore.tables.streams import File
 
 _BUFFER = 2**20  # bytes read at a time
 _BATCH = 4_096  # rows decoded at a time

@@ -8,13 +8,11 @@ columns are called "column 1", "column 2" and so on.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 AUTO = "auto"
 FORMATS = {"text": "text lines", "csv": "CSV", "jsonl": "JSON lines", "parquet": "parquet"}

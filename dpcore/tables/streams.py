@@ -9,13 +9,11 @@ import threading
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from dpcore.errors import InputError, TextError
-from dpcore.rewrite.checks import decode
-
-if TYPE_CHECKING:
-    from dpcore.tables.shape import Shape
+from dpcore.rewrite.sentence import decode
+from dpcore.tables.shape import Shape
 
 GZIP = b"\x1f\x8b"
 """First bytes of a file that is packed with gzip."""

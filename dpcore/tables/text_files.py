@@ -6,22 +6,25 @@ import io
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from dpcore.errors import InputError
 from dpcore.limits import MAX_DOCUMENT_BYTES
-from dpcore.tables.files import ORIGINAL, SPAN_BYTES, Documents, Span, check_lengths, too_long
-from dpcore.tables.streams import MARK, decoded, opened, plain, plain_size, read_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dpcore.tables.files import Columns
-    from dpcore.tables.shape import Shape
-    from dpcore.tables.streams import File
+from dpcore.tables.files import (
+    ORIGINAL,
+    SPAN_BYTES,
+    Columns,
+    Documents,
+    Span,
+    check_lengths,
+    too_long,
+)
+from dpcore.tables.shape import Shape
+from dpcore.tables.streams import MARK, File, decoded, opened, plain, plain_size, read_at
 
 _LINE_END = re.compile("\r\n?|\n")
 _KEYED_ROWS = 1_000  # of JSON lines, whose keys are the columns

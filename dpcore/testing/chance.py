@@ -6,14 +6,12 @@ A test of a sampler fails a correct sampler with at most that probability.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dpcore.arrays import FloatArray
+from dpcore.arrays import FloatArray
+from dpcore.lexicon.lexicon import Lexicon
 
 FALSE_ALARM = 1e-6
 """The probability with which a randomised test fails by chance."""
@@ -87,3 +85,23 @@ def assert_law_near(outputs: ArrayLike, law: ArrayLike, error: float, directions
     )
     worst = (np.abs(share - probabilities) - slack).max()
     assert worst <= 0, f"a probability is off by {worst:.3g} more than chance allows"
+
+
+# Small lexicons with made-up words, on which everything can be computed.
+
+
+def lexicon(vectors: ArrayLike, name: str = "test") -> Lexicon:
+    """A lexicon with made-up words."""
+    rows = np.asarray(vectors, dtype=np.float32)
+    return Lexicon(name, tuple(f"w{i}" for i in range(len(rows))), rows)
+
+
+def cloud(n: int, d: int, seed: int = 0) -> Lexicon:
+    """Gaussian vectors of unequal lengths, as embeddings have them."""
+    rng = np.random.default_rng([seed, n, d])
+    return lexicon(rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, (n, 1)))
+
+
+def line(*points: float) -> Lexicon:
+    """Words on a line: d = 1."""
+    return lexicon(np.array(points)[:, None])

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.attack.output.prior import frequency, mixed, parse_prior, uniform
+from dpcore.attack.output.prior import Prior, frequency, mixed, parse_prior, uniform
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
-from pages.shared.fields import name_ends, segments
 from pages.shared.language import later, say
+from pages.shared.link import name_ends, segments
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.words import spelled
-
-if TYPE_CHECKING:
-    from dpcore.attack.output.prior import Prior
-    from dpcore.lexicon.lexicon import Lexicon
 
 COMMON, LIST, AROUND = (
     later("How common words are"),

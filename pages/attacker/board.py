@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from pages.attacker.budget_view import budget_view
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
-from pages.attacker.scene import Scene, defined_steps
-from pages.attacker.sentence_view import sentence_view
+from pages.attacker.sentence_view import budget_view, sentence_view
+from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
-from pages.shared.groups import group_of
 from pages.shared.language import later, say
+from pages.shared.link import tabs
 from pages.shared.messages import inform
-from pages.shared.tabs import tabs
 
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
+# What every view of the Attacker page is about.
 
-    from dpcore.mechanisms.mechanism import Mechanism
+
+def defined_steps(mechanism: Mechanism) -> list[float]:
+    """The steps of the dial: ε of the group's grid at which the mechanism is defined."""
+    return [e for e in group_of(mechanism.meaning).grid if e in mechanism.admissible]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One mechanism at one ε.
+
+    Attributes:
+        mechanism: under attack.
+        epsilon: of the slider.
+        lexicon: its name in the catalogue.
+    """
+
+    mechanism: Mechanism
+    epsilon: float
+    lexicon: str
+
+    @property
+    def steps(self) -> list[Scene]:
+        """The same at every step of the dial."""
+        return [replace(self, epsilon=epsilon) for epsilon in defined_steps(self.mechanism)]
+
+    @property
+    def words(self) -> Lexicon:
+        """The vocabulary."""
+        return self.mechanism.lexicon
+
+    @property
+    def reading(self) -> str:
+        """The mechanism and ε in words."""
+        return say(
+            "{mechanism} at {reading}",
+            mechanism=self.mechanism.short,
+            reading=group_of(self.mechanism.meaning).reading(self.epsilon),
+        )
+
 
 OPEN_VIEW = "view"
 OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.channel import Channel, open_channel
 from dpcore.errors import DpcoreError
+from dpcore.mechanisms.mechanism import Mechanism
 from pages.shared.fragments import fragment
 from pages.shared.language import say
 from pages.shared.messages import refuse
-from pages.shared.once import once
+from pages.shared.once import WORK, once, waiting_text
 from pages.shared.process import leave_with_the_process
-from pages.shared.resources import identity
-from pages.shared.turn import WORK, waiting_text
-
-if TYPE_CHECKING:
-    from dpcore.attack.output.likelihood import Channel
-    from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.session import identity
 
 _PULSE_SECONDS = 0.5
 _PATIENCE_SECONDS = 1.0  # what is done by then needs no progress

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.lexicon.lexicon import Lexicon
 from pages.shared import link
 from pages.shared.language import later, say
-from pages.shared.pair import OTHER, WORD, choose, write_pair
-from pages.shared.words import choose_word
+from pages.shared.words import OTHER, WORD, choose, choose_word, write_pair
 from pages.words.session import default_words, shown_words
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
 
 START_OUTPUT = "garage"
 _EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pages.attacker.believing import AROUND, LIST
+from pages.attacker.believing import AROUND, LIST, Belief
 from pages.shared import link
-from pages.shared.reproducing import command_line, mechanism_words, python_beginning
+from pages.shared.taking import command_line, mechanism_words, python_beginning
 
 if TYPE_CHECKING:
-    from pages.attacker.believing import Belief
-    from pages.attacker.scene import Scene
+    from pages.attacker.board import Scene
 
 
 def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> str:

@@ -2,37 +2,290 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
+from dpcore.attack.game import Game, Judgement, Round
 from dpcore.errors import DpcoreError
-from dpcore.limits import MAX_GAME_RELEASES
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS, MAX_TEXT_CHARACTERS
+from dpcore.measure.density import neighbourhood, ordinary_words
+from dpcore.measure.words import named
+from dpcore.noise.streams import generator
 from dpcore.plots.attack.icons import icon_caption, icon_figure
 from dpcore.plots.attack.words import chance_text, share_text
-from pages.attacker.listing import OWN, choose_list
-from pages.attacker.playing import (
-    answer,
-    answer_of,
-    forget,
-    next_round,
-    on_the_table,
-    round_number,
-    scores,
-)
 from pages.attacker.tables import candidate_table, game_icons, score_table
-from pages.shared.downloads import csv_button
-from pages.shared.fields import choose_seed, whole_number
-from pages.shared.figure import show_figure
-from pages.shared.language import numeral, say
+from pages.shared.figure import csv_button, show_figure
+from pages.shared.language import later, numeral, say
+from pages.shared.link import choose_seed, pick, whole_number
 from pages.shared.messages import note, refuse
+from pages.shared.once import memo
+from pages.shared.session import identity
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, take_it_with_you
-from pages.shared.words import plain_label
+from pages.shared.words import chosen_pair, plain_label, spelled
 
 if TYPE_CHECKING:
-    from pages.attacker.playing import Answer, Dealt
-    from pages.attacker.scene import Scene
+    from pages.attacker.board import Scene
+
+
+# The rounds of the guessing game: kept in this session and nowhere else.
+
+
+_ROUND = "attack_round"
+_DEALT = "attack_dealt"
+_ANSWERS = "attack_answers"
+_KEPT = 2000  # rounds that a session remembers
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a score is kept for.
+
+    Attributes:
+        mechanism: its short name and the settings that it was made with.
+        epsilon: the slider's reading.
+        listed: the name of the list.
+        words: how many there are to choose from.
+        releases: outputs of one secret.
+    """
+
+    mechanism: str
+    epsilon: str
+    listed: str
+    words: int
+    releases: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One guess: the place that was named, and whether the person and the attacker were right."""
+
+    guess: int
+    right: bool
+    attacker_right: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """A round on the table.
+
+    Attributes:
+        game: its rules for the engine.
+        dealt: the secret and what came out.
+        rules: its rules for the score.
+        names: the candidates, in the order of the engine.
+        identity: what tells this round from all others of the session.
+    """
+
+    game: Game
+    dealt: Round
+    rules: Rules
+    names: tuple[str, ...]
+    identity: tuple[object, ...]
+
+    def judgement(self) -> Judgement:
+        """The attacker's answer."""
+        return self.game.judge(self.dealt.outputs)
+
+
+def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Dealt:
+    """The present round, dealt anew when anything about it has changed.
+
+    Raises:
+        DpcoreError: there is no game under these rules.
+    """
+    mechanism, epsilon = scene.mechanism, scene.epsilon
+    number = round_number()
+    where = (*identity(mechanism), epsilon)
+    rules_and_round = (*where, listed.candidates, releases, seed, number)
+    last: Dealt | None = st.session_state.get(_DEALT)
+    if last is not None and last.identity == rules_and_round:
+        return last
+    game = Game(mechanism, epsilon, listed.candidates, releases)
+    if last is not None and last.identity[:-2] == rules_and_round[:-2]:
+        game = last.game  # the same rules: its laws are known
+    # The seed alone would deal the same secret under all rules: the noise is keyed by them too. A
+    # record separator stands in no part, so that no two rules have one key.
+    key = "\x1e".join(str(part) for part in (*where, listed.candidates, releases))
+    dealt = game.deal(generator(seed, "guessing game", key, number))
+    rules = Rules(
+        f"{mechanism.short}", f"{epsilon:.5g}", listed.title, len(listed.candidates), releases
+    )
+    names = tuple(scene.words.words[i] for i in listed.candidates)
+    table = Dealt(game, dealt, rules, names, rules_and_round)
+    st.session_state[_DEALT] = table
+    return table
+
+
+def round_number() -> int:
+    """Which round of this session is on the table, from 1."""
+    return int(st.session_state.setdefault(_ROUND, 1))
+
+
+def next_round() -> None:
+    """Put the present round away."""
+    st.session_state[_ROUND] = round_number() + 1
+
+
+def answer_of(table: Dealt) -> Answer | None:
+    """What was guessed in a round; None before."""
+    return _answers().get((table.rules, table.identity))
+
+
+def answer(table: Dealt, guess: int) -> None:
+    """Take a guess; the first one counts."""
+    secret, attacker = table.dealt.secret, table.judgement().guess
+    key = (table.rules, table.identity)
+    memo(_answers(), key, lambda: Answer(guess, guess == secret, attacker == secret), _KEPT)
+
+
+def scores() -> dict[Rules, list[Answer]]:
+    """All answers of this session by their rules, the rules last played first."""
+    played: dict[Rules, list[Answer]] = {}
+    for (rules, _), given in reversed(list(_answers().items())):
+        played.setdefault(rules, []).append(given)
+    return played
+
+
+def forget() -> None:
+    """Begin at nought."""
+    st.session_state.pop(_ANSWERS, None)
+    next_round()
+
+
+def _answers() -> dict[tuple[Rules, tuple[object, ...]], Answer]:
+    answers: dict[tuple[Rules, tuple[object, ...]], Answer]
+    answers = st.session_state.setdefault(_ANSWERS, {})
+    return answers
+
+
+# The list of words that the secret of the game is drawn from.
+
+
+LISTS = {
+    later("Illnesses"): "flu cancer asthma diabetes depression pneumonia",
+    later("Faiths"): "christian muslim jewish hindu buddhist atheist",
+    later("Jobs"): "teacher nurse lawyer farmer soldier priest",
+    later("Cities"): "london paris berlin tokyo boston moscow",
+    later("Animals"): "dog cat horse rabbit bird fish",
+    later("Days"): "monday tuesday wednesday thursday friday saturday sunday",
+}
+"""Name -> words; the names stand in links."""
+ANY, NEAR, OWN = later("Any words"), later("Neighbours"), later("My own list")
+OWN_WORDS = "game_words"
+_DEFAULT_COUNT = 6
+_CENTRE = "doctor"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list to guess from: its name, and the words in the order in which they are shown."""
+
+    title: str
+    candidates: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the list is chosen.
+
+    Attributes:
+        title: a name of `LISTS`, or ANY, NEAR or OWN.
+        count: words of the list, where it has no length of its own.
+        text: the typed words.
+    """
+
+    title: str
+    count: int = 0
+    text: str = ""
+
+    def listed(self, words: Lexicon, seed: int) -> Listed:
+        """The words in a lexicon, in alphabetic order.
+
+        Args:
+            words: the lexicon.
+            seed: of ANY, which takes other words in every round.
+
+        Raises:
+            DpcoreError: a typed word is not in the vocabulary, or there is none.
+        """
+        count = min(self.count, len(words))
+        if self.title == OWN:
+            typed = dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text) if word)
+            names = [spelled(word, words) or word.lower() for word in typed]
+            chosen = named(words, names).words.tolist()
+        elif self.title == NEAR:
+            around = neighbourhood(words, words.index(_centre(words)), count - 1)
+            chosen = [around.word, *around.neighbours.tolist()]
+        elif self.title == ANY:
+            pool = ordinary_words(words)
+            if pool.size < count:  # a lexicon of other signs than letters
+                pool = np.arange(len(words))
+            rng = generator(seed, "words of the game", round_number())
+            chosen = rng.choice(pool, count, replace=False).tolist()
+        else:
+            chosen = words.indices(LISTS[self.title].split()).tolist()
+        # The order of the list must not tell how it was made: the centre would stand first.
+        return Listed(self.title, tuple(sorted(chosen, key=lambda i: words.words[i])))
+
+
+def choose_list(words: Lexicon) -> Choice:
+    """Draw the choice of a list; return it."""
+    known = [name for name, text in LISTS.items() if all(w in words for w in text.split())]
+    title = pick(
+        say("The secret is one of"),
+        [*known, ANY, NEAR, OWN],
+        "game_list",
+        say(
+            "Everybody knows the list. *Any words*: other ordinary words in every round. "
+            "*Neighbours*: a word and those nearest to it, the hardest list. *My own list*: "
+            "what you type."
+        ),
+        width=200,
+    )
+    if title == OWN:
+        return Choice(title, text=_typed())
+    return Choice(title, count=_count() if title in (ANY, NEAR) else 0)
+
+
+def _count() -> int:
+    return whole_number(
+        say("How many words"),
+        2,
+        MAX_GAME_WORDS,
+        _DEFAULT_COUNT,
+        "game_count",
+        say("To choose from; the more, the harder."),
+        width=150,
+    )
+
+
+def _typed() -> str:
+    return st.text_input(
+        say("Your words"),
+        "doctor nurse patient hospital",
+        key=OWN_WORDS,
+        max_chars=MAX_TEXT_CHARACTERS,
+        width=360,
+        help=say(
+            "2 to {most} words of the vocabulary, with spaces or commas between them. They stay "
+            "in this browser session and are not put into the link.",
+            most=MAX_GAME_WORDS,
+        ),
+    )
+
+
+def _centre(words: Lexicon) -> str:
+    """The word whose neighbours are listed: the one in focus on every page, else a usual one."""
+    chosen = chosen_pair(words)[0]
+    if chosen is not None:
+        return chosen
+    return _CENTRE if _CENTRE in words else words.words[0]
 
 
 def game_view(scene: Scene) -> None:

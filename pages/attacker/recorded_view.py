@@ -14,10 +14,10 @@ from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.shared.figure import show_figure
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
-from pages.shared.reproducing import show_line
+from pages.shared.taking import show_line
 
 if TYPE_CHECKING:
-    from pages.attacker.scene import Scene
+    from pages.attacker.board import Scene
 
 TITLES = {
     "likeliest": later("all words alike"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -14,17 +14,12 @@ from dpcore.errors import DpcoreError
 from dpcore.papers.ours import authors
 from dpcore.papers.ours.reader import LARGE, STUDY
 from dpcore.study.reader_trial import FIRST, GAIN_FIRST, GAIN_TEN, READ_BY, TENTH
-from pages.shared.fields import segments
+from dpcore.study.recorded import Recorded
 from pages.shared.language import later, numeral, say
+from pages.shared.link import segments
 from pages.shared.messages import note, refuse
-from pages.shared.recorded import recorded
-from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.study.recorded import Recorded
+from pages.shared.taking import recorded, show_line
 
 _QUANTITIES = {later("first guess"): (FIRST, GAIN_FIRST), later("first ten"): (TENTH, GAIN_TEN)}
 _PERCENT = "{value:.1%} ({low:.1%} to {high:.1%})"

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from dpcore.attack.output.hundred import of_hundred
+from dpcore.attack.budget import Budget
+from dpcore.attack.game import Judgement
+from dpcore.attack.output.prior import of_hundred
+from dpcore.attack.output.success import Exposed, Exposure
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import VocabularyDensity
 from dpcore.plots.attack import budget as attack_budget
 from dpcore.plots.attack import captions as attack_captions
 from dpcore.plots.attack import exposed as attack_exposed
@@ -17,17 +22,12 @@ from dpcore.plots.attack import odds
 from dpcore.plots.attack.exposed import BEST, WORST
 from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS
 from dpcore.plots.attack.words import chance_text
+from pages.attacker.weighing import Look
 from pages.shared.language import numeral, say
 
 if TYPE_CHECKING:
-    from dpcore.attack.budget import Budget
-    from dpcore.attack.game import Judgement
-    from dpcore.attack.output.worst import Exposed, Exposure
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import VocabularyDensity
-    from pages.attacker.playing import Answer, Dealt, Rules
-    from pages.attacker.scene import Scene
-    from pages.attacker.weighing import Look
+    from pages.attacker.board import Scene
+    from pages.attacker.game_view import Answer, Dealt, Rules
 
 LETTERS = 6
 """Words that get a letter among the hundred squares."""

@@ -7,27 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dpcore.attack.output.bayes_success import overall_success
-from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.odds import odds, worst_odds
-from dpcore.attack.output.posterior import posterior, posterior_bound, promised_distances
-from dpcore.lexicon.progress import silent
-from pages.attacker.believing import LIST
+from dpcore.arrays import FloatArray
+from dpcore.attack.output.channel import Channel, Seen, open_channel
+from dpcore.attack.output.posterior import (
+    Candidate,
+    Odds,
+    odds,
+    posterior,
+    posterior_bound,
+    promised_distances,
+    worst_odds,
+)
+from dpcore.attack.output.prior import Prior
+from dpcore.attack.output.success import Overall, overall_success
+from dpcore.guarantee import Guarantee
+from dpcore.lexicon.progress import Progress, silent
+from pages.attacker.believing import LIST, Belief
 from pages.attacker.channels import channel_or_progress
 from pages.shared import link
-from pages.shared.memo import memo, session_memo
+from pages.shared.once import memo, session_memo
 
 if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.attack.output.bayes_success import Overall
-    from dpcore.attack.output.likelihood import Channel, Seen
-    from dpcore.attack.output.odds import Odds
-    from dpcore.attack.output.posterior import Candidate
-    from dpcore.attack.output.prior import Prior
-    from dpcore.guarantee import Guarantee
-    from dpcore.lexicon.progress import Progress
-    from pages.attacker.believing import Belief
-    from pages.attacker.scene import Scene
+    from pages.attacker.board import Scene
 
 TOP = 10
 """Words that are listed, likeliest first."""

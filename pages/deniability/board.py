@@ -6,11 +6,15 @@ Everything is measured by now; when a dial rests, numbers are looked up and draw
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.guarantee import EpsilonMeaning
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.words import Selection
 from dpcore.plots.deniability.curves import (
     BANDS,
     curves_alt,
@@ -19,29 +23,95 @@ from dpcore.plots.deniability.curves import (
     curves_mark,
 )
 from dpcore.plots.style import SCALES
-from pages.deniability.comparing import comparison
-from pages.deniability.moving import TAKING, VIEWS, draw_dials, fragment_of
-from pages.deniability.tables import curve_table, line_table, table_at
-from pages.deniability.taking import take
-from pages.deniability.views import views
+from pages.deniability.choosing import Words
+from pages.deniability.curves import Curve, comparison
+from pages.deniability.moving import OPEN_VIEW, TAKING, VIEWS, draw_dials, fragment_of
+from pages.deniability.tables import curve_table, line_table, table_at, take, word_table
+from pages.shared import link
+from pages.shared.dial import Group, group_of, grouped
 from pages.shared.epsilon_dial import epsilon_of
-from pages.shared.fields import segments
-from pages.shared.figure import still_figure
+from pages.shared.figure import Still, still_figure
 from pages.shared.fragments import fragment
-from pages.shared.groups import grouped
 from pages.shared.language import later, say
+from pages.shared.link import segments, tabs
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
+from pages.shared.words import OTHER, WORD, choose, choose_word, chosen_pair, write_pair
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-    from streamlit.delta_generator import DeltaGenerator
 
-    from pages.deniability.curves import Curve
-    from pages.deniability.views import Scene
-    from pages.shared.figure import Still
-    from pages.shared.groups import Group
+
+# The views below the curves: the words one by one, the papers' figures, their Appendix C.
+
+
+@dataclass(frozen=True)
+class How:
+    """How the words are measured: name of the lexicon, R, seed."""
+
+    lexicon: str
+    runs: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is shown.
+
+    Attributes:
+        curves: one a mechanism.
+        pinned: up to two words that are looked at one by one.
+        selection: the words that were to be measured.
+        words: how they were chosen.
+        lexicon: where they are from.
+        how: how they were measured.
+    """
+
+    curves: tuple[Curve, ...]
+    pinned: tuple[str, ...]
+    selection: Selection
+    words: Words
+    lexicon: Lexicon
+    how: How
+
+    def epsilons(self) -> dict[str, float]:
+        """ε of the dials by registry key; a group without a dial on the page has its start."""
+        return {c.mechanism.key: epsilon_of(group_of(c.mechanism.meaning)) for c in self.curves}
+
+
+def views(scene: Scene) -> None:
+    """Draw the tabs; only the open one is computed."""
+    kinds = {
+        later("Word by word"): _words_view,
+        later("The papers' figures"): _papers_view,
+        later("Appendix C"): _appendix_view,
+    }
+    tabs(kinds, OPEN_VIEW, scene)
+
+
+def _words_view(scene: Scene) -> None:
+    table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
+    show_table(table, say("Nw and Sw of every word at the chosen ε"))
+    note(
+        say(
+            "At the ε of the dials. The effective number 1/Σp² is the count of equally likely "
+            "outputs that would agree as often as two runs do."
+        )
+    )
+
+
+def _papers_view(scene: Scene) -> None:  # noqa: ARG001 - as all views
+    from pages.deniability.papers import papers_view
+
+    papers_view()
+
+
+def _appendix_view(scene: Scene) -> None:
+    from pages.deniability.papers import appendix_view
+
+    appendix_view(scene.lexicon)
+
 
 NOMINAL, EQUAL = later("nominal ε"), later("calibrated: equal mean Nw")
 _NUMBERS = (
@@ -222,4 +292,56 @@ def _method(curve: Curve) -> str:
         name=name,
         how=how,
         error=float(figures.sw_mean_error.max()),
+    )
+
+
+# Two words that are looked at one by one: the pinned one, and one to compare it with.
+
+
+_FIELDS = {WORD: "pin_word", OTHER: "pin_other"}
+_LABELS = {WORD: later("Pin a word"), OTHER: later("Compare with")}
+_HELP = {
+    WORD: later(
+        "Its own curves are drawn bold, and the tables get a row for it. Choose one of the "
+        "measured words, or type any other word of the vocabulary and press Enter."
+    ),
+    OTHER: later(
+        "A second word, drawn bold and dotted. The same two words are chosen on the other pages."
+    ),
+}
+
+
+def pin_words(lexicon: Lexicon, selection: Selection, public: bool) -> tuple[str, ...]:
+    """Draw the two choices; return the words that are chosen, the pinned one first.
+
+    Args:
+        lexicon: its words can be chosen.
+        selection: the measured words are offered.
+        public: whether they are a public sample; else a chosen word stays out of the link.
+    """
+    pair = dict(zip((WORD, OTHER), chosen_pair(lexicon), strict=True))
+    for slot, column in zip((WORD, OTHER), st.columns(2), strict=True):
+        with column:
+            _choice(slot, pair[slot], lexicon, selection, public)
+    pair = dict(zip((WORD, OTHER), chosen_pair(lexicon), strict=True))
+    write_pair(pair[WORD] or "", pair[OTHER] or "", ("", ""))
+    return tuple(dict.fromkeys(word for word in pair.values() if word is not None))
+
+
+def _choice(
+    slot: str, chosen: str | None, lexicon: Lexicon, selection: Selection, public: bool
+) -> None:
+    def clear() -> None:
+        st.session_state.pop(slot, None)
+        link.drop("word" if slot == WORD else "other")
+
+    choose_word(
+        say(_LABELS[slot]),
+        _FIELDS[slot],
+        chosen,
+        lexicon,
+        partial(choose, slot, typed=not public),
+        offered=[*selection.names, *([] if chosen is None else [chosen])],
+        explained=say(_HELP[slot]),
+        clear=clear,
     )

@@ -2,24 +2,158 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.measure.parts import joined
-from dpcore.measure.words import named
-from pages.deniability.measuring import Measured, Work, groups, measure_waiting
-from pages.shared.language import say
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.deniability import Deniability, Method, choose_method, joined, measure, part_of
+from dpcore.measure.words import Selection, named
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
+from dpcore.plots.style import short_name
+from pages.deniability.moving import COMPARED, draw_dials
+from pages.deniability.tables import equal_table, read_table
+from pages.shared.dial import group_of
+from pages.shared.epsilon_dial import epsilon_of
+from pages.shared.figure import Still, still_figure
+from pages.shared.fragments import fragment
+from pages.shared.language import later, say
+from pages.shared.link import pick
 from pages.shared.messages import note
-from pages.shared.resources import identity
+from pages.shared.once import once
+from pages.shared.progress import timed
+from pages.shared.session import Identity, admissible, identity
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import pandas as pd
 
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.deniability import Deniability
-    from dpcore.mechanisms.mechanism import Mechanism
+
+# Measurements in groups of words: of public samples shared by all sessions, else held by one.
+
+
+_GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
+_SHARED = 400  # groups of public words, about 30 kB each
+_PULSE_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be measured.
+
+    Attributes:
+        selection: the words.
+        runs: R.
+        seed: of the noise.
+        public: whether the words are a sample that anybody can draw again; only then are the
+            measurements shared between sessions.
+    """
+
+    selection: Selection
+    runs: int
+    seed: int
+    public: bool
+
+
+@dataclass
+class Measured:
+    """What a session has measured of one set of words, by mechanism and number of the group."""
+
+    identity: tuple[Any, ...]
+    parts: dict[Identity, dict[int, Deniability]] = field(default_factory=dict)
+
+
+def groups(mechanism: Mechanism, count: int) -> list[range]:
+    """Places of the words of each group: every n-th, so that a part is spread like the whole."""
+    size = 1 if choose_method(mechanism, Method.AUTO) is Method.PROTOCOL else _GROUP
+    number = -(-count // size)  # rounded up
+    return [range(i, count, number) for i in range(number)]
+
+
+def measure_group(
+    mechanism: Mechanism, work: Work, places: range, progress: Progress
+) -> Deniability:
+    """One group of words at all ε of the dial."""
+    part = part_of(work.selection, places)
+    if not work.public:
+        return _measured(mechanism, part, work, progress)
+    key = (
+        identity(mechanism),
+        tuple(part.words.tolist()),
+        tuple(part.weights.tolist()),
+        work.runs,
+        work.seed,
+    )
+    return once("deniability", key, lambda: _measured(mechanism, part, work, silent), _SHARED)
+
+
+def _measured(mechanism: Mechanism, part: Selection, work: Work, progress: Progress) -> Deniability:
+    epsilons = admissible(mechanism)
+    return measure(mechanism, part, epsilons, runs=work.runs, seed=work.seed, progress=progress)
+
+
+def measure_waiting(
+    store: Measured, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
+) -> None:
+    """Measure groups, with progress and a button that stops between two of them.
+
+    Args:
+        store: where the results go, one by one.
+        waiting: mechanism and number of the group.
+        work: what is measured.
+        stop: key of the session state that the button sets.
+    """
+    place = st.empty()
+    with place.container():
+        st.button(
+            say("Stop and show what is there"),
+            key=f"button_{stop}",
+            icon=":material/stop_circle:",
+            on_click=lambda: st.session_state.update({stop: True}),
+            help=say(
+                "Ends the measuring after the present group of words; the curves are then those "
+                "of the words that are done, and you can go on later."
+            ),
+        )
+        pulse = _pulse(st.empty())
+        for mechanism, i in timed(say("Measuring groups of words"), waiting):
+            places = groups(mechanism, len(work.selection))[i]
+            store.parts[identity(mechanism)][i] = measure_group(mechanism, work, places, pulse)
+    place.empty()
+
+
+def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
+    """Measure a public sample before anybody asks for it."""
+    for mechanism in mechanisms:
+        for places in groups(mechanism, len(work.selection)):
+            measure_group(mechanism, work, places, silent)
+
+
+def _pulse(slot: Any) -> Progress:
+    """Says now and then which mechanism is being measured; that is also where a stop is heard."""
+    last = time.monotonic()
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > _PULSE_SECONDS:
+            last = time.monotonic()
+            slot.text(
+                say(
+                    "{stage}: {done} of {total} in this group",
+                    stage=say(stage),
+                    done=done,
+                    total=total,
+                )
+            )
+
+    return report
+
 
 _STORE = "denying_held"
 _STOPPED = "denying_stopped"
@@ -147,4 +281,99 @@ def _say_what_is_missing(
         icon=":material/play_circle:",
         on_click=lambda: st.session_state.pop(_STOPPED, None),
         help=say("Measures the words that are missing; what is there is kept."),
+    )
+
+
+# Mechanisms at equal mean Nw: one axis for all, since how often a word stays means one thing.
+
+
+_QUANTITIES = ("sw", "effective")
+_COLUMNS = {
+    "mechanism": "mechanism",
+    "epsilon": later("ε at this Nw"),
+    "low": later("more than"),
+    "high": later("less than"),
+    "sw": later("mean Sw"),
+    "effective": later("median effective number"),
+}
+
+
+def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
+    """Draw the choice of the reference, its dial, two figures and the table.
+
+    Args:
+        curves: of all mechanisms.
+        dial_place: where the dial stands.
+    """
+    names = {curve.mechanism.short: curve for curve in curves}
+    reference = pick(
+        say("Reference"),
+        names,
+        "reference",
+        say(
+            "The mechanism whose ε you set. The others are read at the ε where the words stay "
+            "as often as under it."
+        ),
+        names=True,
+        width=260,
+    )
+    mechanism = names[reference].mechanism
+    defined = names[reference].measured.epsilons.tolist()
+    draw_dials(dial_place, {group_of(mechanism.meaning): [mechanism]}, defined, COMPARED)
+    table = equal_table(curves)
+    runs = curves[0].measured.runs
+    places = {}
+    for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
+        with column:
+            places[quantity] = still_figure(
+                equal_figure(table, quantity, runs),
+                equal_alt(table, quantity, runs),
+                table,
+                f"{quantity}_at_equal_nw",
+            )
+    below = st.container()
+    note(
+        say(
+            "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
+            "different things, and protect different pairs of words. ε is read on a straight "
+            "line in ln ε between the curves' measured ε; “more than” and “less than” are those "
+            "between which it certainly lies (the interval of level 95 % of the mean Nw). An "
+            "empty row: the mean Nw of this mechanism never has the value at a measured ε; "
+            "several rows: it is not monotone."
+        )
+    )
+    fragment(_moving, list(curves), names[reference], table, places, below, key=COMPARED)
+
+
+def _moving(
+    curves: list[Curve],
+    reference: Curve,
+    table: pd.DataFrame,
+    places: dict[str, Still],
+    below: DeltaGenerator,
+) -> None:
+    """What is said at the ε of the reference."""
+    mechanism, runs = reference.mechanism, reference.measured.runs
+    group = group_of(mechanism.meaning)
+    epsilon = epsilon_of(group)
+    read, nw = read_table(curves, reference, epsilon)
+    st.markdown(
+        say(
+            "**{mechanism}** at {reading}: the mean Nw is **{nw:.3g}**.",
+            mechanism=mechanism.short,
+            reading=group.reading(epsilon),
+            nw=nw,
+        )
+    )
+    for quantity, place in places.items():
+        place.show(
+            equal_caption(read, nw, quantity),
+            equal_mark(table, read, quantity, runs, nw),
+        )
+    shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
+    show_table(
+        shown,
+        say("ε of each mechanism at which the mean Nw is {nw:.3g}", nw=nw),
+        place=below,
+        column_config=numbers(list(_COLUMNS.values())[1:]),
     )

@@ -6,21 +6,16 @@ keeps for it; so have the views below, if the open one shows numbers at ε, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.dial import Group
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fragments import fragment, run_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.shared.groups import Group
 
 DIALS, COMPARED, VIEWS, TAKING = "deny_dials", "deny_compared", "deny_views", "deny_taking"
 """The fragments, beside those of `fragment_of`."""

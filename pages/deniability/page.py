@@ -3,18 +3,14 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.deniability.board import board
-from pages.deniability.choosing import choose_words
-from pages.deniability.corpus import say_text
-from pages.deniability.curves import measured_curves
-from pages.deniability.measuring import Work
-from pages.deniability.pinning import pin_words
-from pages.deniability.views import How, Scene
+from pages.deniability.board import How, Scene, board, pin_words
+from pages.deniability.choosing import choose_words, say_text
+from pages.deniability.curves import Work, measured_curves
 from pages.shared.footer import footer
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
-from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, cast
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.papers.comparison import compare, comparison_table
-from dpcore.papers.panels import TRADE, drawing
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.words import named
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.papers.comparison import TRADE, Drawing, compare, comparison_table, drawing
 from dpcore.papers.studies import STUDIES
+from dpcore.papers.xu2021.appendix_c import (
+    COLUMNS,
+    appendix_rows,
+    everyday_extremes,
+    gumbel_limit,
+    gumbel_sentences,
+    laplace_sentences,
+)
 from dpcore.plots.deniability.recorded import (
+    appendix_caption,
+    appendix_figure,
     recorded_caption,
     recorded_figure,
     trade_caption,
     trade_figure,
 )
 from dpcore.plots.style import SCALES
-from dpcore.study.provenance import provenance, undefined_sentence
-from pages.shared.downloads import csv_button
-from pages.shared.fields import pick
-from pages.shared.figure import show_figure
-from pages.shared.language import say
+from dpcore.study.recording import provenance, undefined_sentence
+from pages.shared.dial import admissible_grid, group_of
+from pages.shared.figure import csv_button, show_figure
+from pages.shared.language import later, say
+from pages.shared.link import pick
 from pages.shared.messages import note, refuse
-from pages.shared.recorded import recorded, show_compared
-from pages.shared.reproducing import show_line
-
-if TYPE_CHECKING:
-    from dpcore.papers.panels import Drawing
+from pages.shared.once import latest
+from pages.shared.progress import timed
+from pages.shared.session import admissible, mechanism
+from pages.shared.table import numbers, show_table
+from pages.shared.taking import recorded, show_compared, show_line
+from pages.shared.words import OTHER, WORD, choose, chosen_pair, spelled
 
 _STUDY = "study"
 
@@ -92,3 +106,154 @@ def _panel(figure: Drawing, key: str) -> None:
         figure.table,
         key,
     )
+
+
+# Appendix C of Xu et al. 2021 beside the truth: a section of the Deniability page.
+
+
+_KEYS = ("madlib.v1", "truncated-gumbel.v1")
+_TITLES = (
+    later("Laplace: 1 − exp(−εδ/4)"),
+    later("Truncated Gumbel: at least P(K ≥ 2)/(1 + e^(−δ/b))"),
+)
+_ROWS, _STARTS = "appendix_held", "appendix_starts"
+_BOXES = {WORD: "appendix_dense", OTHER: "appendix_sparse"}
+_FOLLOWED = "appendix_followed"
+_DIRECTIONS = 400
+_SEED = 0
+_LONGEST = 100
+_SHOWN = ["mechanism", "word", "epsilon", "nearest", "formula", "truth", "low", "high"]
+
+
+def appendix_view(lexicon: Lexicon) -> None:
+    """Draw the choice of two words, both figures, the table and what fails."""
+    note(
+        say(
+            "Appendix C of Xu et al. (2021) tells how often a word stays from δ alone, its "
+            "distance to the nearest other word, to argue that Laplace noise treats dense and "
+            "sparse places differently and truncated Gumbel noise hardly. Here are its formulas "
+            "(dash) beside what the mechanisms do (solid) and what can be proved in their place "
+            "(dots)."
+        )
+    )
+    words = _choose(lexicon)
+    if words is None:
+        return
+    mechanisms = [mechanism(lexicon, key) for key in _KEYS]
+    tables = _tables(lexicon, mechanisms, words)
+    here = []
+    for each, table, title, column in zip(
+        mechanisms, tables, _TITLES, st.columns(2), strict=True
+    ):  # fmt: skip
+        with column:
+            here.append(_formula(each, table, title))
+    show_table(
+        pd.concat(here)[_SHOWN],
+        say("Formula, truth and proved bounds of both words at the chosen ε"),
+        column_config=numbers(_SHOWN[1:]),
+    )
+    note(
+        say(
+            "nearest is δ, low and high are proved bounds. The truth of truncated Gumbel is "
+            "exact; that of Laplace is averaged over {directions} directions of the noise (seed "
+            "{seed}).",
+            directions=_DIRECTIONS,
+            seed=_SEED,
+        )
+    )
+
+
+def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
+    """One formula: slider, figure and sentences; returns the rows at the chosen ε."""
+    group = group_of(mechanism.meaning)
+    grid = admissible_grid(group, [mechanism])
+    st.header(say(title), anchor=False)
+    epsilon = st.select_slider(
+        say("ln ε of the marker") if group.logarithm else say("ε of the marker"),
+        grid,
+        value=group.start if group.start in grid else grid[len(grid) // 2],
+        format_func=group.label,
+        key=f"appendix_eps_{group.name}",
+        help=say("The sentences and the table speak of this ε; nothing is computed again."),
+    )
+    rows = cast("list[dict[str, Any]]", table.to_dict("records"))
+    n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
+    limit = gumbel_limit(n) if group.logarithm else None
+    show_figure(
+        appendix_figure(table, SCALES[mechanism.meaning].axis, group.logarithm, epsilon, limit),
+        appendix_caption(table, group.finding(epsilon), epsilon),
+        table,
+        f"appendix_{mechanism.short}",
+    )
+    sentences = (
+        gumbel_sentences(rows, epsilon, n)
+        if group.logarithm
+        else laplace_sentences(rows, epsilon, d)
+    )
+    for sentence in sentences:
+        st.text(sentence)
+    return table[table["epsilon"] == epsilon]
+
+
+def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
+    """Two words, at first those that all pages are about; None while one is not known."""
+    starts = latest(_STARTS, lexicon.fingerprint, lambda: everyday_extremes(lexicon))
+    pair = tuple(
+        chosen or start for chosen, start in zip(chosen_pair(lexicon), starts, strict=True)
+    )
+    if st.session_state.get(_FOLLOWED) != pair:
+        for key, word in zip(_BOXES.values(), pair, strict=True):
+            st.session_state[key] = word
+        st.session_state[_FOLLOWED] = pair
+    labels = (say("A word in a dense place"), say("A word in a sparse place"))
+    for (slot, key), label, column in zip(_BOXES.items(), labels, st.columns(2), strict=True):
+        column.text_input(
+            label,
+            key=key,
+            max_chars=_LONGEST,
+            on_change=_take,
+            args=(slot, lexicon),
+            help=say(
+                "Any word of the lexicon. It becomes one of the two words that all pages are "
+                "about; it stays in this browser session and is not put into the link."
+            ),
+        )
+    typed = [str(st.session_state[key]).strip() for key in _BOXES.values()]
+    known = [spelled(word, lexicon) for word in typed]
+    for word, spelling in zip(typed, known, strict=True):
+        if spelling is None:
+            st.error(
+                say("This word is not in the lexicon: type another one."), icon=":material/error:"
+            )
+            st.text(word)
+    dense, sparse = known
+    if dense is None or sparse is None:
+        return None
+    if dense == sparse:
+        st.error(say("These are the same word: type another one."), icon=":material/error:")
+        return None
+    return dense, sparse
+
+
+def _take(slot: str, lexicon: Lexicon) -> None:
+    """A known word becomes the word of all pages; an unknown one is refused where it stands."""
+    word = spelled(str(st.session_state[_BOXES[slot]]).strip(), lexicon)
+    if word is not None:
+        choose(slot, word, typed=True)
+
+
+def _tables(
+    lexicon: Lexicon, mechanisms: list[Mechanism], words: tuple[str, str]
+) -> list[pd.DataFrame]:
+    """The rows of each mechanism, kept in this session until other words are chosen."""
+
+    def compute() -> list[pd.DataFrame]:
+        parts = [(each, word) for each in mechanisms for word in words]
+        rows: dict[str, list[dict[str, Any]]] = {key: [] for key in _KEYS}
+        for each, word in timed(say("Computing the truth beside the formulas"), parts):
+            rows[each.key] += appendix_rows(
+                each, named(lexicon, [word]), admissible(each), runs=_DIRECTIONS, seed=_SEED
+            )
+        return [pd.DataFrame(rows[key], columns=list(COLUMNS)) for key in _KEYS]
+
+    return latest(_ROWS, (lexicon.fingerprint, words), compute)

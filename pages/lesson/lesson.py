@@ -2,27 +2,196 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.lesson.ending import ending, progress
-from pages.lesson.guessing import GUESS, computed, guesses, take
-from pages.lesson.steps import STEPS, step
-from pages.lesson.taking import takeaway
-from pages.lesson.turning import show_turn
-from pages.lesson.worksheet import answers, worksheet
+from dpcore.papers.lesson import EXERCISES, Exercise, exercise
+from pages.lesson.steps import STEPS, Step, answers, show_turn, step, turn_table, worksheet
 from pages.shared import link
-from pages.shared.language import language, say, speaking
+from pages.shared.language import Waiting, language, later, say, speaking
 from pages.shared.messages import note
-from pages.shared.taking import take_it_with_you
+from pages.shared.session import catalogued
+from pages.shared.taking import Takeaway, take_it_with_you
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# What a session guessed: the first guess at each exercise counts.
 
-    from dpcore.papers.lesson import Exercise
-    from pages.lesson.steps import Step
+
+_GUESSES = "lesson_guesses"
+GUESS = "lesson_guess_"
+
+
+@st.cache_resource(max_entries=len(EXERCISES), show_spinner=Waiting("Calculating the answer…"))
+def computed(key: str) -> Exercise:
+    """An exercise on the bundled words, computed once for all sessions."""
+    return exercise(key, catalogued("default"))
+
+
+def guesses() -> Mapping[str, float]:
+    """The first guesses of this session, by key."""
+    values: dict[str, float] = st.session_state.setdefault(_GUESSES, {})
+    return values
+
+
+def take(key: str) -> None:
+    """Keep the guess that stands in the field of an exercise, if it is the first."""
+    guess = st.session_state.get(f"{GUESS}{key}")
+    if guess is not None:
+        options = computed(key).options
+        value = float(options.index(guess) if options else guess)
+        st.session_state.setdefault(_GUESSES, {}).setdefault(key, value)
+
+
+def forget() -> None:
+    """Begin the lesson anew."""
+    st.session_state.pop(_GUESSES, None)
+    for key in EXERCISES:
+        st.session_state.pop(f"{GUESS}{key}", None)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How the guesses of this session went.
+
+    Attributes:
+        guessed: guesses made.
+        right: that count as right.
+        near: that were not right, but near.
+        missed: keys of those that were not right, in the order of the lesson.
+    """
+
+    guessed: int
+    right: int
+    near: int
+    missed: tuple[str, ...]
+
+
+def score() -> Score:
+    """How the guesses of this session went so far."""
+    values = guesses()
+    missed = tuple(
+        key for key in EXERCISES if key in values and not computed(key).right(values[key])
+    )
+    near = sum(computed(key).nearly(values[key]) for key in missed)
+    return Score(len(values), len(values) - len(missed), near, missed)
+
+
+# The end of the lesson: how the guesses went, what to read again, and where to go.
+
+
+_WAYS = (
+    ("pages/rewrite/page.py", later("Rewrite a sentence of your own, and tap its words")),
+    ("pages/tradeoff/page.py", later("See what it costs to hide a word, by every method")),
+    ("pages/attacker/page.py", later("Be the attacker: one output, and what it tells")),
+)
+
+
+def progress() -> None:
+    """Draw how many guesses are made."""
+    counted = score()
+    if counted.guessed:
+        st.progress(
+            counted.guessed / len(STEPS),
+            say(
+                "{guessed} of {count} guesses made, {right} right.",
+                guessed=counted.guessed,
+                count=len(STEPS),
+                right=counted.right,
+            ),
+        )
+
+
+def ending(go_to: Callable[[str], None]) -> None:
+    """Draw the score, once every guess is made.
+
+    Args:
+        go_to: opens a step by its key.
+    """
+    counted = score()
+    if counted.guessed < len(STEPS):
+        return
+    with st.container(border=True):
+        st.header(say("How it went"), anchor=False)
+        st.markdown(
+            say(
+                "**{right} of {count} right**, {near} near. {praise}",
+                right=counted.right,
+                count=len(STEPS),
+                near=counted.near,
+                praise=_kindly(counted.right),
+            )
+        )
+        if counted.missed:
+            st.markdown(say("Read again what surprised you:"))
+            with st.container(horizontal=True):
+                for key in counted.missed:
+                    st.button(
+                        say(step(key).short),
+                        key=f"lesson_again_{key}",
+                        on_click=go_to,
+                        args=(key,),
+                        help=say("Opens the step “{title}”.", title=say(step(key).title)),
+                    )
+        st.markdown(say("Where to go from here:"))
+        for page, label in _WAYS:
+            st.page_link(page, label=f"{say(label)}.", icon=":material/arrow_forward:")
+        st.button(
+            say("Begin anew"),
+            key="lesson_anew",
+            icon=":material/restart_alt:",
+            on_click=forget,
+            help=say("Forgets your guesses. They were kept in this browser session only."),
+        )
+
+
+def _kindly(right: int) -> str:
+    if right == len(STEPS):
+        return say("Nothing here surprised you: you could teach this.")
+    if 2 * right >= len(STEPS):
+        return say("That is good: most of this goes against what one expects.")
+    return say("These questions surprise nearly everybody; a wrong guess is remembered best.")
+
+
+# What of a step can be taken along: its numbers, and a cell that computes its answer.
+
+
+_CITED = {
+    "draw": ("feyisetan2020madlib",),
+    "odds": ("feyisetan2020madlib", "carvalho2021tem"),
+    "crowd": ("feyisetan2020madlib", "xu2021gumbel"),
+    "price": ("carvalho2021tem",),
+    "claim": ("krishna2021adept", "habernal2021detail"),
+    "proof": ("lecuyer2019pixeldp",),
+    "choose": ("carvalho2021tem",),
+}
+
+
+def takeaway(key: str) -> Takeaway:
+    """What there is to take along of a step."""
+    table = partial(turn_table, key, guessed=key in guesses())
+    return Takeaway(
+        answer_cell(key), _CITED.get(key, ()), tables={later("Numbers of this step"): table}
+    )
+
+
+def answer_cell(key: str) -> str:
+    """Python that computes the answer of a step, and what can be turned in it."""
+    return f"""\
+from dpcore.lexicon.catalogue import load
+from dpcore.papers.lesson import exercise
+from dpcore.papers.lesson_turns import turn
+from pages.shared.language import say
+
+words = load()
+task = exercise("{key}", words)
+print(task.question)
+print(task.truth)
+for frame in turn("{key}", words).frames:
+    print(frame.name, *(f"{{bar.name}}: {{bar.text}}" for bar in frame.bars), sep=" | ")
+"""
+
 
 STEP = "step"
 _STYLE = ".st-key-lesson_title h2 { font-size: 1.5rem; padding: 0.25rem 0; }"

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
 
-from pages.shared.language import later
+import pandas as pd
+import streamlit as st
+
+import dpcore
+from dpcore.papers.lesson import Exercise
+from dpcore.papers.lesson_turns import TURNS, Frame, Turn, turn
+from pages.shared.language import Waiting, language, later, say
+from pages.shared.session import catalogued
 
 
 @dataclass(frozen=True)
@@ -223,3 +235,133 @@ BY_PAGE = {
 def step(key: str) -> Step:
     """The step of this key."""
     return next(each for each in STEPS if each.key == key)
+
+
+# What can be turned in a step: bars, or one draw of noise, at settings that are all sent at once.
+#
+# What would give the answer away is kept on the server until the guess is made.
+
+
+_HERE = Path(__file__).parent
+_FIRST = later("Take your guess below; then this is shown.")
+
+
+@st.cache_resource(max_entries=len(TURNS), show_spinner=Waiting("Calculating…"))
+def turned(key: str) -> Turn:
+    """What can be turned in a step, on the bundled words, computed once for all sessions."""
+    return turn(key, catalogued("default"))
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    css, js = ((_HERE / f"turning.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    return st.components.v2.component("word_privacy_lab.turning", css=css, js=js)
+
+
+def show_turn(key: str, *, guessed: bool) -> None:
+    """Draw what can be turned.
+
+    Args:
+        key: of the step.
+        guessed: whether its guess is made, so that everything may be seen.
+    """
+    shown = turned(key)
+    data = {
+        "label": say(shown.label),
+        "action": say(shown.action),
+        "noise": say("the noise"),
+        "start": shown.start,
+        "frames": [_sent(frame, guessed=guessed) for frame in shown.frames],
+    }
+    _component()(key=f"turning_{key}", data=data)
+
+
+def _sent(frame: Frame, *, guessed: bool) -> dict[str, Any]:
+    hidden = frame.asked and not guessed
+    return {
+        "name": say(frame.name),
+        "bars": [
+            [say(bar.name), None, "?"]
+            if hidden
+            else [say(bar.name), round(bar.share, 4), say(bar.text)]
+            for bar in frame.bars
+        ],
+        "finding": say(_FIRST if hidden else frame.finding),
+        "landing": None if frame.landing is None else asdict(frame.landing),
+    }
+
+
+def turn_table(key: str, *, guessed: bool) -> pd.DataFrame:
+    """The bars of a step, one row each, as far as they may be seen."""
+    shown = turned(key)
+    rows = [
+        (frame.name, bar.name, bar.share, bar.text)
+        for frame in shown.frames
+        if guessed or not frame.asked
+        for bar in frame.bars
+    ]
+    return pd.DataFrame(rows, columns=[shown.label, "what", say("length of the bar"), "number"])
+
+
+# The worksheet and the sheet of answers: pages of plain HTML that print.
+
+
+_STYLE = """
+body { font: 12pt/1.45 Georgia, serif; max-width: 42em; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 20pt; } h2 { font-size: 14pt; margin: 1.2em 0 0.3em; }
+.question { font-weight: bold; } li { list-style: none; } li::before { content: "\\2610  "; }
+.line { border-bottom: 1px solid; display: inline-block; min-width: 9em; }
+footer { font-size: 9pt; margin-top: 3em; } section { break-inside: avoid; }
+@page { margin: 18mm; }
+"""
+
+
+def worksheet(tasks: Sequence[Exercise]) -> str:
+    """Story, question and room for a guess of every step."""
+    parts = []
+    for place, task in enumerate(tasks, start=1):
+        lesson = step(task.key)
+        if task.options:
+            guess = "<ul>" + "".join(f"<li>{escape(say(o))}</li>" for o in task.options) + "</ul>"
+        else:
+            guess = (
+                f"<p>{escape(say('My guess:'))} <span class='line'>&nbsp;</span>"
+                f"{escape(task.unit)}</p>"
+            )
+        parts.append(
+            f"<section><h2>{place}. {escape(say(lesson.title))}</h2>"
+            f"<p>{escape(say(lesson.story).replace('**', ''))}</p>"
+            f"<p class='question'>{escape(say(task.question))}</p>{guess}"
+            f"<p>{escape(say('What I found:'))} "
+            "<span class='line' style='min-width: 26em'>&nbsp;</span></p>"
+            "</section>"
+        )
+    return _page(say("Private words: worksheet"), parts)
+
+
+def answers(tasks: Sequence[Exercise]) -> str:
+    """Question and answer of every step."""
+    parts = []
+    for place, task in enumerate(tasks, start=1):
+        right = task.options[int(task.answer)] if task.options else ""
+        parts.append(
+            f"<section><h2>{place}. {escape(say(step(task.key).title))}</h2>"
+            f"<p class='question'>{escape(say(task.question))}</p>"
+            + (f"<p>{escape(say(right))}</p>" if right else "")
+            + f"<p>{escape(say(task.truth))}</p></section>"
+        )
+    return _page(say("Private words: answers"), parts)
+
+
+def _page(title: str, parts: Sequence[str]) -> str:
+    made = say(
+        "Word Privacy Lab, dpcore {version}; every figure was computed on its bundled words and "
+        "texts, or on pictures of handwritten digits.",
+        version=dpcore.__version__,
+    )
+    return (
+        f"<!doctype html><html lang='{language()}'><head><meta charset='utf-8'>"
+        f"<title>{escape(title)}</title>"
+        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{''.join(parts)}"
+        f"<footer>{escape(made)}</footer></body></html>"
+    )

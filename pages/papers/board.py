@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, PROMISED, boards
+from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, PROMISED, Board, boards
+from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier, frontier_finding
-from dpcore.papers.ours.benchmark.plans import TASK
-from dpcore.papers.ours.benchmark.record import read_benchmark
-from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
+from dpcore.papers.ours.benchmark.record import TASK, Benchmark, read_benchmark
 from dpcore.papers.ours.benchmark.tables import absent, cells, frame, headings
 from dpcore.plots.attack.tradeoff import frontier_figure
-from dpcore.plots.layout import number
-from dpcore.plots.style import SCALES
-from pages.shared.downloads import csv_button
-from pages.shared.figure import show_caption, show_figure
+from dpcore.plots.style import SCALES, number
+from dpcore.study.recorded import Recorded
+from pages.shared.figure import csv_button, show_caption, show_figure
 from pages.shared.language import later, numeral, say
-from pages.shared.linking import choose_one
+from pages.shared.link import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpcore.papers.ours.benchmark.board import Board
-    from dpcore.papers.ours.benchmark.record import Benchmark
-    from dpcore.study.recorded import Recorded
 
 _SENSES = {
     GUESSED: later("words guessed"),

@@ -3,27 +3,115 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dpcore.audit.settings import AuditSettings
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.claim import facts
-from dpcore.papers.claims import CLAIMS
-from dpcore.papers.overview import PAPER, REPAIRS, SAYS, measured
-from pages.papers.listing import Row, listing
+from dpcore.papers.claims import CLAIMS, RecordedVerdicts
+from dpcore.papers.overview import PAPER, PAPERS, REPAIRS, SAYS, brief, cost, measured, shown
 from pages.papers.store import CLAIM, compute_all, known
 from pages.shared import link
-from pages.shared.language import later, say
-from pages.shared.linking import choose_one
+from pages.shared.language import later, numeral, say
+from pages.shared.link import choose_one
 from pages.shared.messages import note
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
-    from dpcore.audit.verdict import Verdict
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.papers.verdicts import RecordedVerdicts
+    import pandas as pd
+
+
+# The table of the page: one row a claim, experiment or audit, by source; a row chooses one.
+#
+# A table of Streamlit's is drawn on a canvas: its words are not read out, break nowhere, and no
+# phone shows five columns of it.
+
+
+_HERE = Path(__file__).parent
+_PAPERS = {key: source.title for key, source in PAPERS.items()}
+_KEY = "word_privacy_lab.listing"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row, all of it words for people.
+
+    Attributes:
+        key: what is chosen with it.
+        paper: key of its source: in `dpcore.papers.overview.PAPERS`, unless other groups are given.
+        sign: of the finding, and `word` the finding itself: colour says nothing alone.
+        word: see `sign`.
+        says: what is said.
+        name: of the claim, or where it stands.
+        figure: what was computed.
+        more: whether there is more to see, such as a repair.
+        refuted: whether it is marked.
+    """
+
+    key: str
+    paper: str
+    sign: str
+    word: str
+    says: str
+    name: str
+    figure: str
+    more: str = ""
+    refuted: bool = False
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    css, js = ((_HERE / f"listing.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    return st.components.v2.component(_KEY, css=css, js=js)
+
+
+def listing(
+    rows: Sequence[Row],
+    chosen: str,
+    on_choice: Callable[[str], None],
+    *,
+    label: str,
+    columns: tuple[str, ...],
+    groups: Mapping[str, str] = _PAPERS,
+) -> None:
+    """Draw the table.
+
+    Args:
+        rows: in any order; they are shown by source.
+        chosen: key of the row that is chosen.
+        on_choice: called with the key when another one is.
+        label: of the table, in English, and key of the element.
+        columns: English titles of verdict, saying, figure, and of what more there is, if anything.
+        groups: titles of sources by their keys, in the order in which they are shown.
+    """
+    key = f"listing_{label.lower()}"
+    keys = {row.key for row in rows}
+
+    def hear() -> None:
+        heard = st.session_state.get(key, {}).get("chosen")
+        if heard is not None and heard["key"] in keys:
+            on_choice(str(heard["key"]))
+
+    parts = []
+    for source, title in groups.items():
+        members = [asdict(row) for row in rows if row.paper == source]
+        if members:
+            parts.append({"title": say(title), "rows": members})
+    data = {
+        "label": say(label),
+        "columns": [say(column) for column in columns],
+        "groups": parts,
+        "chosen": chosen,
+    }
+    _component()(key=key, data=data, on_chosen_change=hear)
+
 
 _USUAL = next(iter(CLAIMS))
 _ALL = "all"
@@ -158,3 +246,70 @@ def _compute_them(words: Lexicon, known_claims: int) -> None:
     ):
         compute_all(words)
         st.rerun()
+
+
+# Verdicts as tables; lexicon words appear in them, so they are shown as plain cells.
+
+
+_COSTS = {
+    "deviation/C": later("noise of deviation {amount} C"),
+    "deviation/C, as published (not private)": later("noise of deviation {amount} C"),
+    "sigma/C": later("noise of deviation {amount} C"),
+    "b": later("noise of scale {amount}"),
+    "noise scale b": later("noise of scale {amount}"),
+    "exponent over that of TEM": later("{amount} times the exponent of TEM"),
+    "temperature/range": later("a temperature of {amount} times the range"),
+    "epsilon for one half": later("ε = {amount} for half of the tokens"),
+}
+"""Names of costs, as a sentence has them."""
+
+
+def signed(verdict: Verdict) -> str:
+    """The verdict as a sign and words."""
+    return f"{SIGNS[verdict.outcome]} {say(verdict.label)}"
+
+
+def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """One row a claim: key, verdict, title, source, what it says, what was computed."""
+    import pandas as pd
+
+    rows = [(v.key, signed(v), v.title, v.source, v.claim, measured(v)) for v in verdicts]
+    return pd.DataFrame(rows, columns=["key", "verdict", "claim", "source", "says", "computed"])
+
+
+def figures_table(verdict: Verdict) -> pd.DataFrame:
+    """All figures of a verdict, by name."""
+    import pandas as pd
+
+    rows = [(name, shown(value)) for name, value in verdict.numbers.items()]
+    return pd.DataFrame(rows, columns=["figure", "value"])
+
+
+def settings_table(verdict: Verdict) -> pd.DataFrame:
+    """At which parameters it was computed."""
+    import pandas as pd
+
+    rows = [(name, shown(value)) for name, value in verdict.settings.items()]
+    return pd.DataFrame(rows, columns=["setting", "value"])
+
+
+def conditions_table(verdict: Verdict) -> pd.DataFrame:
+    """What the claim needs, and whether these settings have it."""
+    import pandas as pd
+
+    rows = [(say("✔ met") if c.met else say("✘ not met"), c.text) for c in verdict.conditions]
+    return pd.DataFrame(rows, columns=["state", "condition"])
+
+
+def price(verdict: Verdict) -> str:
+    """What a mechanism costs at its ε, in a few words."""
+    paid = cost(verdict)
+    if paid is None:
+        return say("no more noise: a condition, not a mechanism")
+    name, value = paid
+    epsilon = verdict.settings.get("epsilon")
+    amount = numeral(brief(value))
+    figure = say(_COSTS[name], amount=amount) if name in _COSTS else f"{name} {amount}"
+    if epsilon is None:
+        return figure
+    return say("at ε = {epsilon}: {figure}", epsilon=numeral(brief(epsilon)), figure=figure)

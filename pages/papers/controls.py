@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.audit.settings import AuditSettings
+from dpcore.audit.report import AuditSettings
 from dpcore.limits import MAX_AUDIT_WORDS, MAX_DIMENSION, MAX_SEED
 from dpcore.papers.overview import USES
 from pages.shared.language import later, say

@@ -2,38 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.audit.settings import AuditSettings
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Outcome, Verdict
 from dpcore.errors import DpcoreError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.noise.streams import generator
+from dpcore.papers.claims import PROFILED, RecordedVerdicts, claimed_profile
+from dpcore.papers.habernal2021.comparison import exceeding_pairs, two_dimensions
 from dpcore.papers.overview import CITED, REPAIRS, cost, measured
-from pages.papers.claims import take_claim, verdicts
-from pages.papers.controls import choose_settings
-from pages.papers.pictures import pictures
-from pages.papers.store import compute, known
-from pages.papers.tables import (
+from dpcore.plots.audit import (
+    exceeding_caption,
+    exceeding_figure,
+    geometry_caption,
+    geometry_figure,
+    profile_caption,
+    profile_figure,
+)
+from pages.papers.claims import (
     conditions_table,
     figures_table,
     overview_table,
     price,
     settings_table,
     signed,
+    take_claim,
+    verdicts,
 )
+from pages.papers.controls import choose_settings
+from pages.papers.store import compute, known
+from pages.shared.figure import show_figure
 from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
+from pages.shared.once import once
+from pages.shared.progress import Reporter
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# The pictures of a claim: its privacy profile, and for ADePT what its noise does not cover.
 
-    from dpcore.audit.verdict import Verdict
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.papers.verdicts import RecordedVerdicts
+
+_PAIRS, _SEED = 10_000, 0
+_DRAWN = "audit_pairs"
+
+
+def pictures(key: str, words: Lexicon, settings: AuditSettings) -> None:
+    """Draw what there is to see of a claim at these settings."""
+    if key in PROFILED:
+        st.subheader(say("Claimed against true"), anchor=False)
+        try:
+            with st.spinner(say("Computing the privacy profile…"), show_time=True):
+                table = once(
+                    "claimed profiles",
+                    (words.fingerprint, key, settings),
+                    lambda: claimed_profile(key, words, settings),
+                )
+        except DpcoreError as error:
+            refuse(say("The privacy profile cannot be computed at these settings."), error)
+            return
+        show_figure(profile_figure(table), profile_caption(table), table, f"profile_{key}")
+    if key == "adept-published":
+        _habernal()
+
+
+def _habernal() -> None:
+    st.subheader(say("Why: two dimensions"), anchor=False)
+    shapes = two_dimensions()
+    show_figure(geometry_figure(shapes), geometry_caption(shapes), shapes, "adept_geometry")
+    st.subheader(say("How many pairs are not covered"), anchor=False)
+    note(
+        say(
+            "Figure 1 of Habernal (2021): pairs of latent vectors are drawn, clipped to the "
+            "norm C, and counted where they lie further apart than the published noise covers."
+        )
+    )
+    if _DRAWN not in st.session_state and st.button(
+        say("Draw {pairs:,} pairs for each dimension", pairs=_PAIRS),
+        key="draw_pairs",
+        icon=":material/scatter_plot:",
+        help=say(
+            "From 1 to 255 dimensions, for three distributions; some seconds, seed {seed}.",
+            seed=_SEED,
+        ),
+    ):
+        _draw()
+    if _DRAWN in st.session_state:
+        table = st.session_state[_DRAWN]
+        show_figure(exceeding_figure(table), exceeding_caption(table), table, "adept_pairs")
+
+
+def _draw() -> None:
+    rng = generator(_SEED, "audit", "habernal")
+    with Reporter(say("Drawing pairs"), stop="audit_stop_pairs") as progress:
+        st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=progress)
+    st.rerun()
 
 
 _COMPUTED = later("How is this verdict computed?")  # each figure of it says so of itself
@@ -117,7 +183,7 @@ def python_cell(key: str, settings: AuditSettings, name: str) -> str:
     return "\n".join(
         (
             "import dpcore as dp",
-            "from dpcore.audit.settings import AuditSettings",
+            "from dpcore.audit.report import AuditSettings",
             "from dpcore.papers.claims import verdict",
             "from dpcore.papers.overview import measured",
             "",

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.outwards import at_least
-from dpcore.papers.packages import read_packages
-from pages.papers.listing import Row, listing
+from dpcore.papers.packages import PackageAudit, RecordedPackages, read_packages
+from pages.papers.claims import Row, listing
 from pages.shared import link
 from pages.shared.language import later, say
 from pages.shared.messages import note
 from pages.shared.once import once
-from pages.shared.reproducing import show_line
 from pages.shared.signs import SIGNS
 from pages.shared.table import show_table
-from pages.shared.taking import Takeaway
+from pages.shared.taking import Takeaway, show_line
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpcore.papers.packages import PackageAudit, RecordedPackages
 
 PACKAGE = "package"
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.papers.verdicts import RecordedVerdicts
+from dpcore.papers.claims import RecordedVerdicts
 from pages.papers.claims import (
     choose_claim,
     choose_verdict,
@@ -13,9 +13,14 @@ from pages.papers.claims import (
 )
 from pages.papers.detail import detail
 from pages.papers.detail import takeaway as claim_takeaway
-from pages.papers.experiment import experiment
-from pages.papers.experiment import takeaway as experiment_takeaway
-from pages.papers.experiments import STUDY, choose_experiment, chosen_experiment, entries
+from pages.papers.experiments import (
+    STUDY,
+    choose_experiment,
+    chosen_experiment,
+    entries,
+    experiment,
+)
+from pages.papers.experiments import takeaway as experiment_takeaway
 from pages.papers.packages import (
     PACKAGE,
     choose_audit,
@@ -28,13 +33,12 @@ from pages.papers.store import recorded_verdicts
 from pages.shared import link
 from pages.shared.footer import footer, provenance
 from pages.shared.language import later, say
-from pages.shared.linking import choose_one
+from pages.shared.link import choose_one
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
-from pages.shared.recorded import recorded as read
-from pages.shared.recorded import recorded_footer
 from pages.shared.sidebar import choose_lexicon
-from pages.shared.taking import take_it_with_you
+from pages.shared.taking import recorded as read
+from pages.shared.taking import recorded_footer, take_it_with_you
 
 LOOK, CLAIMS, EXPERIMENTS, PACKAGES = "look", "claims", "experiments", "packages"
 _TITLES = {CLAIMS: later("Claims"), EXPERIMENTS: later("Experiments"), PACKAGES: later("Packages")}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from dpcore.audit.settings import AuditSettings
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Verdict
 from dpcore.errors import DpcoreError
-from dpcore.papers.verdicts import RecordedVerdicts, read_recorded
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress
+from dpcore.papers.claims import RecordedVerdicts, read_recorded
 from pages.shared.language import say
-from pages.shared.memo import memo
 from pages.shared.messages import refuse
+from pages.shared.once import memo
 from pages.shared.progress import Reporter, timed
-
-if TYPE_CHECKING:
-    from dpcore.audit.verdict import Verdict
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
 
 CLAIM = "claim"
 """Name of the chosen claim in links."""

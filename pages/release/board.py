@@ -7,26 +7,48 @@ here and is set as text there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.errors import StudyError
 from dpcore.guarantee import Status
-from dpcore.papers.ours.offers import COIN, Offer
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
+from dpcore.papers.ours.offers import (
+    COIN,
+    Offer,
+    accuracy_offer,
+    guess_offer,
+    run_curves,
+    solved_for,
+)
+from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.plots.style import style_of
-from pages.shared.language import numeral, say
-from pages.shared.promised import of_100_at_least, promised_epsilon
+from dpcore.rewrite.documents import encode_all
+from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from dpcore.study.recorded import Figures, Reading
+from dpcore.study.utility import Solved
+from dpcore.study.utility_summary import baseline
+from pages.release.running import Run
+from pages.release.uploading import Source
+from pages.shared import link
+from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.fragments import fragment, run_parts
+from pages.shared.language import later, numeral, say
+from pages.shared.link import choose_one
+from pages.shared.once import latest, once, session_memo
+from pages.shared.promised import of_100, of_100_at_least, promised_epsilon
 from pages.shared.sidebar import START_MECHANISM
 from pages.shared.signs import SIGNS
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.reading import Reading
-    from pages.release.goal import Goal
+from pages.shared.taking import recorded
 
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.offers"
@@ -213,3 +235,261 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
         best=best,
         share=100 * least.mean,
     )
+
+
+# The goal: what a stranger may guess at most, or what may be lost at most; one dial for each.
+
+
+_TURNING = "release_turning"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What may be asked for.
+
+    Attributes:
+        key: in links.
+        name: in the choice.
+        title: at the dial.
+        steps: of the dial, in percent, ascending.
+        start: where a fresh visit begins.
+        unit: behind the number.
+        ends: what the two ends of the dial mean.
+    """
+
+    key: str
+    name: str
+    title: str
+    steps: tuple[float, ...]
+    start: float
+    unit: str
+    ends: tuple[str, str]
+
+    @property
+    def field(self) -> str:
+        """Of the link."""
+        return f"aim_{self.key}"
+
+    @property
+    def dial(self) -> str:
+        """Name of the dial."""
+        return f"goal_{self.key}"
+
+
+GOALS = {
+    "guess": Goal(
+        "guess",
+        later("Words guessed"),
+        later("A stranger guesses at most"),
+        (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
+        10,
+        later("of 100 words"),
+        (later("← learns less"), later("learns more →")),
+    ),
+    "accuracy": Goal(
+        "accuracy",
+        later("Accuracy lost"),
+        later("Accuracy lost, at most"),
+        (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 25, 28, 30, 35, 40),
+        20,
+        "points",
+        (later("← more useful"), later("more private →")),
+    ),
+}
+
+
+def choose_goal() -> Goal:
+    """Draw the choice of the goal."""
+    return GOALS[
+        choose_one(
+            st.segmented_control,
+            say("Goal"),
+            {key: goal.name for key, goal in GOALS.items()},
+            "aim",
+            required=True,
+            label_visibility="collapsed",
+            help=say(
+                "What must hold: of 100 words a stranger guesses at most so many; or a classifier "
+                "that learns from the private texts is right in so many points less, at most."
+            ),
+        )
+    ]
+
+
+def step_of(goal: Goal) -> int:
+    """Where the dial stands: as the link says, as it was left, or where a fresh visit begins."""
+    text = st.session_state.get(goal.field, st.query_params.get(goal.field, ""))
+    try:
+        wanted = float(text)
+    except ValueError:
+        wanted = goal.start
+    return min(range(len(goal.steps)), key=lambda i: abs(goal.steps[i] - wanted))
+
+
+def goal_dial(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> None:
+    """Draw the dial, in a fragment of its own.
+
+    Args:
+        goal: which.
+        offers: of each mechanism, one a step.
+        follows: the fragment that runs when it rests, since what is run and released follows it.
+    """
+    fragment(_turning, goal, offers, follows, key=_TURNING)
+
+
+def _turning(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> None:
+    def rested(step: int) -> None:
+        _set(goal, step)
+        run_parts(follows)
+
+    show_dial(_dial(goal, offers), step_of(goal), rested)
+
+
+def _set(goal: Goal, step: int) -> None:
+    value = f"{goal.steps[step]:g}"
+    st.session_state[goal.field] = value
+    link.write(goal.field, value, f"{goal.start:g}")
+
+
+def _dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> Dial:
+    steps = []
+    for number, value in enumerate(goal.steps):
+        left = say(goal.title), f"{numeral(f'{value:g}')} {say(goal.unit)}"
+        right = _reading(goal, [each[number] for each in offers])
+        spoken = f"{' '.join(left)}; {right[0]}: {right[1]}"
+        steps.append(Step(left, right, spoken, share=value / 100))
+    return Dial(goal.dial, say(goal.title), tuple(steps), goal.ends, (("share", say(goal.unit)),))
+
+
+def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
+    """What the mechanisms that meet the goal have to promise for it, or give away."""
+    met = [offer for offer in offers if offer.epsilon is not None]
+    if goal.key == "guess":
+        about, numbers = say("The methods promise for it"), [offer.epsilon or 0.0 for offer in met]
+        ends = [
+            numeral(f"{number:.3g}")
+            for number in (min(numbers, default=0), max(numbers, default=0))
+        ]
+        span = f"ε = {ends[0]}"
+        if ends[0] != ends[1]:
+            span = say("ε = {low} to {high}", low=ends[0], high=ends[1])
+    else:
+        about = say("A stranger guesses then")
+        shares = [offer.guessed.mean for offer in met if offer.guessed is not None]
+        low, high = (of_100(share) for share in (min(shares, default=0), max(shares, default=0)))
+        span = (
+            say("{low} words", low=low)
+            if low == high
+            else say("{low} to {high}", low=low, high=high)
+        )
+        met = met if shares else []
+    return about, span if met else say("none meets it")
+
+
+# What is offered on these texts: every chosen mechanism at every step of the dial.
+
+
+RECORD, LEARNER = "equal-leakage", "tf-idf"
+"""What was recorded of the teaching corpus, and the classifier whose accuracy it is."""
+_READ = 20_000  # words, at most, of which the share in the vocabulary is told
+_KEPT = 400  # rows, of all mechanisms, goals and labellings
+
+
+def offered(
+    source: Source | None, run: Run | None, members: Sequence[Mechanism], goal: Goal
+) -> tuple[list[Row], float | None]:
+    """The rows of the table, and the accuracy on texts as they are, where that is known.
+
+    What a run on a file has measured counts for that file; the teaching corpus was recorded.
+
+    Args:
+        source: the texts; None where a table was refused.
+        run: of these texts, if there is one.
+        members: the chosen mechanisms.
+        goal: that they shall meet.
+
+    Raises:
+        DpcoreError: what was recorded cannot be read.
+    """
+    if source is not None and not source.own:
+        labelling = source.corpus
+        curves, solved, without = _recorded(labelling)
+
+        def kept(kind: Mechanism, make: Callable[[], tuple[Offer, ...]]) -> tuple[Offer, ...]:
+            return once("offers", (kind, goal.key, labelling), make, _KEPT)
+
+        rows = [_row(kind, goal, curves, solved, "", kept) for kind in members]
+        return rows, without
+    measured, answers, clean = _measured(run)
+
+    def mine(kind: Mechanism, make: Callable[[], tuple[Offer, ...]]) -> tuple[Offer, ...]:
+        done = (id(run), run.seen) if run is not None else None
+        return session_memo("offers_here", (kind, goal.key, done), make, 60)
+
+    return [_row(kind, goal, measured, answers, kind.short, mine) for kind in members], clean
+
+
+def _row(
+    kind: Mechanism,
+    goal: Goal,
+    taught: Mapping[str, TradeCurve],
+    solved: Sequence[Mapping[str, Solved]],
+    label: str,
+    kept: Callable[[Mechanism, Callable[[], tuple[Offer, ...]]], tuple[Offer, ...]],
+) -> Row:
+    curve = recorded_curve(kind)
+    # A record names its curves by mechanism and setting, a run by the mechanism alone.
+    learned = label or ("" if curve is None else curve.label)
+
+    def make() -> tuple[Offer, ...]:
+        texts = taught.get(learned)
+        if goal.key == "guess":
+            return tuple(guess_offer(kind, curve, texts, share / 100) for share in goal.steps)
+        return tuple(accuracy_offer(kind, curve, texts, answers.get(learned)) for answers in solved)
+
+    return Row(kind, kind.short if curve is None else curve.label, kept(kind, make))
+
+
+@cache
+def _recorded(
+    labelling: str,
+) -> tuple[dict[str, TradeCurve], list[dict[str, Solved]], float]:
+    figures = Figures(recorded(RECORD))
+    solved = solved_for(figures.recorded.table, GOALS["accuracy"].steps, LEARNER, labelling)
+    clean, _ = without_privacy(figures, labelling)
+    return task_curves(figures, labelling), solved, clean.mean
+
+
+def _measured(
+    run: Run | None,
+) -> tuple[Mapping[str, TradeCurve], Sequence[Mapping[str, Solved]], float | None]:
+    """What a run has measured by now; of one that has not begun, nothing."""
+    nothing: list[dict[str, Solved]] = [{} for _ in GOALS["accuracy"].steps]
+    if run is None or run.rows is None:
+        return {}, nothing, None
+    table, learner = run.rows.table, run.live.learner
+    clean, solved = None, nothing
+    with suppress(StudyError):  # of a run of one trial, or whose baseline is not done
+        clean = baseline(table, "accuracy", learner=learner, tested_on="clean").mean
+        solved = solved_for(table, GOALS["accuracy"].steps, learner)
+    return run_curves(table, learner), solved, clean
+
+
+def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
+    """How many words of the first texts are in the vocabulary, and of how many."""
+
+    def count() -> tuple[int, int]:
+        texts: list[str] = []
+        left = _READ
+        for text in source.texts:
+            left -= len(text.split())
+            if texts and left < 0:
+                break
+            texts.append(text)
+        words_read = encode_all(texts, words, DEFAULT_TREATMENT, for_text=False).words
+        return int((words_read >= 0).sum()), int(words_read.size)
+
+    identity = (source.identity, source.text, words.fingerprint)
+    if not source.own:  # texts of ours, the same for everybody
+        return once("release vocabulary", identity, count, 4)
+    return latest("release_vocabulary", identity, count)

@@ -11,35 +11,31 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import Status
+from dpcore.learn.table import Table
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.privatize import table as tables
-from dpcore.privatize.label import privacy_label
+from dpcore.privatize.label import Label, privacy_label
 from dpcore.privatize.order import Order
+from dpcore.privatize.table import PrivateCopy, TableRelease
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.tables.files import Columns
-from dpcore.tables.formats import format_of
+from dpcore.tables.finding import format_of
 from dpcore.tables.shape import AUTO, Reading
 from dpcore.tables.streams import Uploaded
+from pages.release.keeping import Kept
+from pages.release.uploading import Source
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.messages import inform, refuse
 from pages.shared.promised import promised_epsilon
-from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    from dpcore.learn.table import Table
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.privatize.label import Label
-    from dpcore.privatize.table import PrivateCopy, TableRelease
-    from pages.release.keeping import Kept
-    from pages.release.uploading import Source
+from pages.shared.taking import show_line
 
 _WORK, _REFUSED, _TIMES = "release_work", "release_refused", "release_times"
 _READ, _AGAIN = "release_read", "release_again"

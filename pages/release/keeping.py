@@ -7,7 +7,6 @@ mark may have swallowed rows, a person answers before a copy is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -15,11 +14,9 @@ from dpcore.errors import DpcoreError, InputError
 from dpcore.privatize import table as tables
 from dpcore.privatize.kept import FORMULAS
 from dpcore.tables.files import Columns
+from pages.release.uploading import Source
 from pages.shared.language import say
 from pages.shared.messages import note
-
-if TYPE_CHECKING:
-    from pages.release.uploading import Source
 
 _CHECKED, _MOST_CHECKED = "release_checked", 16
 

@@ -4,9 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.release.below import BELOW, Scene, below
-from pages.release.board import CHOSEN, show_board
-from pages.release.goal import choose_goal, goal_dial, step_of
-from pages.release.offering import offered
+from pages.release.board import CHOSEN, choose_goal, goal_dial, offered, show_board, step_of
 from pages.release.running import run_of
 from pages.release.uploading import choose_source
 from pages.shared import link

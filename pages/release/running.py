@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError
 from dpcore.learn.classifiers import LEARNERS, TITLES
+from dpcore.learn.corpus import LabelledTexts
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS
-from dpcore.study import live_jobs
-from dpcore.study.definition import grid
-from dpcore.study.live import Live
-from dpcore.study.plan import Arm
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.study import live as live_jobs
+from dpcore.study.live import Live, LiveRun
+from dpcore.study.plan import Arm, grid
 from dpcore.study.tables import tidy
-from pages.release.uploading import CORPORA, labelled
-from pages.shared.fields import pick, whole_number
+from pages.release.uploading import CORPORA, Source, labelled
+from pages.shared.dial import grouped
 from pages.shared.fragments import fragment
-from pages.shared.groups import grouped
 from pages.shared.language import say
 from pages.shared.learning.evidence import Rows
+from pages.shared.link import pick, whole_number
 from pages.shared.messages import inform, refuse
 from pages.shared.own_vectors import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dpcore.learn.labelled import LabelledTexts
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.live_jobs import LiveRun
-    from pages.release.uploading import Source
-    from pages.shared.resources import Settings
+from pages.shared.session import Settings
 
 _RUN, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0

@@ -11,12 +11,12 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpcore.errors import DpcoreError
-from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.corpus import LabelledTexts, teaching_corpus
 from dpcore.learn.table import Table, read_table
 from dpcore.limits import (
     LIVE_WORDS,
@@ -27,18 +27,13 @@ from dpcore.limits import (
     PAGE_RELEASE_ROWS,
     PAGE_RELEASE_WORDS,
 )
-from dpcore.plots.layout import percent
+from dpcore.plots.style import percent
 from dpcore.study.live import shortened, table_texts, teaching_texts
 from dpcore.tables.shape import AUTO, ENCODINGS, ENDS, SEPARATORS, Reading, numbered
 from pages.shared.language import later, numeral, say
-from pages.shared.linking import choose_one
+from pages.shared.link import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    from streamlit.runtime.uploaded_file_manager import UploadedFile
-
-    from dpcore.learn.labelled import LabelledTexts
 
 UPLOAD = "uploaded"
 CORPORA = {

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
+from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.dial import grouped
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
-from pages.shared.groups import grouped
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
 
 DIALS, GRID, VIEWS = "rewrite_dials", "rewrite_grid", "rewrite_views"
 """The fragments: of the dials, and those that run when one rests."""

@@ -6,14 +6,13 @@ from dpcore.errors import DpcoreError
 from pages.rewrite.dials import dials
 from pages.rewrite.redactors import choose_redactors
 from pages.rewrite.workbench import workbench
-from pages.shared.drawing import choose_draw, draw_again
 from pages.shared.footer import footer
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import sidebar
-from pages.shared.text_box import text_box
+from pages.shared.text_box import choose_draw, draw_again, text_box
 
 # On a phone the title takes one line, so that the rows are in sight.
 _STYLE = """

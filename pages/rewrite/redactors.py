@@ -5,23 +5,20 @@ None is chosen at first: the model of one is read when somebody asks for it, and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.rewrite.redact.entities import ENTITIES, INSTALL, is_installed
-from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS, redactor_of
+from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS, Redaction, redactor_of
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
+from pages.shared.session import Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-
-    from dpcore.rewrite.redact.redaction import Redaction
-    from pages.shared.bench import Bench
 
 _CHOSEN = "redactors"
 KINDS = (

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.rewrite.redact.redaction import Redaction
 from pages.rewrite.dials import moved
-from pages.rewrite.place import choose_place
 from pages.rewrite.redactors import redactor_group
 from pages.rewrite.rows import likely, mechanism_row, source_row
+from pages.rewrite.scene import choose_place
+from pages.shared.dial import group_of, grouped
 from pages.shared.grid import rewrite_grid
-from pages.shared.groups import group_of, grouped
 from pages.shared.language import say
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.redact.redaction import Redaction
-    from pages.shared.bench import Bench
+from pages.shared.session import Bench
 
 
 def rewritten(

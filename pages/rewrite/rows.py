@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcore.audit.composition import composition
+from dpcore.audit.composition import Composition, composition
 from dpcore.errors import EpsilonError
+from dpcore.mechanisms.law import Law
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import style_of
+from dpcore.rewrite.rewritten import Rewrite
+from dpcore.rewrite.sentence import Sentence, SentenceDraw
 from dpcore.rewrite.vocabulary import Role
-from pages.shared.groups import group_of
+from pages.shared.dial import Group, group_of
 from pages.shared.language import numeral, say
+from pages.shared.session import Bench
 from pages.shared.signs import SIGNS
-
-if TYPE_CHECKING:
-    from dpcore.audit.composition import Composition
-    from dpcore.mechanisms.law import Law
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.rewritten import Rewrite
-    from dpcore.rewrite.sentence import Sentence, SentenceDraw
-    from pages.shared.bench import Bench
-    from pages.shared.groups import Group
 
 TOP = 5
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.redact.redaction import Redaction
-    from pages.shared.bench import Bench
-    from pages.shared.sidebar import Choices
+import streamlit as st
+
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.rewrite.redact.redaction import Redaction
+from pages.shared import link
+from pages.shared.session import Bench
+from pages.shared.sidebar import Choices
+from pages.shared.words import WORD, choose, chosen_pair
 
 
 @dataclass(frozen=True)
@@ -49,3 +51,42 @@ class Scene:
     def defined(self) -> bool:
         """Whether the chosen mechanism is defined at its ε."""
         return self.epsilon in self.chosen.admissible
+
+
+# The chosen place of the text, in step with the word that all pages are about.
+
+
+_PLACE, _BENCH, _FOLLOWED = "place", "placed_for", "placed_word"
+
+
+def chosen_place(bench: Bench) -> int:
+    """The place that the strip and the views are about; it stands in the link.
+
+    A word that was chosen on another page is gone to if the text holds it.
+    """
+    last = max(0, bench.sentence.protected - 1)
+    first = bench.first_content_word()
+    word, _ = chosen_pair(bench.lexicon)
+    moved = word != st.session_state.get(_FOLLOWED)
+    if st.session_state.get(_BENCH) is not bench:
+        fresh = _PLACE not in st.session_state
+        st.session_state[_PLACE] = link.read_whole(_PLACE, 0, last, first) if fresh else first
+        st.session_state[_BENCH] = bench
+        moved = not fresh or _PLACE not in st.query_params
+        st.session_state[_FOLLOWED] = word  # asked again in the same run, the place stays
+    if moved:
+        places = (i for i in range(bench.sentence.protected) if bench.word(i) >= 0)
+        same = (i for i in places if bench.label(i) == word)
+        st.session_state[_PLACE] = next(same, st.session_state[_PLACE])
+        st.session_state[_FOLLOWED] = word
+    place = min(int(st.session_state[_PLACE]), last)
+    link.write(_PLACE, str(place), str(first))
+    return place
+
+
+def choose_place(bench: Bench, place: int) -> None:
+    """Choose a place; its word, if the lexicon holds it, is the word of all pages."""
+    st.session_state[_PLACE] = place
+    if 0 <= place < bench.sentence.protected and bench.word(place) >= 0:
+        word = st.session_state[_FOLLOWED] = bench.label(place)
+        choose(WORD, word, typed=True)

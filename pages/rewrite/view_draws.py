@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from dpcore.limits import PAGE_DRAWS
-from dpcore.plots.captions import tally_caption
+from dpcore.plots.style import tally_caption
+from pages.rewrite.scene import Scene
 from pages.rewrite.tables import sentences_table, tally_table
-from pages.shared.downloads import csv_button
+from pages.shared.figure import csv_button
 from pages.shared.language import say
 from pages.shared.messages import inform
 from pages.shared.progress import timed
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    from pages.rewrite.scene import Scene
 
 
 def draws_view(scene: Scene) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
+from pages.rewrite.scene import Scene
 from pages.shared.language import say
-
-if TYPE_CHECKING:
-    from pages.rewrite.scene import Scene
 
 
 def protection_view(scene: Scene) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -12,20 +11,26 @@ from dpcore.audit.composition import composition
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import Status
 from dpcore.limits import MAX_WRITTEN_TOKENS
-from dpcore.rewrite.write.dp_masked import DpMasked
-from dpcore.rewrite.write.dp_prompt import USUAL_TOKENS, DpPrompt
+from dpcore.papers.ours.writers import STUDY
 from dpcore.rewrite.write.scores import FORMS
-from dpcore.rewrite.write.writers import WRITERS, write, writer_of
-from pages.shared.fields import segments, whole_number
+from dpcore.rewrite.write.writers import (
+    USUAL_TOKENS,
+    WRITERS,
+    DpMasked,
+    DpPrompt,
+    Writing,
+    write,
+    writer_of,
+)
+from dpcore.study.recorded import Recorded
+from pages.rewrite.scene import Scene
 from pages.shared.language import later, numeral, say
 from pages.shared.language_model import load_language_model
+from pages.shared.link import segments, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    from dpcore.rewrite.write.writer import Writing
-    from pages.rewrite.scene import Scene
+from pages.shared.taking import recorded, show_line
 
 _AUTO_ENCODER = later("auto-encoder")
 _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
@@ -34,7 +39,7 @@ _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 def sentence_view(scene: Scene) -> None:
     """Have a sentence written beside that of the chosen mechanism; what was measured of both."""
     # What was recorded takes a third of a second to import, and the first view has no use for it.
-    from pages.rewrite.recorded_writers import recorded_writers
+    from pages.rewrite.view_sentence import recorded_writers
 
     _own_sentence(scene)
     recorded_writers()
@@ -72,7 +77,7 @@ def _own_sentence(scene: Scene) -> None:
         )
         asked = None if name == _AUTO_ENCODER else _form_and_tokens(name)
     if asked is None:
-        from pages.shared.learning.latent_rewrites import latent_rewrites
+        from pages.shared.learning.evidence import latent_rewrites
 
         note(
             say(
@@ -201,3 +206,59 @@ def _show(scene: Scene, total: float, writing: Writing) -> None:
             "text may be released, and only with fresh noise: `python -m dpcore write`."
         )
     )
+
+
+# What was measured of writers beside mechanisms for words, at one ε of the whole text.
+
+
+_COLUMNS = {
+    ("cosine", ""): later("meaning"),
+    ("kept", ""): later("words kept"),
+    ("accuracy", "sentiment"): later("sentiment told"),
+    ("accuracy", "topic"): later("topic told"),
+}
+"""Quantity and variant, and what a column is called."""
+
+
+def recorded_writers() -> None:
+    """Draw the recorded means with their intervals."""
+    st.header(say("Measured at one ε of the whole text"), anchor=False)
+    try:
+        record = recorded(STUDY.name)
+    except DpcoreError as error:
+        refuse(say("The recorded study is missing."), error)
+        return
+    show_table(
+        _table(record),
+        say("What is left of a text: its meaning, its words, and what a classifier tells of it"),
+        height=420,
+    )
+    rows = record.table[record.table["quantity"] == "majority"].set_index("variant")["value"]
+    note(
+        say(
+            "Means over {count} test texts of the teaching corpus, with 95 % intervals. Meaning is "
+            "the cosine with the sentence vector of the text as it was written. Sentiment and "
+            "topic are told by classifiers that learned from texts as they were written; always "
+            "naming the largest class is right for {sentiment} of sentiments and {topic} of "
+            "topics. Recorded by:",
+            count=int(record.table["count"].max()),
+            sentiment=f"{rows['sentiment']:.0%}",
+            topic=f"{rows['topic']:.0%}",
+        )
+    )
+    show_line(record.entry.command)
+
+
+def _table(record: Recorded) -> pd.DataFrame:
+    """One row a writer or mechanism and ε."""
+    rows = record.table[record.table["quantity"] != "majority"]
+    names = ("label", "epsilon", "quantity", "variant", "value", "low", "high")
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for label, epsilon, quantity, variant, value, low, high in zip(
+        *(rows[name] for name in names), strict=True
+    ):
+        said = (say("as written"), "") if math.isnan(epsilon) else (label, f"{epsilon:g}")
+        line = lines.setdefault(said, {})
+        line[say(_COLUMNS[quantity, variant])] = f"{value:.2f} ({low:.2f} to {high:.2f})"
+    first = say("writer or mechanism"), say("ε of the whole text")
+    return pd.DataFrame([dict(zip(first, said, strict=True)) | lines[said] for said in lines])

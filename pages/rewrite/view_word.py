@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,17 +10,14 @@ from dpcore.plots.attack.odds import odds_caption, odds_figure
 from dpcore.plots.law import law_caption, law_figure
 from dpcore.plots.strip import strip_caption, strip_figure
 from pages.rewrite.dials import moved
-from pages.rewrite.place import choose_place
+from pages.rewrite.scene import Scene, choose_place
 from pages.rewrite.tables import law_table, odds_table, strip_table
+from pages.shared.dial import group_of
 from pages.shared.figure import show_figure
-from pages.shared.groups import group_of
 from pages.shared.language import say
 from pages.shared.messages import inform, note
 from pages.shared.progress import timed
-
-if TYPE_CHECKING:
-    from pages.rewrite.scene import Scene
-    from pages.shared.bench import Bench
+from pages.shared.session import Bench
 
 _ALTERNATIVES = 12
 _CERTAIN = 0.999  # a probability above it may be shown as 1 in three digits

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.rewrite.redact.redaction import Redaction
 from pages.rewrite.dials import GRID, VIEWS, dialled
-from pages.rewrite.place import chosen_place
 from pages.rewrite.redactors import redacted
 from pages.rewrite.rewritten import epsilon_at, rewritten
-from pages.rewrite.scene import Scene
-from pages.rewrite.taking import takeaway
+from pages.rewrite.scene import Scene, chosen_place
+from pages.rewrite.tables import takeaway
 from pages.rewrite.view_draws import draws_view
 from pages.rewrite.view_protection import protection_view
 from pages.rewrite.view_reading import reading_view
@@ -20,17 +20,11 @@ from pages.rewrite.view_word import word_view
 from pages.shared import link
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
+from pages.shared.link import tabs
 from pages.shared.progress import timed
-from pages.shared.tabs import tabs
+from pages.shared.session import Bench
+from pages.shared.sidebar import Choices
 from pages.shared.taking import take_it_with_you
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.redact.redaction import Redaction
-    from pages.shared.bench import Bench
-    from pages.shared.sidebar import Choices
 
 _VIEWS = {
     later("What is not protected"): protection_view,

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.genetic.genetic import Genetic
+from dpcore.attack.genetic import Genetic
 from dpcore.errors import DpcoreError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
-from pages.robustness.attack_work import Hunt, hunted
-from pages.robustness.cells import attack_cell
-from pages.robustness.one_text import OWN, choose_document, marked
-from pages.robustness.reproducing import attack_command, computed_now
+from pages.robustness.attack_work import Found, Hunt, hunted
+from pages.robustness.one_text import OWN, Document, choose_document, marked
+from pages.robustness.reproducing import attack_cell, attack_command, computed_now
 from pages.robustness.sample_view import sample_view
 from pages.robustness.victims import NETWORKS, VICTIMS
 from pages.robustness.words_view import LABELS, prepare
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
-from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.fragments import fragment
-from pages.shared.groups import group_of
 from pages.shared.language import later, say
+from pages.shared.link import choose_seed, segments, tabs, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.table import numbers, show_table
-from pages.shared.tabs import tabs
 from pages.shared.taking import Takeaway, take_it_with_you
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.robustness.attack_work import Found
-    from pages.robustness.one_text import Document
 
 _MECHANISM, _NEAREST = later("what the mechanism puts at ε"), later("the nearest words")
 _NEIGHBOURS = (1, 2, 3, 4, 8)

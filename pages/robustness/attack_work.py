@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpcore.attack.genetic.candidates import from_mechanism, from_substitutions
-from dpcore.attack.genetic.genetic import attack
-from dpcore.attack.genetic.trial import adversarial_accuracy, steps
+from dpcore.attack.genetic import (
+    AdversarialAccuracy,
+    Attacked,
+    Candidates,
+    Genetic,
+    Step,
+    adversarial_accuracy,
+    attack,
+    from_mechanism,
+    from_substitutions,
+    steps,
+)
+from dpcore.learn.corpus import Bags
+from dpcore.learn.linear.training import LinearModel
 from dpcore.learn.substitutions import nearest_words
+from dpcore.learn.text_network.classifier import NetworkClassifier
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from pages.robustness.victims import certified_share, victim
 from pages.robustness.words_work import Rules, allowed, read
-from pages.shared.memo import session_memo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcore.attack.genetic.candidates import Candidates
-    from dpcore.attack.genetic.genetic import Attacked, Genetic
-    from dpcore.attack.genetic.trial import AdversarialAccuracy, Step
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.linear.linear import LinearModel
-    from dpcore.learn.text_network.classifier import NetworkClassifier
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.once import session_memo
 
 _KEPT = 60
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
-from dpcore.papers.huang2024.autoencoder_examples import read_examples
+from dpcore.papers.huang2024.autoencoder_examples import Examples, read_examples
 from dpcore.plots.robust.shares import ends_caption, lines_figure
+from dpcore.study.recorded import Recorded
 from dpcore.study.robust_curves import interval_curves, rewriting_curves
 from pages.robustness.latent_view import ADEPT, adept_parts
-from pages.robustness.recorded_frame import recorded_view
+from pages.robustness.recorded_view import Parts, recorded_view
 from pages.robustness.reproducing import seeds
-from pages.shared.downloads import csv_button
-from pages.shared.figure import show_figure
+from pages.shared.figure import csv_button, show_figure
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
-from pages.shared.linking import choose_one
+from pages.shared.link import choose_one
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
-
-if TYPE_CHECKING:
-    from dpcore.papers.huang2024.autoencoder_examples import Examples
-    from dpcore.study.recorded import Recorded
-    from pages.robustness.recorded_frame import Parts
 
 _QUANTITIES = {
     "rouge1_recall": later("ROUGE-1 recall"),

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.latent.examples import examples, guess, success
-from dpcore.attack.latent.rank import success_bound
+from dpcore.attack.latent import Examples, examples, guess, success, success_bound
 from dpcore.mechanisms.registry import resolve
 from dpcore.outwards import at_most
 from dpcore.plots.attack.words import chance_text
 from dpcore.plots.robust.shares import ends_caption, lines_figure
+from dpcore.study.recorded import Recorded
 from dpcore.study.robust_curves import (
     COLUMNS,
     allowed_curve,
     refuted_at,
     rewriting_curves,
 )
+from pages.robustness.recorded_view import Parts
 from pages.robustness.reproducing import computed_now, seeds
-from pages.shared.fields import choose_seed
 from pages.shared.figure import show_figure
 from pages.shared.language import later, numeral, say
-from pages.shared.learning.latent_rewrites import NOISES, choose_latent_epsilon, latent_rewrites
-from pages.shared.linking import choose_one
+from pages.shared.learning.evidence import NOISES, choose_latent_epsilon, latent_rewrites
+from pages.shared.link import choose_one, choose_seed
 from pages.shared.once import once
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    from dpcore.attack.latent.examples import Examples
-    from dpcore.study.recorded import Recorded
-    from pages.robustness.recorded_frame import Parts
 
 ADEPT = "adept"
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)

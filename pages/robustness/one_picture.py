@@ -10,19 +10,21 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, score_bounds
+from dpcore.learn.pixeldp.certified import ABSTAINED, Bound, score_bounds
 from dpcore.learn.pixeldp.digits import Place, digits, look_at
 from dpcore.noise.streams import generator
 from dpcore.outwards import at_least
-from dpcore.plots.captions import Caption
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
+from dpcore.plots.style import Caption
 from pages.robustness.pictures_work import (
     PICTURE,
     PROVED,
     SCALES,
     TIGHT,
+    Bounded,
+    Noise,
     drawn,
     is_drawn,
     of_picture,
@@ -35,8 +37,6 @@ from pages.shared.progress import timed
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-    from pages.robustness.pictures_work import Bounded, Noise
 
 _TITLES = {
     Place.PICTURE: (later("as it is"), later("with noise")),

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.learn.bags import bags_of
+from dpcore.learn.corpus import Bags, bags_of
 from dpcore.learn.linear.certificate import certify_linear
-from dpcore.learn.substitutions import likely_words, nearest_words
-from dpcore.rewrite.checks import check_text
-from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
+from dpcore.learn.substitutions import Substitutions, likely_words, nearest_words
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.rewrite.sentence import check_text
+from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, allowed, model, read
+from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
-from pages.shared.fields import segments, steps
-from pages.shared.groups import group_of
 from pages.shared.language import later, say
-from pages.shared.memo import session_memo
+from pages.shared.link import segments, steps
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import mechanisms_or_stop
+from pages.shared.once import session_memo
+from pages.shared.session import Settings
 from pages.shared.table import show_table
 from pages.shared.text_box import text_box
-
-if TYPE_CHECKING:
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.substitutions import Substitutions
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.robustness.words_work import Rules
-    from pages.shared.resources import Settings
 
 CORPUS, OWN = later("of the test texts"), later("my own")
 _NEAREST, _LIKELY = later("the nearest words"), later("what a mechanism is likely to put")

@@ -4,8 +4,8 @@ import streamlit as st
 
 from pages.robustness.pictures_view import pictures_view
 from pages.robustness.views import PICTURES, VIEWS
-from pages.shared.fields import pick
 from pages.shared.language import say
+from pages.shared.link import pick
 
 # The picture follows closely; on a phone the title has one line.
 _STYLE = """

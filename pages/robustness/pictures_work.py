@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from dpcore.learn.linear.radius import ordinary_radii
-from dpcore.learn.pixeldp.certified_prediction import (
+from dpcore.learn.linear.certificate import ordinary_radii
+from dpcore.learn.pixeldp.certified import (
     Bound,
+    Certified,
+    Scores,
     certified_accuracy,
     certify,
     draw_scores,
     score_bounds,
 )
 from dpcore.learn.pixeldp.digits import Place, digits, train_digits
-from dpcore.learn.pixeldp.noise_layer import Accounting
-from dpcore.lexicon.progress import silent
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoisyClassifier
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.shares import COLUMNS
 from pages.shared import link
 from pages.shared.once import is_there, once
-
-if TYPE_CHECKING:
-    from dpcore.learn.pixeldp.certified_prediction import Certified, Scores
-    from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier
-    from dpcore.lexicon.progress import Progress
 
 SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 """Of the noise, in units of the layer's sensitivity."""

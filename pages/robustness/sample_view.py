@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import percent
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
-from pages.robustness.attack_work import trial
+from dpcore.plots.style import Caption, percent
+from pages.robustness.attack_work import Hunt, Trial, trial
 from pages.robustness.victims import NETWORKS
-from pages.shared.fields import segments
+from pages.shared.dial import group_of
 from pages.shared.figure import show_figure
-from pages.shared.groups import group_of
 from pages.shared.language import numeral, say
-from pages.shared.memo import memo
+from pages.shared.link import segments
 from pages.shared.messages import note, refuse
+from pages.shared.once import memo
 from pages.shared.progress import Reporter
 from pages.shared.table import PERCENT, numbers, show_table
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from pages.robustness.attack_work import Hunt, Trial
 
 _ASKED, _RUNS = "sample_asked", "sample_runs"
 _SIZES = (10, 25, 50, 100, 200)

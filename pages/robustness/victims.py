@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
-from dpcore.learn.bundled_networks import bundled_network
+from dpcore.learn.classifiers import bundled_network
+from dpcore.learn.corpus import Bags
 from dpcore.learn.linear.certificate import certify_linear
+from dpcore.learn.linear.training import LinearModel
+from dpcore.learn.substitutions import Substitutions
 from dpcore.learn.text_network.classifier import NetworkClassifier
+from dpcore.lexicon.lexicon import Lexicon
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, model
 from pages.shared.language import later, say
 from pages.shared.once import is_there, once
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.linear.linear import LinearModel
-    from dpcore.learn.substitutions import Substitutions
-    from dpcore.lexicon.lexicon import Lexicon
 
 NETWORKS = {later("network"): "normal", later("network, interval bounds"): "ibp"}
 """What it is called -> name of the network that comes along."""

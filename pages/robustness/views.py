@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pages.robustness.attack_view import attack_view
 from pages.robustness.autoencoder_view import autoencoder_view
-from pages.robustness.noise_view import noise_view
-from pages.robustness.training_view import training_view
+from pages.robustness.recorded_view import noise_view, training_view
 from pages.robustness.words_view import words_view
 from pages.shared.language import later
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VIEWS: dict[str, Callable[[], None]] = {
     later("Words"): words_view,

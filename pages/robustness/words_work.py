@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from dpcore.learn.bags import bags_of
-from dpcore.learn.corpus import teaching_corpus
-from dpcore.learn.labelled import LabelledTexts
-from dpcore.learn.linear.certificate import certify_linear
-from dpcore.learn.linear.training import LinearTraining, train_linear
-from dpcore.learn.packages import one_thread
-from dpcore.learn.substitutions import nearest_words
-from dpcore.lexicon.progress import silent
+from dpcore.learn.corpus import Bags, LabelledTexts, bags_of, teaching_corpus
+from dpcore.learn.linear.certificate import Worst, certify_linear
+from dpcore.learn.linear.training import LinearModel, LinearTraining, train_linear
+from dpcore.learn.substitutions import Substitutions, nearest_words
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.optional import one_thread
 from dpcore.plots.robust.shares import COLUMNS
 from pages.shared.language import later
 from pages.shared.once import is_there, once
-
-if TYPE_CHECKING:
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.linear.certificate import Worst
-    from dpcore.learn.linear.linear import LinearModel
-    from dpcore.learn.substitutions import Substitutions
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
 
 STRENGTH = 0.05
 """C of the training: as the command `robust certify` has it."""

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.lesson.steps import BY_PAGE, step
 from pages.shared.footer import IN_ENGLISH
 from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, language, say
-from pages.shared.linking import choose_one
+from pages.shared.link import choose_one
 from pages.shared.messages import note
 
 EXPLAIN, LARGE = "explain", "large"

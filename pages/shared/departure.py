@@ -31,32 +31,29 @@ that has changed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from logging import getLogger
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import streamlit as st
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import (  # type: ignore[attr-defined]
     SCRIPT_RUN_CONTEXT_ATTR_NAME,
 )
+from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from pages.shared.aids import EXPLAIN, LARGE
 from pages.shared.language import LANGUAGE, say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from streamlit.proto.ClientState_pb2 import ClientState
-    from streamlit.runtime.scriptrunner import ScriptRunner
-    from streamlit.runtime.state import SessionState
 
 FRAME_FIELDS = frozenset({EXPLAIN, LARGE, LANGUAGE})
 """Keys of the fields that every page has: a change of page brings along their values alone."""

@@ -6,25 +6,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
-from pages.shared.dial import Dial, Step, show_dial, turn_dial
-from pages.shared.groups import START_EPSILON, admissible_grid
+from pages.shared.dial import (
+    START_EPSILON,
+    Dial,
+    Group,
+    Step,
+    admissible_grid,
+    show_dial,
+    turn_dial,
+)
 from pages.shared.language import language, later, numeral, say
 from pages.shared.once import once
 from pages.shared.promised import PLAIN, of_100, of_100_at_most, permits
-from pages.shared.resources import identity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dpcore.attack.trade.curve import TradeCurve
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.shared.groups import Group
+from pages.shared.session import identity
 
 _LINKED = "epsilons_linked"
 _TELLING = 0.25

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 import dpcore
+from dpcore.lexicon.lexicon import Lexicon
 from pages.shared.language import ENGLISH, language, later, say
 from pages.shared.messages import note
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-
 
 IN_ENGLISH = later("Findings, promises and proofs are in English, as they are computed.")
 """What a page in another language says of itself."""

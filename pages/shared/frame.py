@@ -10,7 +10,7 @@ from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared import link
 from pages.shared.contents import CONTENTS, MOVED
 from pages.shared.departure import keep_order, mind_links
-from pages.shared.groups import GROUPS
+from pages.shared.dial import GROUPS
 from pages.shared.language import LANGUAGE, begin_language, language, say
 
 _OPEN, _MOVED = "open_page", "moved_on"

@@ -11,8 +11,8 @@ import re
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit import config, file_util
@@ -20,9 +20,6 @@ from streamlit.url_util import make_url_path
 
 from pages.shared.contents import CONTENTS, MOVED
 from pages.shared.language import LANGUAGES, later, say, speaking
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 TITLE = later("No connection")
 BLOCKED = (

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+
+from streamlit.starlette import App
 
 from pages.shared.log import keep_log_short
 from pages.shared.process import AHEAD, give_memory_back, keep_theme
 from pages.shared.received import keep_types
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from streamlit.starlette import App
 
 
 @asynccontextmanager

@@ -9,16 +9,14 @@ import logging
 import time
 import traceback
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
 
 from streamlit import config
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from dpcore.limits import LOG_LINES, LOG_SECONDS, MAX_LOG_CHARACTERS, MAX_LOG_KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
 
 _DROPPED = -1
 """A level below that of every handler."""

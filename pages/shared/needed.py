@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.shared.bench import admissible
-from pages.shared.groups import group_of
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.dial import group_of
 from pages.shared.language import say
 from pages.shared.messages import inform, refuse
-from pages.shared.resources import lexicon, mechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.shared.resources import Settings
+from pages.shared.session import Settings, admissible, lexicon, mechanism
 
 
 def lexicon_or_stop(name: str) -> Lexicon:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.lexicon.lexicon import ENGLISH
+from dpcore.lexicon.lexicon import ENGLISH, Lexicon
+from dpcore.lexicon.readers import ReadReport
 from dpcore.limits import MAX_OWN_VECTOR_BYTES
 from dpcore.rewrite.documents import lexicon_caution
 from dpcore.rewrite.languages.known import LANGUAGES
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.readers import ReadReport
 
 NAME = "yours"
 """In the list of lexicons, and in links, which lead to the bundled one in any other session."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from dpcore.jobs.background import Turn
+from dpcore.lexicon.progress import Progress
 from pages.shared.language import say
-from pages.shared.turn import take_turn
-
-if TYPE_CHECKING:
-    from dpcore.jobs.turns import Turn
-    from dpcore.lexicon.progress import Progress
+from pages.shared.once import take_turn
 
 T = TypeVar("T")
 _SILENT_SECONDS = 0.4

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from dpcore.attack.frontier.meter import meter
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_least, at_most
-from pages.shared.groups import group_of
+from pages.shared.dial import group_of
 from pages.shared.language import later, numeral, say
 from pages.shared.once import once
-from pages.shared.resources import identity
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.session import identity
 
 _NEARLY = 0.99
 _KEPT = 10_000  # steps of the dials of all mechanisms a few times

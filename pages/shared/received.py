@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.state.session_state import Serialized, Value, WStates
-
-if TYPE_CHECKING:
-    from streamlit.proto.ClientState_pb2 import ClientState
 
 NOT_BINARY, MALFORMED = 1003, 1002
 """Codes with which a web socket is closed (RFC 6455, 7.4.1)."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.papers.written import Filled
-from dpcore.plots.layout import number
+from dpcore.plots.style import number
 from pages.shared.language import ENGLISH, language, numeral, say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from streamlit.delta_generator import DeltaGenerator
 
 DIGITS, PERCENT = "%.3g", "%.3g %%"
 """How numbers stand in a column: three digits, or shares as percentages."""

@@ -2,22 +2,80 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.papers.citing import bibtex
+import dpcore
+from dpcore.errors import DpcoreError
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.papers.comparison import compare
+from dpcore.papers.overview import bibtex
+from dpcore.papers.row import Row
+from dpcore.study.recorded import Recorded, read_recorded
+from dpcore.study.recording import provenance as how_made
+from dpcore.study.recording import seeds
 from pages.shared import link
-from pages.shared.downloads import csv_button, drawing_buttons, figure_buttons
-from pages.shared.language import later, say
-from pages.shared.messages import note
-from pages.shared.reproducing import show_line
+from pages.shared.figure import csv_button, drawing_buttons, figure_buttons
+from pages.shared.footer import provenance
+from pages.shared.language import Waiting, later, say
+from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import pandas as pd
+
+
+# The link of a view and the command that prints its numbers.
+
+
+def show_line(line: str) -> None:
+    """Draw a line to be copied: a link, a command, or a text as it is.
+
+    Args:
+        line: shown letter by letter, whatever stands in it.
+    """
+    st.code(line, language=None, wrap_lines=True)
+
+
+def command_line(*words: str) -> str:
+    """A command of the engine, each word quoted where a shell would take it apart."""
+    return shlex.join(("python", "-m", "dpcore", *words))
+
+
+def mechanism_words(mechanism: Mechanism, epsilon: float) -> list[str]:
+    """The options that name a mechanism with those settings that are not the usual ones, and ε."""
+    words = ["--mechanism", mechanism.key, "--epsilon", repr(epsilon)]
+    declared = mechanism.parameters()
+    for name, value in mechanism.settings().items():
+        if value != declared[name]["default"]:
+            words += ["--set", f"{name}={value}"]
+    return words
+
+
+def python_beginning(mechanism: Mechanism, lexicon: str) -> list[str]:
+    """First lines of a Python cell: `lexicon`, and `mechanism` with its settings.
+
+    Args:
+        mechanism: which.
+        lexicon: its name in the catalogue.
+    """
+    words = "dp.lexicon()" if lexicon == "default" else f"dp.lexicon({lexicon!r})"
+    declared = mechanism.parameters()
+    given = "".join(
+        f", {name}={value!r}"
+        for name, value in mechanism.settings().items()
+        if value != declared[name]["default"]
+    )
+    return [
+        "import dpcore as dp",
+        "",
+        f"lexicon = {words}",
+        f"mechanism = dp.mechanism({mechanism.short!r}, lexicon{given})",
+    ]
+
 
 TITLE = later("Take it with you")
 _KEY = "taking"
@@ -118,3 +176,89 @@ def _with_text() -> bool:
     if asked:
         st.warning(say("This link contains your text."), icon=":material/visibility:")
     return asked
+
+
+# A recorded experiment on a page: read once, what its paper says, and how it was made.
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def recorded(name: str) -> Recorded:
+    """A recorded experiment, read once for all sessions.
+
+    Raises:
+        DpcoreError: it is not there, or damaged.
+    """
+    return read_recorded(name)
+
+
+@st.cache_resource(max_entries=32, show_spinner=Waiting("Comparing with the paper…"))
+def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
+    return compare(_experiment)
+
+
+def compared_rows(experiment: Recorded) -> tuple[Row, ...]:
+    """Paper against measurement, compared once for all sessions; empty if there is no paper.
+
+    Raises:
+        DpcoreError: a curve that is compared is not in the record.
+    """
+    return _compared(experiment.entry.sha256, experiment)
+
+
+def show_compared(row: Row) -> None:
+    """Draw numbers, and beside them (on a phone below them) the reason.
+
+    No table: its columns would be too narrow for the reasons.
+    """
+    numbers = [
+        say("The paper: {figure}", figure=row.in_paper),
+        say("Measured here: {figure}", figure=row.ours),
+    ]
+    if row.difference:
+        numbers.append(say("Difference: {difference}", difference=row.difference))
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{row.quantity}** ({row.figure})")
+        left, right = st.columns([2, 3])
+        left.text("\n".join(numbers))
+        right.text(row.reason)
+
+
+def papers_view(experiment: Recorded) -> None:
+    """Draw what the paper says beside what is measured."""
+    try:
+        rows = compared_rows(experiment)
+    except DpcoreError as error:
+        refuse(say("The comparison could not be made."), error)
+        return
+    if not rows:
+        note(say("This experiment is on our own texts: there is no paper to compare it with."))
+    for row in rows:
+        show_compared(row)
+
+
+def made_view(experiment: Recorded) -> None:
+    """Draw the command that makes it again, and how it was made."""
+    st.header(say("Command"), anchor=False)
+    show_line(experiment.entry.command)
+    version = experiment.entry.version
+    if version != dpcore.__version__:
+        note(
+            say(
+                "Recorded with version {version}; this is {present}, whose draws under the "
+                "same seeds may differ: its numbers then agree within their noise.",
+                version=version,
+                present=dpcore.__version__,
+            )
+        )
+    st.header(say("How it was made"), anchor=False)
+    st.text("\n".join(how_made(experiment.entry)))
+
+
+def recorded_footer(experiment: Recorded) -> None:
+    """Draw from what a recorded view is, and what does not leave it."""
+    entry = experiment.entry
+    parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
+    if not entry.of_words:
+        trials = len(seeds(entry))
+        parts.append(say("1 trial") if trials == 1 else say("{seeds} trials", seeds=trials))
+    provenance(" · ".join((*parts, say("recorded {date}", date=entry.date))))

@@ -9,7 +9,8 @@ import streamlit as st
 from pages.shared import link
 from pages.shared.frame import open_address
 from pages.shared.language import ENGLISH, language, say
-from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from pages.shared.link import choose_seed, whole_number
+from pages.shared.session import DEFAULT_PRESET, PRESETS
 
 TEXT = "text"
 _PRESET, _PAGE = "preset", "text_box_page"
@@ -86,3 +87,53 @@ def _typed() -> None:
     text = st.session_state[TEXT]
     st.session_state[_PRESET] = next((n for n, t in PRESETS.items() if t == text), None)
     link.drop(TEXT)
+
+
+# Which draw of noise is shown: a button for the next one, the number of the draw and the seed.
+
+
+MAX_DRAW = 9_999
+_DRAW = "draw"
+
+
+def draw_again() -> None:
+    """Draw the button that takes fresh noise."""
+    st.button(
+        say("Draw again"),
+        key="again",
+        icon=":material/casino:",
+        on_click=_again,
+        help=say("Takes fresh noise: the next draw of the same seed."),
+    )
+
+
+def choose_draw() -> tuple[int, int]:
+    """Draw the fields; return seed and number of the draw."""
+    number = whole_number(
+        say("Draw"),
+        0,
+        MAX_DRAW,
+        0,
+        _DRAW,
+        say(
+            "Which draw of this seed is shown. The same seed and draw show the same words to "
+            "everybody."
+        ),
+        width=130,
+    )
+    seed = choose_seed(
+        say(
+            "The start of the random numbers. It is part of the link, so a class that opens one "
+            "link sees one draw. For looking only: a release takes an unpredictable seed."
+        )
+    )
+    return seed, number
+
+
+def seed_and_draw() -> tuple[int, int]:
+    """Which draw is shown where the fields are not: that of the pages that have them."""
+    return int(st.session_state.get("seed", link.SEED)), int(st.session_state.get(_DRAW, 0))
+
+
+def _again() -> None:
+    st.session_state[_DRAW] = (int(st.session_state.get(_DRAW, 0)) + 1) % (MAX_DRAW + 1)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.shared import link
 from pages.shared.language import Waiting
-from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
 from pages.shared.process import (
     AHEAD,
     freeze,
@@ -20,13 +19,8 @@ from pages.shared.process import (
     one_thread_each,
     send_at_once,
 )
-from pages.shared.resources import catalogued, mechanism
-from pages.shared.uploads import bound_uploads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pages.shared.bench import Bench
+from pages.shared.server import bound_uploads
+from pages.shared.session import CURVE_MECHANISMS, DEFAULT_MECHANISMS, Bench, catalogued, mechanism
 
 _BEGUN = threading.Event()
 
@@ -56,7 +50,6 @@ def warm() -> None:
         import pages.shared.frame
         import pages.start.links
         import pages.start.verdicts
-        import pages.start.ways
         from pages.start.changing import draw_ahead
 
         give_way()
@@ -67,7 +60,7 @@ def warm() -> None:
         # What other pages consist of is imported here too, so that it is frozen with the rest.
         give_way()
         import pages.deniability.board
-        import pages.papers.experiment
+        import pages.papers.experiments
         import pages.release.board
         import pages.release.copying
         import pages.robustness.views
@@ -75,7 +68,7 @@ def warm() -> None:
         import pages.tradeoff.views
         import pages.words.board  # noqa: F401
     from dpcore.papers.studies import EXPERIMENTS
-    from pages.papers.experiment import recorded_rows
+    from pages.papers.experiments import recorded_rows
 
     give_way()
     _with_first_bench(_draw_all)
@@ -105,7 +98,7 @@ def _look_ahead() -> None:
     """Begin in the background what the first view of another page would wait for."""
     from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
-    from pages.deniability.measuring import Work, measure_ahead
+    from pages.deniability.curves import Work, measure_ahead
     from pages.papers.experiments import compare_ahead
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.pictures_work import measure_ahead as measure_scale

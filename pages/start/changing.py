@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.figure import SCRIPT, marked_words
 from pages.shared.language import later, numeral, say
-from pages.shared.linking import choose_one
-from pages.shared.marked import SCRIPT, marked_words
+from pages.shared.link import choose_one
 from pages.shared.promised import of_100_at_most, permits, promised_epsilon
-from pages.shared.resources import mechanism
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dpcore.attack.trade.curve import TradeCurve
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.sentence import SentenceDraw
-    from pages.shared.bench import Bench
+from pages.shared.session import Bench, mechanism
 
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.changing"

@@ -5,9 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
+from pages.lesson.lesson import STEP
+from pages.lesson.steps import STEPS
 from pages.shared.aids import EXPLAIN, LARGE
+from pages.shared.contents import CONTENTS
+from pages.shared.dial import GROUPS
 from pages.shared.frame import arrived_by_address
-from pages.shared.groups import GROUPS
+from pages.shared.language import say
 
 _OF_REWRITE = frozenset(
     {"view", "via", "place", "draw", "seed", "unknown", "stop", "case"}
@@ -34,3 +38,22 @@ def follow_old_link() -> None:
 def _of_rewrite(name: str) -> bool:
     short = name.partition("_")[0]
     return name in _OF_REWRITE or any(kind.short == short for kind in MECHANISMS.values())
+
+
+# The ways on from the start page: the steps of the lesson, and the other pages.
+
+
+def lesson_steps() -> None:
+    """Draw a link to each step of the lesson."""
+    for place, step in enumerate(STEPS, start=1):
+        st.page_link(
+            "pages/lesson/page.py",
+            label=f"{place}. {say(step.title)}",
+            query_params={STEP: step.key},
+        )
+
+
+def other_pages() -> None:
+    """Draw a link to every other page with the question that it answers."""
+    for page in CONTENTS[1:]:
+        st.page_link(page.file, label=f"**{say(page.title)}**: {say(page.question)}")

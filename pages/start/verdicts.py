@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import streamlit as st
 
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.verdict import Outcome, Verdict
+from dpcore.papers.claims import RecordedVerdicts
 from dpcore.papers.overview import SAYS, measured
+from pages.papers.claims import signed
 from pages.papers.store import CLAIM
-from pages.papers.tables import signed
 from pages.shared.language import say
 from pages.shared.messages import note
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.audit.verdict import Verdict
-    from dpcore.papers.verdicts import RecordedVerdicts
 
 _AT_ONCE = 3  # refuted claims in sight: the first screen is for the sentence
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -12,34 +12,129 @@ from dpcore.errors import DpcoreError
 from dpcore.limits import PAGE_WORDS
 from dpcore.measure import words as measured
 from dpcore.measure.targets import OVER, Target, solve
+from dpcore.measure.words import Selection
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from dpcore.papers.written import Filled
-from dpcore.study.utility_solve import solve as solve_accuracy
+from dpcore.study.utility import solve as solve_accuracy
 from pages.shared import link
-from pages.shared.downloads import csv_button
+from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import set_epsilon
-from pages.shared.fields import pick
-from pages.shared.groups import admissible_grid, group_of
+from pages.shared.figure import csv_button
 from pages.shared.language import later, say
-from pages.shared.linking import choose_one
-from pages.shared.memo import session_memo
+from pages.shared.link import choose_one, pick
 from pages.shared.messages import inform, note, refuse
-from pages.shared.pair import chosen_pair
+from pages.shared.once import session_memo
 from pages.shared.progress import Reporter
 from pages.shared.promised import of_100, promise
-from pages.shared.recorded import recorded
+from pages.shared.session import Bench
 from pages.shared.table import show_table
-from pages.shared.words import spelled
-from pages.tradeoff.goals import BOUND, GOALS, TAUGHT, Goal
+from pages.shared.taking import recorded
+from pages.shared.words import chosen_pair, spelled
+from pages.tradeoff.packet import Shown
+from pages.tradeoff.quantities import LEAKAGES, UTILITIES
+from pages.tradeoff.scene import Scene
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# What may be asked of ε: goals about what is learned, what is left, and words of one's own.
 
-    from dpcore.measure.words import Selection
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.shared.bench import Bench
-    from pages.tradeoff.packet import Shown
-    from pages.tradeoff.scene import Scene
+
+@dataclass(frozen=True)
+class Goal:
+    """What may be asked for.
+
+    Attributes:
+        key: in links.
+        title: in the list.
+        quantity: of a recorded curve, of `Target`, or "accuracy".
+        unit: behind the number.
+        most: whether the number is the most that is allowed; else the least that is wanted.
+        start: the number of a fresh visit.
+        ends: smallest and largest number.
+    """
+
+    key: str
+    title: str
+    quantity: str
+    unit: str
+    most: bool
+    start: float
+    ends: tuple[float, float] = (0.0, 100.0)
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is about words of one's own, and so is measured now."""
+        return self.quantity in {"nw", "sw", "effective"}
+
+
+BOUND = later("Bound")
+"""What stands above a number without a unit."""
+TAUGHT = {one.name: (one.title, *one.data) for one in UTILITIES if one.data is not None}
+"""By name in links: title, record, and labels or corpus."""
+
+
+def _learned() -> tuple[Goal, ...]:
+    """At most so much of what a stranger learns."""
+    return tuple(
+        Goal(
+            one.key,
+            Filled("{learned} at most", learned=Filled(one.counted[0])),
+            one.key,
+            one.counted[1],
+            True,
+            100 * one.start,
+        )
+        for one in LEAKAGES
+        if one.key != "auc"
+    )
+
+
+def _taught() -> tuple[Goal, ...]:
+    """At most so much less of what texts teach."""
+    return tuple(
+        Goal(
+            name,
+            Filled("{title}: accuracy lost, at most", title=Filled(title)),
+            "accuracy",
+            later("points"),
+            True,
+            5.0,
+        )
+        for name, (title, _, _) in TAUGHT.items()
+    )
+
+
+GOALS = (
+    *_learned(),
+    Goal(
+        "meaning",
+        later("Meaning left, at least"),
+        "meaning",
+        later("% of the meaning"),
+        False,
+        30.0,
+    ),
+    Goal("kept", later("Words that stay, at least"), "kept", later("of 100 words"), False, 20.0),
+    *_taught(),
+    Goal("nw", later("Nw of words of yours, at most"), "nw", "", True, 0.5, (0.0, 1.0)),
+    Goal(
+        "sw",
+        later("Sw of words of yours, at least"),
+        "sw",
+        later("outputs in 1,000"),
+        False,
+        10.0,
+        (1.0, 1e3),
+    ),
+    Goal(
+        "effective",
+        later("Effective number of outputs, at least"),
+        "effective",
+        "",
+        False,
+        10.0,
+        (1.0, 1e6),
+    ),
+)
 
 
 _EVERYWHERE = later("at every ε")
@@ -126,7 +221,7 @@ def _answers(shown: Sequence[Shown], goal: Goal, bound: float, bench: Bench) -> 
     if goal.measured:
         return _measured(shown, goal, bound, bench)
     if goal.quantity == "accuracy":
-        return _taught(shown, goal, bound)
+        return _taught_goal(shown, goal, bound)
     return [recorded_answer(one, goal, bound / 100) for one in shown]
 
 
@@ -160,7 +255,7 @@ def _doubt(*, last: bool, weaker: bool) -> str:
     return later("a better attacker may learn more") if weaker else ""
 
 
-def _taught(shown: Sequence[Shown], goal: Goal, bound: float) -> list[Answer]:
+def _taught_goal(shown: Sequence[Shown], goal: Goal, bound: float) -> list[Answer]:
     _, name, labels = TAUGHT[goal.key]
     where = {"data": labels, "learner": "tf-idf", "tested_on": "private", "lexicon": "bundled"}
     solved = {one.curve: one for one in solve_accuracy(recorded(name).table, bound / 100, **where)}

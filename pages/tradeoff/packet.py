@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import style_of
+from dpcore.rewrite.sentence import SentenceDraw
+from pages.shared.figure import marked_words
 from pages.shared.language import say
-from pages.shared.marked import marked_words
 from pages.shared.promised import promise
 from pages.tradeoff.quantities import Leakage, Utility
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-
-    from dpcore.attack.trade.curve import TradeCurve
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.sentence import SentenceDraw
-    from pages.tradeoff.quantities import Leakage, Utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +49,7 @@ def counted(leakage: Leakage) -> str:
 def packet(
     shown: Sequence[Shown], leakage: Leakage, utility: Utility, step: int, without: float | None
 ) -> dict[str, Any]:
-    """The data of the component, `pages.tradeoff.board.show_board`.
+    """The data of the component, `pages.tradeoff.scene.show_board`.
 
     Args:
         shown: the mechanisms, in the order of the list.

@@ -9,9 +9,14 @@ from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import carried_choices
-from pages.tradeoff.board import STYLE
-from pages.tradeoff.choosing import choose_curves, choose_sentence, choose_two
-from pages.tradeoff.scene import scene_or_stop, show_scene
+from pages.tradeoff.scene import (
+    STYLE,
+    choose_curves,
+    choose_sentence,
+    choose_two,
+    scene_or_stop,
+    show_scene,
+)
 from pages.tradeoff.views import views
 
 st.title(say("What does it cost to hide a word?"), anchor=False)

@@ -2,43 +2,158 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.attack.trade.curve import TradeCurve
 from dpcore.errors import DpcoreError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
-from dpcore.papers.ours.equal_leakage_comparison import task_curves, without_privacy
+from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
-from dpcore.study.reading import Figures
+from dpcore.rewrite.sentence import SentenceDraw
+from dpcore.study.recorded import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.figure import SCRIPT
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import language, later, numeral, say
-from pages.shared.memo import memo
+from pages.shared.link import choose_one, choose_some
 from pages.shared.messages import inform, refuse
+from pages.shared.once import memo
 from pages.shared.progress import timed
-from pages.shared.recorded import recorded
-from pages.shared.resources import mechanism
-from pages.shared.session import first_bench
-from pages.shared.taking import drawer_is_open
-from pages.tradeoff.board import show_board
-from pages.tradeoff.choosing import FIRST
+from pages.shared.session import Bench, first_bench, mechanism
+from pages.shared.taking import drawer_is_open, recorded
+from pages.shared.text_box import choose_draw, draw_again, text_box
 from pages.tradeoff.packet import Shown, epsilons, packet
-from pages.tradeoff.quantities import LEAKAGES
+from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
 
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
+# The board of the Trade-off page: the chart, and one sentence by each mechanism at equal leakage.
+#
+# All steps of the dial are sent at once; a step moves them in the browser alone.
 
-    from dpcore.attack.trade.curve import TradeCurve
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.sentence import SentenceDraw
-    from pages.shared.bench import Bench
-    from pages.tradeoff.quantities import Leakage, Utility
+
+_HERE = Path(__file__).parent
+_KEY = "word_privacy_lab.tradeoff"
+
+STYLE = """
+@media (max-width: 50rem) {
+  :has(> .st-key-tradeoff_choices) { order: 1; }
+}
+"""
+"""On a phone the picture comes before what is chosen."""
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    scripts = SCRIPT, SCRIPT.with_name("svg_files.js"), _HERE / "board.js"
+    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
+    css = (_HERE / "board.css").read_text(encoding="utf-8")
+    return st.components.v2.component(_KEY, css=css, js=js)
+
+
+def show_board(data: dict[str, Any]) -> None:
+    """Draw the board.
+
+    Args:
+        data: `group` (whose dial moves it), `step`, `alt`, `frames` (x and y: title, low, high,
+            ticks as [value, text]; guides: label, kind, points, place of the label), by step
+            `frame` (which of them), `level` (where the dial's line stands, or null) and `findings`,
+            `lines` (label, colour, dash, glyph, points as [x, y], bars as [x low, x high, y low,
+            y high], by step `at` as [x, y] or null), `left` (of what), `texts`, and `rows` (line;
+            by step left, promise and words as [index into `texts`, whether it changed, the gap
+            before it] or null).
+    """
+    _component()(key="tradeoff_board", data=data)
+
+
+# What is compared: the two axes, the mechanisms, the sentence. All of it stands in the link.
+
+
+FIRST = {
+    "neighbour-response-10": "neighbour-response, k = 10",
+    "neighbour-response-3": "neighbour-response, k = 3",
+    "madlib": "madlib",
+    "tem": "tem",
+    "optimal": "optimal",
+}
+"""The curves of a fresh visit, by name in the link."""
+
+
+def choose_two() -> tuple[Leakage, Utility]:
+    """Draw the choice of both axes."""
+    leakages = {one.key: one for one in LEAKAGES}
+    chosen = leakages[
+        choose_one(
+            st.selectbox,
+            say("What a stranger learns"),
+            {key: say("Learned: {title}", title=say(one.title)) for key, one in leakages.items()},
+            "learned",
+            help=say("What counts as given away; the dial counts it.")
+            + " "
+            + " ".join(f"**{say(one.title)}**: {say(one.meaning)}" for one in LEAKAGES),
+            label_visibility="collapsed",
+            width=290,
+        )
+    ]
+    # Texts were learned from at a few levels of guessed words, so only beside those.
+    utilities = {one.name: one for one in UTILITIES if _goes_with(one, chosen)}
+    kept = choose_one(
+        st.selectbox,
+        say("What is left"),
+        {name: say("Left: {title}", title=say(one.title)) for name, one in utilities.items()},
+        "left",
+        help=say(
+            "**Meaning**: how near the output stays, 100 % for the word itself, 0 % for a word "
+            "that has nothing to do with it. **Words as they were**: the share that stays. "
+            "**Learned**: accuracy of a classifier on private texts."
+        ),
+        label_visibility="collapsed",
+        width=350,
+    )
+    return chosen, utilities[kept]
+
+
+def _goes_with(utility: Utility, leakage: Leakage) -> bool:
+    if utility.data is None:
+        return leakage.key != "auc"
+    return leakage.key in {"word", "auc"}
+
+
+def choose_curves() -> list[str]:
+    """Draw the choice of the mechanisms, each with its settings; labels of the recorded curves."""
+    titles = {label.replace(", k = ", "-"): label for label in recorded_curves()}
+    with st.popover(say("Mechanisms"), icon=":material/tune:"):
+        chosen = choose_some(
+            say("Mechanisms"),
+            titles,
+            "curves",
+            list(FIRST),
+            help=say(
+                "k of neighbour-response: how many words share the chance, the word among them. "
+                "optimal keeps the most words for its promise, if all are equally likely and ε is "
+                "at or above the critical one of the vocabulary."
+            ),
+        )
+    return [titles[name] for name in chosen]
+
+
+def choose_sentence() -> tuple[str, int, int]:
+    """Draw the sentence and its draw; the text, seed and number of the draw."""
+    with st.popover(say("Your sentence"), icon=":material/edit:"):
+        text = text_box()
+        seed, number = choose_draw()
+    draw_again()
+    return text, seed, number
+
 
 _LEVEL = "level"
 _SENT = 20  # boards of one sentence; with five mechanisms one takes 200 kB

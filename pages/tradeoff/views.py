@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
@@ -11,23 +11,16 @@ from dpcore.papers.ours.tradeoff import ARMS, STUDY
 from dpcore.papers.written import Filled
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
+from pages.shared.link import tabs
 from pages.shared.messages import note
 from pages.shared.promised import promise
-from pages.shared.recorded import made_view, recorded
-from pages.shared.reproducing import command_line
+from pages.shared.session import Bench
 from pages.shared.table import numbers, show_table
-from pages.shared.tabs import tabs
-from pages.shared.taking import Takeaway, take_it_with_you
+from pages.shared.taking import Takeaway, command_line, made_view, recorded, take_it_with_you
 from pages.tradeoff.goal import goal_view
 from pages.tradeoff.packet import counted
-from pages.tradeoff.scene import AT_THE_DIAL, OPEN_VIEW, VIEWS, step_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pages.shared.bench import Bench
-    from pages.tradeoff.quantities import Utility
-    from pages.tradeoff.scene import Scene
+from pages.tradeoff.quantities import Utility
+from pages.tradeoff.scene import AT_THE_DIAL, OPEN_VIEW, VIEWS, Scene, step_of
 
 
 def views(scene: Scene, bench: Bench) -> None:
@@ -186,8 +179,8 @@ def python_cell(scene: Scene) -> str:
     if utility.data is not None:
         name, data = utility.data
         imports = (
-            "from dpcore.papers.ours.equal_leakage_comparison import task_curves\n"
-            "from dpcore.study.reading import Figures\n"
+            "from dpcore.papers.ours.equal_leakage import task_curves\n"
+            "from dpcore.study.recorded import Figures\n"
             "from dpcore.study.recorded import read_recorded"
         )
         source = f"task_curves(Figures(read_recorded({name!r})), {data!r})"

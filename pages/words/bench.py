@@ -3,53 +3,57 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.output.compare import compare
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.output.two_words import compare
 from dpcore.lexicon.cache import only_in_memory
-from dpcore.measure.density.density import neighbourhood
-from dpcore.measure.maps.maps import (
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import Neighbourhood, neighbourhood
+from dpcore.measure.maps.fit import (
     DEFAULT_NEIGHBOURS,
     build_vocabulary_map,
     local_map,
     vocabulary_map,
 )
-from dpcore.measure.maps.model import Projection
+from dpcore.measure.maps.store import Map, Projection
 from dpcore.measure.maps.table import distance_table, mass_table, point_table
-from dpcore.measure.mass import mass_on_map
-from dpcore.measure.pair import Pair, spread_on_map
-from dpcore.measure.surroundings import chances, draws
-from dpcore.mechanisms.additive.shared import SharedDirections
-from dpcore.mechanisms.law import Effort
-from dpcore.plots.maps.distances import distance_strip
-from dpcore.plots.maps.maps import map_base
-from dpcore.plots.maps.rings import arrange, local_angles, plane_angles, rim, ring_distances
+from dpcore.measure.pair import (
+    Chances,
+    Draws,
+    Pair,
+    Spread,
+    chances,
+    draws,
+    mass_on_map,
+    spread_on_map,
+)
+from dpcore.mechanisms.additive.additive import SharedDirections
+from dpcore.mechanisms.law import Effort, Law
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.plots.maps.distances import (
+    Arrangement,
+    Strip,
+    arrange,
+    distance_strip,
+    local_angles,
+    plane_angles,
+    rim,
+    ring_distances,
+)
+from dpcore.plots.maps.panes import MapBase, map_base
 from dpcore.plots.pair import pair_figure
 from pages.shared import link
-from pages.shared.bench import admissible
-from pages.shared.memo import memo
-from pages.shared.once import once
+from pages.shared.once import memo, once
+from pages.shared.session import admissible
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     import pandas as pd
     import plotly.graph_objects as go
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import Neighbourhood
-    from dpcore.measure.maps.model import Map
-    from dpcore.measure.pair import Spread
-    from dpcore.measure.surroundings import Chances, Draws
-    from dpcore.mechanisms.law import Law
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.plots.maps.distances import Strip
-    from dpcore.plots.maps.maps import MapBase
-    from dpcore.plots.maps.rings import Arrangement
 
 RUNS = 200
 """R of Sw, and directions or runs behind Nw where a law is not exact."""

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.fragments import fragment
-from pages.shared.groups import admissible_grid, group_of
 from pages.shared.language import language, later, say
-from pages.shared.memo import memo
+from pages.shared.link import tabs
 from pages.shared.messages import inform
-from pages.shared.tabs import tabs
+from pages.shared.once import memo
 from pages.shared.taking import take_it_with_you
-from pages.words.comparing import comparison_view, curves_view
 from pages.words.density import density_of
 from pages.words.measuring import measure, steps_left, stopped
 from pages.words.moving import OPEN_VIEW, VIEWS, other_dials
 from pages.words.panes import pane_data, panes
+from pages.words.scene import Scene
 from pages.words.session import follow
 from pages.words.views import (
+    comparison_view,
+    curves_view,
     distances_view,
     extremes_view,
     facts_view,
@@ -30,11 +32,6 @@ from pages.words.views import (
     misreading_view,
     takeaway,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pages.words.scene import Scene
 
 _MEASURED: dict[str, Callable[[Scene], None]] = {
     later("Comparison"): comparison_view,

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from dpcore.lexicon.cache import kinds_kept
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.progress import silent
-from dpcore.measure.density.density import NEIGHBOURS, bundled_density, vocabulary_density
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.density import (
+    NEIGHBOURS,
+    VocabularyDensity,
+    bundled_density,
+    vocabulary_density,
+)
 from pages.shared.language import say
 from pages.shared.messages import note
-from pages.shared.resources import of_lexicon
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.measure.density.density import VocabularyDensity
+from pages.shared.session import of_lexicon
 
 _ASKED = "density_asked"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -12,27 +11,24 @@ import streamlit as st
 from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.lexicon.cache import only_in_memory
 from dpcore.measure.maps import jobs as map_jobs
-from dpcore.measure.maps.model import Projection
+from dpcore.measure.maps.store import Map, Projection
 from dpcore.measure.maps.table import point_table
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.written import Filled
-from dpcore.plots.layout import percent
-from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
-from pages.shared.fields import segments
+from dpcore.plots.maps.panes import chosen_word, map_caption, map_figure
+from dpcore.plots.style import percent
 from pages.shared.figure import show_caption, show_figure, show_numbers
 from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
+from pages.shared.link import segments
 from pages.shared.messages import inform, note, refuse
-from pages.shared.pair import choose
-from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
+from pages.shared.taking import show_line
+from pages.shared.words import choose
+from pages.words.bench import PairBench
 from pages.words.density import density_of, density_or_button
 from pages.words.vocabulary import show_vocabulary
 from pages.words.words import SLOTS, TITLES
-
-if TYPE_CHECKING:
-    from dpcore.measure.maps.model import Map
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.words.bench import PairBench
 
 AROUND, WHOLE = later("Around the two words"), later("Whole vocabulary")
 KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projection.PCA}

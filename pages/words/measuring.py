@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.progress import timed
+from pages.words.bench import Measured, PairBench
 from pages.words.session import default_bench
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.words.bench import Measured, PairBench
 
 _STOPPED = "neighbouring_stopped"
 

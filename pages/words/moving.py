@@ -5,18 +5,13 @@ The panes are not in it: they have the numbers of every ε, and only hear which 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
+from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.dial import Group, group_of, grouped
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
-from pages.shared.groups import group_of, grouped
 from pages.shared.taking import drawer_is_open
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.shared.groups import Group
 
 MOVING, VIEWS = "pair_moving", "pair_views"
 OPEN_VIEW = "more"

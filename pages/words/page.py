@@ -7,16 +7,15 @@ from pages.shared.footer import footer
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
-from pages.shared.pair import write_pair
-from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
+from pages.shared.words import write_pair
 from pages.words.bench import RUNS, SEED
 from pages.words.board import board
-from pages.words.choosing import shown_mechanism
 from pages.words.moving import first_dial
 from pages.words.scene import Scene
 from pages.words.session import bench_for, default_words, shown_words
-from pages.words.words import search_boxes
+from pages.words.words import search_boxes, shown_mechanism
 
 # The panes shall be in sight: what is chosen stands beside the title, on a phone in one row.
 _STYLE = """

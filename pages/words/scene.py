@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pages.shared.groups import group_of
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.words.bench import PairBench
+from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.dial import group_of
+from pages.words.bench import PairBench
 
 
 @dataclass(frozen=True)

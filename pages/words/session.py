@@ -5,23 +5,17 @@ The pair that a fresh visit begins with is public, so that its bench is shared b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from dpcore.measure.density.density import extremes, ordinary_words
-from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import VocabularyDensity, extremes, ordinary_words
+from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from pages.shared.memo import latest
-from pages.shared.once import once
-from pages.shared.pair import chosen_pair
-from pages.shared.resources import directions
+from pages.shared.once import latest, once
+from pages.shared.session import directions
+from pages.shared.words import chosen_pair
 from pages.words.bench import PairBench
 from pages.words.density import density_of
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import VocabularyDensity
 
 
 def default_words(words: Lexicon) -> tuple[str, str]:

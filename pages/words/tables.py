@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import base64
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpcore.guarantee import Status
-from dpcore.measure.density.density import STRATA, extremes, ordinary_words
-from dpcore.measure.density.radius import noise_radii
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import (
+    STRATA,
+    NoiseRadius,
+    VocabularyDensity,
+    extremes,
+    noise_radii,
+    ordinary_words,
+)
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
-from dpcore.plots.layout import percent, probability_text
 from dpcore.plots.maps.distances import NOISE_COLUMNS
-from dpcore.plots.style import name_tag, style_of
-from pages.shared.bench import admissible
+from dpcore.plots.style import name_tag, percent, probability_text, style_of
 from pages.shared.language import numeral, say
 from pages.shared.once import once
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import VocabularyDensity
-    from dpcore.measure.density.radius import NoiseRadius
-    from dpcore.mechanisms.mechanism import Mechanism
-    from pages.words.bench import Measured, PairBench
+from pages.shared.session import admissible
+from pages.words.bench import Measured, PairBench
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:

@@ -9,39 +9,30 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.measure.density.density import neighbourhood
-from dpcore.measure.maps.model import Projection
-from dpcore.plots.maps.crowding import CLASSES, DARK, LIGHT
-from dpcore.plots.maps.maps import COLOURS, MARKERS
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import VocabularyDensity, neighbourhood
+from dpcore.measure.maps.store import Map, Projection
+from dpcore.plots.maps.panes import CLASSES, COLOURS, DARK, LIGHT, MARKERS
 from pages.shared import link
 from pages.shared.language import ENGLISH, for_component, language, say
-from pages.shared.memo import latest
-from pages.shared.once import once
-from pages.shared.pair import choose
-from pages.words.bench import whole_map
+from pages.shared.once import latest, once
+from pages.shared.words import choose
+from pages.words.bench import Outputs, PairBench, whole_map
 from pages.words.density import density_of
-from pages.words.spoken import MAP
+from pages.words.panes import MAP
 from pages.words.words import SLOTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import VocabularyDensity
-    from dpcore.measure.maps.model import Map
-    from pages.words.bench import Outputs, PairBench
 
 _HERE = Path(__file__).parent
 _KEY = "vocabulary"

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.errors import UnknownWordError
-from dpcore.measure.density.density import search
+from dpcore.errors import DpcoreError, UnknownWordError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import VocabularyDensity, search
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.plots.maps.panes import shortened
 from pages.shared.language import later, numeral, say
-from pages.shared.messages import note
-from pages.shared.pair import OTHER, WORD, choose, exchange
+from pages.shared.link import pick
+from pages.shared.messages import note, refuse
+from pages.shared.session import Settings, mechanism
+from pages.shared.sidebar import START_MECHANISM
 from pages.shared.table import show_table
-from pages.shared.words import spelled
+from pages.shared.words import OTHER, WORD, choose, exchange, spelled
+from pages.words.bench import PairBench
 from pages.words.tables import facts_table, neighbour_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import VocabularyDensity
-    from pages.words.bench import PairBench
 
 SLOTS = (WORD, OTHER)
 TITLES = (later("First word"), later("Second word"))
@@ -185,3 +189,32 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         on_select=take,
         selection_mode="single-row",
     )
+
+
+# Whose outputs are in the panes: one mechanism of all, with its settings from the sidebar.
+
+
+def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> Mechanism:
+    """Draw the choice of the mechanism; one that refuses its settings ends the page.
+
+    Args:
+        words: the lexicon.
+        chosen: registry keys and settings of the sidebar.
+    """
+    short = pick(
+        say("Outputs of"),
+        dict.fromkeys((START_MECHANISM, *(kind.short for kind in MECHANISMS.values()))),
+        "outputs_of",
+        say(
+            "The mechanism whose outputs the two panes and the map show. The others are "
+            "compared below; the sidebar chooses which, and has their settings."
+        ),
+        names=True,
+        width=190,
+    )
+    key = resolve(short).key
+    try:
+        return mechanism(words, key, dict(chosen).get(key, ()))
+    except DpcoreError as error:
+        refuse(say("This mechanism is not there for these words or settings."), error)
+        st.stop()

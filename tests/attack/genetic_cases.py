@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpcore.learn.bags import Bags
-from dpcore.learn.linear.linear import LinearModel
+from dpcore.learn.corpus import Bags
+from dpcore.learn.linear.training import LinearModel
 from dpcore.learn.substitutions import Substitutions
 
 WORDS = 30

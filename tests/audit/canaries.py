@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from dpcore.arrays import FloatArray
-from dpcore.mechanisms.exponential.tem_law import tem_gamma
+from dpcore.mechanisms.exponential.tem import tem_gamma
 
 
 def identity(n: int) -> FloatArray:

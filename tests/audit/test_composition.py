@@ -14,9 +14,8 @@ from dpcore.audit.composition import TEXT_DELTA, Composition, composition, worst
 from dpcore.audit.document import document_losses
 from dpcore.errors import ParameterError
 from dpcore.guarantee import Status
-from dpcore.mechanisms.clipped.gaussian import composed_epsilon
-from dpcore.mechanisms.hooks import LossBounds
-from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.clipped.clipped import composed_epsilon
+from dpcore.mechanisms.mechanism import LossBounds, Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_most
 from tests.mechanisms import lexicons

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dpcore.audit.composition import worst_delta
 from dpcore.audit.document import Losses, composed, document_losses, place_losses
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.hooks import LossBounds
-from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.mechanism import LossBounds, Mechanism
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
 

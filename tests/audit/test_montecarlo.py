@@ -10,7 +10,7 @@ from dpcore.audit.montecarlo import clopper_pearson, epsilon_lower_bound, resolu
 from dpcore.audit.samplers import check_noise
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
-from dpcore.noise.radial import Radial, draws
+from dpcore.noise.samplers import Radial, draws
 from tests.audit import canaries
 from tests.chance import FALSE_ALARM
 from tests.fixtures import MakeRng
@@ -105,8 +105,8 @@ def test_vickrey_that_excludes_the_word_is_caught(rng: MakeRng) -> None:
 
 def test_support_of_truncated_noise(rng: MakeRng) -> None:
     """Two vectors 2C apart in one coordinate of two: m is the share that gives the word away."""
-    from dpcore.mechanisms.clipped.truncation import published_truncation
-    from dpcore.noise.truncated_laplace import quantile, shifted_out, uniforms
+    from dpcore.mechanisms.clipped.trlaplace import published_truncation
+    from dpcore.noise.samplers import quantile, shifted_out, uniforms
 
     noise = published_truncation(0.1, 0.1, 1.0, 2)
     z = quantile(uniforms(rng(), 50_000, 2), noise.alpha, noise.mass)

@@ -13,7 +13,7 @@ from dpcore.audit.report import audit_report
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
-from dpcore.lexicon.ranking import Ranking
+from dpcore.lexicon.neighbours import Ranking
 from dpcore.mechanisms.candidates.rantext import RanText
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.registry import create

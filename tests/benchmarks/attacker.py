@@ -14,7 +14,7 @@ from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.posterior import posterior
 from dpcore.attack.output.prior import frequency
 from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.benchmarks.exact_laws import seconds

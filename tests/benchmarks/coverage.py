@@ -80,7 +80,7 @@ def main() -> None:
 
 def _length(mechanism: RadialMechanism) -> float:
     """Median Euclidean length of the noise at scale 1."""
-    from dpcore.noise.radial import radii
+    from dpcore.noise.samplers import radii
 
     rng = generator(0, "length")
     unit = mechanism.directions(rng, 200)

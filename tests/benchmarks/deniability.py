@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
-from dpcore.measure.density.density import neighbourhood
+from dpcore.measure.density import neighbourhood
 from dpcore.measure.summary import summarise
 from dpcore.measure.words import sample
 from dpcore.mechanisms.registry import create
-from dpcore.noise.radial import directions, radii
+from dpcore.noise.samplers import directions, radii
 
 WORDS, RUNS, POINTS, TIMED = 100, 1_000, 40, 2
 

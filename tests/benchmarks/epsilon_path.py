@@ -20,9 +20,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
-from dpcore.noise.radial import directions, radii
+from dpcore.lexicon.neighbours import rank
+from dpcore.mechanisms.additive.euclidean import MultivariateLaplace
+from dpcore.noise.samplers import directions, radii
 
 REPEATS = 15
 

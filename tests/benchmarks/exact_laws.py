@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.samplers import standard_gumbel
 from tests.mechanisms import lexicons
 
 WORDS, DIMENSION, DRAWS = 20_000, 100, 1_000

@@ -54,7 +54,7 @@ def make_files(folder: Path, words: int, dimension: int) -> None:
 def run_step(step: str, folder: Path) -> None:
     """One step, in this process; prints what it measured."""
     from dpcore.lexicon.catalogue import load
-    from dpcore.lexicon.extent.bounds import bound_extent
+    from dpcore.lexicon.extent import bound_extent
     from dpcore.lexicon.fetch import add
     from dpcore.lexicon.neighbours import ExactIndex
 

@@ -64,7 +64,7 @@ def measured(
     mechanism: Mechanism, epsilon: float, parts: Any, seconds: float
 ) -> list[tuple[int, float]]:
     """Words and seconds of each part, as long as there is time."""
-    from dpcore.mechanisms.bulk.documents import bulk
+    from dpcore.mechanisms.bulk import bulk
     from dpcore.rewrite.documents import release_seconds
 
     sampler, rates = bulk(mechanism, epsilon), []

@@ -8,7 +8,7 @@ import re
 
 from playwright.sync_api import Page
 
-from dpcore.plots.captions import MOST_WORDS
+from dpcore.plots.style import MOST_WORDS
 
 EXACT_VIEWS = ("The papers' figures", "Paper against ours", "Paper against measurement")
 """Tabs that hold what a paper prints against what is measured, as printed."""

@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pages.attacker import believing, board, listing
+from pages.attacker import believing, board
+from pages.attacker import game_view as listing
 from pages.deniability import choosing
 from pages.robustness import one_text
 from pages.shared.contents import CONTENTS

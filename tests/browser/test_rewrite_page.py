@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from pages.shared.session import DEFAULT_PRESET, PRESETS
 from tests.browser.pages import Watch, assert_accessible, open_files, open_page, wait_idle
 from tests.browser.server import Server
 

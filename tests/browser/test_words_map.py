@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.ranking import rank
-from dpcore.plots.maps.crowding import DARK, LIGHT
+from dpcore.lexicon.neighbours import rank
+from dpcore.plots.maps.panes import DARK, LIGHT
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]

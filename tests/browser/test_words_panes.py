@@ -12,14 +12,13 @@ from playwright.sync_api import Page, expect
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.pair import Pair
-from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_least, at_most
-from pages.shared.groups import admissible_grid, group_of
+from pages.shared.dial import admissible_grid, group_of
 from pages.shared.language import for_component
 from pages.words.bench import PairBench
-from pages.words.panes import pane_data
-from pages.words.spoken import PANES
+from pages.words.panes import PANES, pane_data
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 from tests.needs import ROOT as ROOT_FOLDER
 

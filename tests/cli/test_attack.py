@@ -10,12 +10,12 @@ import pytest
 from dpcore.attack.language.context import context_prior
 from dpcore.attack.language.recovered import recover
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.compare import compare
+from dpcore.attack.output.two_words import compare
 from dpcore.cli import main as cli
 from dpcore.cli.attack import prior_of
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.pair import Pair
-from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.sentence import draw, prepare
 from tests import needs

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dpcore.attack.latent.examples import read_examples
+from dpcore.attack.latent import read_examples
 from dpcore.cli import main as cli
-from dpcore.papers.habernal2021 import examples as adept2021_examples
-from dpcore.papers.habernal2021.examples import own_utterances
+from dpcore.papers.habernal2021 import plans as adept2021_examples
+from dpcore.papers.habernal2021.plans import own_utterances
 from tests import needs
 from tests.learn.adept_cases import TEXTS, shared
 from tests.shell import result

@@ -11,8 +11,8 @@ import pytest
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, NEAR, PROMISED
-from dpcore.papers.ours.benchmark.plans import STUDIES
-from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC, QUICK
+from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC, QUICK
+from dpcore.papers.ours.benchmark.record import STUDIES
 from tests.shell import small_vectors
 
 ASKED = ("k-ary", "tem", "gaussian", "trlaplace")

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
-from dpcore.mechanisms import calibrated
+from dpcore.mechanisms import certificate as calibrated
 from dpcore.mechanisms.exponential import optimal
 from dpcore.mechanisms.exponential.optimal import Optimal
 from tests.mechanisms import lexicons

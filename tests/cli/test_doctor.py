@@ -12,7 +12,7 @@ from dpcore import optional
 from dpcore.cli import doctor
 from dpcore.cli.doctor import PARTS, Finding, State, examine
 from dpcore.lexicon import catalogue
-from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import bundled_data
 from dpcore.study import recorded
 from tests.fixtures import Uninstall
 from tests.needs import ROOT

@@ -14,7 +14,7 @@ from dpcore.cli.printer import progress_bars
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon import fetch
 from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.train import plan as plan_module
+from dpcore.lexicon.train import run as plan_module
 from tests.fixtures import MakeRng
 from tests.shell import result
 from tests.shell import run as shell_run
@@ -97,7 +97,7 @@ def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path: P
 def test_bounds_are_called_bounds(
     run: Callable[..., Any], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpcore.lexicon.extent.kept.MAX_EXACT_EXTENT_WORDS", 5)
+    monkeypatch.setattr("dpcore.lexicon.extent.MAX_EXACT_EXTENT_WORDS", 5)
     text = run("info", path)
     assert "(bounds)" in text
     assert "lexicon build" in text

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dpcore.lexicon.catalogue import load
-from dpcore.measure.maps import maps
-from dpcore.measure.maps.model import Projection
+from dpcore.measure.maps import fit as maps
+from dpcore.measure.maps.store import Projection
 from tests.shell import result, run, small_vectors
 
 FIELDS = {"lexicon", "fingerprint", "version", "maps"}

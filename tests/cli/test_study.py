@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.cli.main import main as cli
 from dpcore.papers.studies import STUDIES
-from dpcore.study.definition import Study
+from dpcore.study.plan import Study
 from dpcore.study.recorded import read_recorded
 from tests.study.conftest import TINY
 

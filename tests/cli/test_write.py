@@ -11,7 +11,7 @@ ARGUMENTS = ("write", "--mechanism", "dp-prompt", "--epsilon", "4", "--text", "a
 
 @pytest.fixture(autouse=True)
 def tiny_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpcore.rewrite.write.dp_prompt.load_model", tiny.model)
+    monkeypatch.setattr("dpcore.rewrite.write.writers.load_model", tiny.model)
 
 
 def test_the_json_holds_the_text_and_its_promise(capsys: pytest.CaptureFixture[str]) -> None:

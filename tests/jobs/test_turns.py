@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from dpcore.errors import ParameterError
-from dpcore.jobs.turns import Turns, waiting
+from dpcore.jobs.background import Turns, waiting
 
 PATIENCE = 20.0
 

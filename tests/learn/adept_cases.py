@@ -3,9 +3,8 @@
 import functools
 from typing import Any
 
-from dpcore.learn.adept.network import Shape
-from dpcore.learn.adept.training import AdeptSettings, train_adept
-from dpcore.learn.training_settings import Training
+from dpcore.learn.adept import AdeptSettings, Shape, train_adept
+from dpcore.learn.training import Training
 
 TEXTS = tuple(
     f"{start} {city} {day}"

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.learn.bags import Bags
+from dpcore.learn.corpus import Bags
 from dpcore.learn.substitutions import Substitutions
 from dpcore.learn.text_network.classifier import NetworkClassifier
 from dpcore.learn.text_network.network import Kind, Shape

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.learn.bags import Bags, bags_of
+from dpcore.learn.corpus import Bags, bags_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.sentence import prepare
 from tests.fixtures import MakeRng

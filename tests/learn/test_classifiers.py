@@ -5,11 +5,60 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
-from dpcore.learn.bags import Bags
-from dpcore.learn.classifiers import LEARNERS, TITLES, Kind, Learner, averaged, learner_of, train
+from dpcore.learn.classifiers import (
+    LEARNERS,
+    NEIGHBOURS,
+    NETWORKS,
+    TITLES,
+    Kind,
+    Learner,
+    averaged,
+    bundled_network,
+    learner_of,
+    network_path,
+    train,
+)
+from dpcore.learn.corpus import Bags
+from dpcore.learn.robust_data import teaching_parts
+from dpcore.learn.substitutions import nearest_words
+from dpcore.lexicon.catalogue import load
+from tests import needs
 from tests.chance import FALSE_ALARM
 from tests.fixtures import MakeRng, Uninstall
 from tests.mechanisms import lexicons
+from tests.needs import ROOT
+
+# The networks that come with the laboratory are what their description says.
+
+
+needs.torch()
+
+
+def test_they_read_and_certify_what_is_said() -> None:
+    """On a part of the test texts, within the error of a sample, and of the record in the file."""
+    lexicon = load()
+    test = teaching_parts("sentiment", lexicon, np.random.default_rng(0)).test
+    some = test.part(np.arange(0, len(test), 6))
+    table = nearest_words(lexicon, some.bags.words, NEIGHBOURS)
+    described = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    for name in NETWORKS:
+        model, entry = bundled_network(name, lexicon)
+        assert entry.settings["classes"] == ["negative", "positive"]
+        assert entry.settings["training"] == name
+        for quantity in ("clean_accuracy", "certified_accuracy"):
+            assert f"{entry.facts[quantity]:.1%}".replace("%", " %") in described
+        clean = model.accuracy(some.bags, some.labels)
+        certified = model.certify(some.bags, some.labels, table).accuracy
+        # 72 of 432 texts: five standard deviations of a sample are at most 0.27.
+        assert abs(clean - entry.facts["clean_accuracy"]) < 0.27
+        assert abs(certified - entry.facts["certified_accuracy"]) < 0.27
+    assert certified > 0.25
+
+
+def test_there_is_no_other() -> None:
+    with pytest.raises(ParameterError, match="one of normal, ibp, got 'linear'"):
+        network_path("linear")
+
 
 N, TEXTS, WORDS = 60, 600, 12
 LEXICON = lexicons.cloud(N, 10)

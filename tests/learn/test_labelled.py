@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import CorpusError
-from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.corpus import LabelledTexts
 from dpcore.limits import MIN_CLASS_TEXTS
 from tests.fixtures import MakeRng
 

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from dpcore.learn.packages import one_thread
+from dpcore.optional import one_thread
 
 
 def threads() -> set[int]:

@@ -9,8 +9,7 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.learn.tensors import array, device_of, seeded, threads, torch_generator
-from dpcore.learn.training import fit
-from dpcore.learn.training_settings import Step, Training
+from dpcore.learn.training import Step, Training, fit
 from tests import needs
 
 torch = needs.torch()

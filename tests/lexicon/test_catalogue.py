@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon import bundled
-from dpcore.lexicon.catalogue import available, load
+from dpcore.lexicon import cache as bundled
+from dpcore.lexicon.catalogue import available, load, read_manifest, read_stored, write_stored
 from dpcore.lexicon.fetch import add
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.stored import read_manifest, read_stored, write_stored
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = b"the 1 2\ncat 3 4\nsat 5 6\nthe 7 8\n"
@@ -121,7 +120,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.stored import read_stored, write_stored
+from dpcore.lexicon.catalogue import read_stored, write_stored
 seed = int(sys.argv[1])
 vectors = np.random.default_rng(seed).standard_normal((200, 5)).astype(np.float32)
 lexicon = Lexicon("race", [f"w{seed}-{i}" for i in range(200)], vectors)

@@ -14,18 +14,20 @@ import dpcore.attack.frontier.least_distance as least_distance
 import dpcore.attack.language.language as language
 import dpcore.attack.output.spectrum as spectrum
 import dpcore.lexicon.cache as cache
+import dpcore.lexicon.catalogue as stored
 import dpcore.lexicon.kinds as kinds
-import dpcore.lexicon.stored as stored
-import dpcore.measure.density.density as density
+import dpcore.measure.density as density
 import dpcore.measure.maps.store as maps
 import dpcore.mechanisms.certificate as certificate
-import dpcore.mechanisms.packing.weights as weights
+import dpcore.mechanisms.exponential.packing as weights
+import dpcore.papers.claims as verdicts
 import dpcore.papers.packages as packages
-import dpcore.papers.verdicts as verdicts
-from dpcore.attack.language import reader_build, trial
-from dpcore.attack.latent import examples
+from dpcore.attack import latent as examples
+from dpcore.attack.language import reader_training as reader_build
+from dpcore.attack.language import trial
 from dpcore.errors import DpcoreError, ResourceError
-from dpcore.lexicon import bundled, damage
+from dpcore.lexicon import cache as bundled
+from dpcore.lexicon import cache as damage
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
 
@@ -98,7 +100,7 @@ def test_a_shortage_of_memory_is_in_no_list_of_damage() -> None:
 
 def test_vectors_that_ask_for_more_than_memory_are_not_called_damaged(tmp_path: Path) -> None:
     from dpcore.errors import LexiconError
-    from dpcore.lexicon.readers.arrays import read_arrays
+    from dpcore.lexicon.readers.binary import read_arrays
 
     path = tmp_path / "v.npz"
     np.savez(path, vectors=np.zeros((3, 2)), words=np.array(["a", "b", "c"]))

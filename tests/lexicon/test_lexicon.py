@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError, ParameterError, UnknownWordError
-from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.lexicon import Lexicon, row_hashes
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.rows import row_hashes
 from tests.fixtures import MakeRng
 
 WORDS = ("the", "cat", "sat", "mat")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore.attack.language.language import language_folder
-from dpcore.attack.language.reader_build import MANIFEST, reader_manifest
+from dpcore.attack.language.reader_training import MANIFEST, reader_manifest
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.catalogue import load

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file
-from dpcore.lexicon.train.quality import word_similarity
 from dpcore.lexicon.train.sources import SOURCES
-from dpcore.lexicon.train.vectors import nearest_distances
+from dpcore.lexicon.train.vectors import nearest_distances, word_similarity
 from dpcore.lexicon.train.vocabulary import DEBRIS
 from dpcore.lexicon.train.wanted import WANTED
 from dpcore.lexicon.train.wordnet import read

@@ -17,9 +17,9 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.fetch import add
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.readers import read_lexicon, read_uploaded
-from dpcore.lexicon.readers import stream as stream_module
+from dpcore.lexicon.readers import text as stream_module
 from dpcore.lexicon.readers import text as text_module
-from dpcore.lexicon.readers.stream import ByteSource
+from dpcore.lexicon.readers.text import ByteSource
 from tests.fixtures import MakeRng
 
 WORDS = ["the", "cat", "naïve", "a\u00a0b", "New_York"]

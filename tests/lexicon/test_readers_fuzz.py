@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon import cache
-from dpcore.lexicon.readers import arrays as array_reader
+from dpcore.lexicon.catalogue import MANIFEST, VECTORS, WORDS, read_stored, write_stored
+from dpcore.lexicon.readers import binary as array_reader
 from dpcore.lexicon.readers import read_lexicon
-from dpcore.lexicon.readers import rows as rows_reader
-from dpcore.lexicon.stored import MANIFEST, VECTORS, WORDS, read_stored, write_stored
+from dpcore.lexicon.readers import text as rows_reader
 from tests.fuzzing import answered, damaged, distorted, many_damaged, repeated
 from tests.lexicon import test_readers as files
 

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import LexiconError, MissingPackageError, ParameterError
-from dpcore.lexicon.train import encoder, vocabulary
-from dpcore.lexicon.train.plan import TrainingPlan
-from dpcore.lexicon.train.run import RECORDED, train
+from dpcore.lexicon.train import vectors as encoder
+from dpcore.lexicon.train import vocabulary
+from dpcore.lexicon.train.run import RECORDED, TrainingPlan, train
 from dpcore.lexicon.train.sources import Source
 from dpcore.optional import installed
 from tests.fixtures import MakeRng

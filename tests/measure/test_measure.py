@@ -15,13 +15,13 @@ from dpcore.limits import MAX_RUNS
 from dpcore.measure import directions, figures
 from dpcore.measure.counting import expected_distinct
 from dpcore.measure.deniability import Method, choose_method, measure, methods_of
-from dpcore.measure.reaching import output_mass
+from dpcore.measure.directions import output_mass
 from dpcore.measure.words import named, sample
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.noise.radial import radii
+from dpcore.noise.samplers import radii
 from dpcore.noise.streams import generator
 from tests.chance import FALSE_ALARM, deviation
 from tests.mechanisms import lexicons

@@ -7,8 +7,7 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.deniability import measure
-from dpcore.measure.parts import joined, part_of
+from dpcore.measure.deniability import joined, measure, part_of
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.registry import create
 

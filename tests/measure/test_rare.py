@@ -8,17 +8,16 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
 from dpcore.measure.deniability import measure
+from dpcore.measure.directions import output_tally
 from dpcore.measure.probability_intervals import LEVEL
-from dpcore.measure.reaching import output_tally
 from dpcore.measure.words import named
-from dpcore.mechanisms.additive.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism, SharedDirections
 from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
-from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.noise.radial import radii
+from dpcore.noise.samplers import radii
 from tests.chance import FALSE_ALARM
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import make

@@ -6,9 +6,8 @@ import pytest
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
-from dpcore.measure.epsilon_ranges import Interval, holding, scan
 from dpcore.measure.summary import summarise
-from dpcore.measure.targets import Target, calibrate, solve
+from dpcore.measure.targets import Interval, Target, calibrate, holding, scan, solve
 from dpcore.measure.words import named
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import make

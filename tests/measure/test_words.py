@@ -10,7 +10,7 @@ import pytest
 
 from dpcore.errors import ParameterError, TextError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.density.density import vocabulary_density
+from dpcore.measure.density import vocabulary_density
 from dpcore.measure.words import Selection, _systematic, corpus, corpus_file, named, reduced, sample
 from tests.fixtures import MakeRng
 

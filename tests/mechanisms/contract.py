@@ -10,7 +10,7 @@ import pytest
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.testing.base import DIRECTIONS, SMALL, dense_law, typical
+from dpcore.testing.contract import DIRECTIONS, SMALL, dense_law, typical
 
 __all__ = ["DIRECTIONS", "KEYS", "SMALL", "dense_law", "every_mechanism", "make", "typical"]
 

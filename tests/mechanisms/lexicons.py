@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.testing.lexicons import cloud, lexicon, line
+from dpcore.testing.chance import cloud, lexicon, line
 
 __all__ = ["cloud", "crafted", "lexicon", "line"]
 

@@ -21,7 +21,7 @@ from dpcore.mechanisms.certificate import (
     write_certificate,
 )
 from dpcore.mechanisms.registry import create
-from pages.shared.groups import GROUPS
+from pages.shared.dial import GROUPS
 
 TABLE = Certificate(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 0.4, 1.5, 1.5]))
 

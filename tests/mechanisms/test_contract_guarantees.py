@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcore.testing.guarantees import LINES, exact_laws
+from dpcore.testing.contract import LINES, exact_laws
 from tests.mechanisms import plain
 from tests.mechanisms.contract import make
 

@@ -5,9 +5,8 @@ import pytest
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.mechanisms.all_pairs import AllPairs
-from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
-from dpcore.mechanisms.exponential.tem_law import log_odds
+from dpcore.mechanisms.distances import RELATIVE_ERROR, AllPairs
+from dpcore.mechanisms.exponential.tem import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_losses

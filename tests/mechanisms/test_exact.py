@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.mechanisms.exact import ExactMechanism
 from tests.chance import assert_law
 from tests.fixtures import MakeRng

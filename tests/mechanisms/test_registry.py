@@ -1,6 +1,15 @@
 """Keys, short names, and settings as a command line or a link gives them."""
 
+import importlib
+import json
+import os
 import re
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +17,256 @@ import pytest
 from dpcore.errors import ParameterError, UnknownMechanismError
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
-from dpcore.mechanisms.additive.projection import RandomProjection
-from dpcore.mechanisms.additive.vickrey import Vickrey
+from dpcore.mechanisms import registry
+from dpcore.mechanisms.additive.euclidean import (
+    Mahalanobis,
+    MultivariateLaplace,
+    RandomProjection,
+    Vickrey,
+)
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.mechanisms.registry import MECHANISMS, create, resolve
+from dpcore.mechanisms.registry import (
+    MECHANISMS,
+    PluginWarning,
+    Registry,
+    create,
+    package_of,
+    resolve,
+)
+from tests.mechanisms.contract import SMALL
+from tests.mechanisms.installed import MINE, install
+from tests.needs import ROOT
+
+# Mechanisms of other packages: they appear by `pip install`, and what is broken stops nothing.
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder in which the tiny package is installed."""
+    return install(tmp_path, {"tiny_noise": MINE}, {"mine": "tiny_noise:Mine"})
+
+
+def asked_anew(monkeypatch: pytest.MonkeyPatch, place: Path) -> Registry:
+    """The registry of a process that has this folder on its path."""
+    monkeypatch.syspath_prepend(place)
+    importlib.invalidate_caches()
+    for module in [name for name in sys.modules if re.match(r"\w+_noise$|noise_\w+$", name)]:
+        monkeypatch.delitem(sys.modules, module)
+    fresh = Registry(registry._OURS)
+    monkeypatch.setattr(registry, "MECHANISMS", fresh)
+    return fresh
+
+
+def program(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run dpcore in a process of its own, with this folder on its path."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_installed_mechanism_is_one_of_all(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = asked_anew(monkeypatch, place)
+    assert list(kinds)[:-1] == list(registry._OURS)
+    assert list(kinds)[-1] == "mine.v1"
+    assert len(kinds) == len(registry._OURS) + 1
+    assert "mine.v1" in kinds
+    assert kinds.problems == ()
+    mine: Any = create("mine", SMALL, {"share": "0.5"})
+    assert (resolve("mine"), mine.share) == (type(mine), 0.5)
+    assert package_of(type(mine)) == "tiny-noise 0.3"
+    assert package_of(resolve("tem")) is None
+    assert mine.replace("w0", 2.0) in SMALL
+
+
+@pytest.mark.slow
+def test_it_is_listed_in_the_shell_as_not_ours(place: Path) -> None:
+    done = program(place, "-m", "dpcore", "mechanisms")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    (start,) = [i for i, line in enumerate(lines) if line.startswith("mine ")]
+    assert "A mechanism of mine  [metric; ε > 0]" in lines[start]
+    assert "From the package tiny-noise 0.3: not one of ours." in lines[start + 2]
+    assert "--set share=1.0: of what is allowed" in lines[start + 3]
+    rows = json.loads(program(place, "-m", "dpcore", "mechanisms", "--json").stdout)["mechanisms"]
+    assert {row["name"]: row["package"] for row in rows}["mine"] == "tiny-noise 0.3"
+    assert sum(row["package"] is None for row in rows) == len(registry._OURS)
+    used = program(
+        place, "-m", "dpcore", "distribution", "--mechanism", "mine", "--epsilon", "2",
+        "--word", "doctor",
+    )  # fmt: skip
+    assert "doctor" in used.stdout, used.stderr
+
+
+@pytest.mark.slow
+def test_its_own_tests_may_be_the_contract(place: Path, tmp_path: Path) -> None:
+    """With plain pytest, outside this repository; and the contract is not one that all pass."""
+    tests = tmp_path / "test_mine.py"
+    tests.write_text(
+        textwrap.dedent("""
+            from dataclasses import dataclass
+
+            from dpcore.testing import MechanismContract
+            from tiny_noise import Mine
+
+
+            class TestMine(MechanismContract):
+                kind = Mine
+
+
+            class Twice(Mine):  # the factor 2 is forgotten: its promise is false
+                def log_law(self, word, epsilon, *, ranking=None):
+                    return super().log_law(word, 2 * self.check_epsilon(epsilon))
+
+
+            class TestTwice(MechanismContract):
+                kind = Twice
+        """),
+        encoding="utf-8",
+    )
+    path = os.pathsep.join((str(place), str(ROOT)))
+    options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(tests)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1, done.stdout
+    assert "TestTwice::test_a_proved_guarantee_holds_exactly_on_a_line" in failed[0]
+    assert "43 passed" in done.stdout
+    assert re.search(r"^E +assert .*<= 1e-15", done.stdout, re.MULTILINE)  # what did not hold
+
+
+def test_the_contract_needs_no_pytest(place: Path) -> None:
+    code = (
+        "import sys; from dpcore.testing import MechanismContract; from tiny_noise import Mine;"
+        "case = type('Case', (MechanismContract,), {'kind': Mine})();"
+        "case.setup_method(case.test_guarantee_is_data); case.test_guarantee_is_data();"
+        "print('pytest' in sys.modules)"
+    )
+    done = program(place, "-c", code)
+    assert done.stdout == "False\n", done.stderr
+
+
+BROKEN = {
+    "raising": ("raise RuntimeError('no model\\n here')", "RuntimeError: no model here"),
+    "ending": ("raise SystemExit('bye')", "SystemExit: bye"),
+    "lacking": ("import no_such_package_at_all", "No module named 'no_such_package_at_all'"),
+    "without": ("x = 1", "has no attribute 'Mine'"),
+    "number": ("Mine = 3", "no class that extends dpcore's Mechanism"),
+    "other": ("class Mine: pass", "no class that extends dpcore's Mechanism"),
+    "abstract": (
+        "from dpcore.mechanisms.mechanism import Mechanism\nclass Mine(Mechanism): pass",
+        "Mine does not say guarantee, law, paths, sample",
+    ),
+    "taken": (MINE.replace('"mine.v1", "mine"', '"tem.v9", "tem"'), "'tem' belongs to the lab"),
+    "unversioned": (MINE.replace("mine.v1", "mine"), "key must be short and version"),
+    "shouting": (MINE.replace('"mine.v1", "mine"', '"Mine.v1", "Mine"'), "in small letters"),
+    "untitled": (MINE.replace('"A mechanism of mine"', '""'), "title must be a text"),
+    "citing": (MINE + '    cited = ("someone2024",)\n', "cited is for sources of the laboratory"),
+    "typed": (MINE.replace("share: float", "share: list"), "parameter share must be annotated"),
+    "meaning": (MINE.replace("meaning = EpsilonMeaning.METRIC", "meaning = 1"), "EpsilonMeaning"),
+}
+
+
+def test_what_is_broken_is_named_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = {f"noise_{name}": source for name, (source, _) in BROKEN.items()}
+    place = install(
+        tmp_path,
+        modules | {"tiny_noise": MINE},
+        {name: f"noise_{name}:Mine" for name in BROKEN} | {"mine": "tiny_noise:Mine"},
+    )
+    kinds = asked_anew(monkeypatch, place)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert list(kinds)[-1] == "mine.v1"
+    assert len(kinds.problems) == len(BROKEN)
+    assert [str(w.message) for w in told if w.category is PluginWarning] == list(kinds.problems)
+    for name, (_, reason) in BROKEN.items():
+        (said,) = [text for text in kinds.problems if f"mechanism '{name}'" in text]
+        assert said.startswith(f"the mechanism '{name}' of the package tiny-noise 0.3 is left out")
+        assert reason in said
+        assert "\n" not in said
+    assert resolve("tem").key == "tem.v1"
+    with pytest.raises(UnknownMechanismError, match="known are madlib"):
+        resolve("number")
+
+
+def test_of_two_with_one_name_the_first_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, name in (("a", "b-noise"), ("b", "a-noise")):
+        (tmp_path / folder).mkdir()
+        install(
+            tmp_path / folder, {f"{name[0]}_noise": MINE}, {"mine": f"{name[0]}_noise:Mine"}, name
+        )
+    monkeypatch.syspath_prepend(tmp_path / "a" / "installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kinds = asked_anew(monkeypatch, tmp_path / "b" / "installed")
+        assert kinds.packages == {"mine.v1": "a-noise 0.3"}
+    assert kinds.problems == (
+        "the mechanism 'mine' of the package b-noise 0.3 is left out: the name 'mine' belongs to "
+        "a-noise 0.3: choose another one",
+    )
+
+
+@pytest.mark.slow
+def test_one_that_cannot_be_made_is_refused_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = MINE + "\n    def __post_init__(self):\n        raise OSError('no file of weights')\n"
+    place = install(tmp_path, {"tiny_noise": source}, {"mine": "tiny_noise:Mine"})
+    asked_anew(monkeypatch, place)
+    with pytest.raises(
+        ParameterError, match=r"mine, from the package tiny-noise 0.3, cannot be made: OSError"
+    ):
+        create("mine", SMALL)
+    done = program(place, "-m", "dpcore", "mechanisms")
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: mine, from the package tiny-noise 0.3")
+    assert "\nmine " not in done.stdout
+    assert "\ntem " in done.stdout
+
+
+@pytest.mark.slow
+def test_a_broken_one_is_a_line_in_the_shell(tmp_path: Path) -> None:
+    place = install(tmp_path, {"tiny_noise": "1/0"}, {"mine": "tiny_noise:Mine"})
+    done = program(place, "-m", "dpcore", "mechanisms", "--json")
+    assert done.returncode == 0
+    assert done.stderr == (
+        "warning: the mechanism 'mine' of the package tiny-noise 0.3 is left out: "
+        "ZeroDivisionError: division by zero\n"
+    )
+    json.loads(done.stdout)
+    doctor = json.loads(program(place, "-m", "dpcore", "doctor", "--json").stdout)
+    (finding,) = [f for f in doctor["findings"] if f["name"] == "mechanisms of other packages"]
+    assert finding["state"] == "optional"
+    assert "ZeroDivisionError" in finding["found"]
+
+
+def test_the_registry_is_asked_once_by_many_threads(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = asked_anew(monkeypatch, place)
+    seen: list[int] = []
+    threads = [threading.Thread(target=lambda: seen.append(len(kinds))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [len(registry._OURS) + 1] * 8
 
 
 def test_every_key_is_versioned_and_is_that_of_its_class() -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
-from dpcore.mechanisms.bulk import tem as bulk_tem
-from dpcore.mechanisms.bulk.documents import OneByOne, bulk
+from dpcore.mechanisms.bulk import OneByOne, bulk
+from dpcore.mechanisms.exponential import tem_bulk as bulk_tem
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.registry import create

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpcore.errors import ParameterError
-from dpcore.noise.gumbel import (
+from dpcore.noise.samplers import (
     log1mexp,
     log_survival_and_density,
     standard_gumbel,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpcore.noise.radial import Radial, directions, draws, radii, radius_cdf
+from dpcore.noise.samplers import Radial, directions, draws, radii, radius_cdf
 from tests.chance import assert_distribution, assert_mean
 from tests.fixtures import MakeRng
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from dpcore.noise.radial import Radial, directions
-from dpcore.noise.towards import (
+from dpcore.noise.samplers import (
+    Radial,
+    directions,
     exponential_directions,
     exponential_ratio,
     exponents,

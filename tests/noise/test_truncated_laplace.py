@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpcore.noise.truncated_laplace import quantile, shifted_out, uniforms
+from dpcore.noise.samplers import quantile, shifted_out, uniforms
 from tests.chance import assert_distribution
 from tests.fixtures import MakeRng
 from tests.mechanisms.plain import truncated_laplace_cdf

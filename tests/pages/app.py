@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
 from pages.shared import once
-from pages.shared.groups import Group
+from pages.shared.dial import Group
 from tests.needs import ROOT
 
 Screen = dict[tuple[int, ...], tuple[str, str, bytes]]

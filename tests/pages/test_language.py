@@ -14,8 +14,17 @@ from dpcore.papers.written import Filled
 from dpcore.plots.deniability.curves import BANDS
 from pages.shared import language as spoken_language
 from pages.shared.contents import CONTENTS
-from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, Waiting, numeral, say, speaking
-from pages.shared.lettering import lettering, spoken
+from pages.shared.language import (
+    ENGLISH,
+    LANGUAGE,
+    LANGUAGES,
+    Waiting,
+    lettering,
+    numeral,
+    say,
+    speaking,
+    spoken,
+)
 from tests import rules
 from tests.needs import ROOT
 from tests.pages.app import open_link, received

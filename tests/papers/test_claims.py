@@ -4,31 +4,85 @@ import dataclasses
 import json
 import math
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from dpcore.audit import report as settings_module
 from dpcore.audit import samplers
-from dpcore.audit import settings as settings_module
-from dpcore.audit.exact.laws import audit_mechanism
-from dpcore.audit.report import audit_report
-from dpcore.audit.settings import AuditSettings
+from dpcore.audit.exact import audit_mechanism
+from dpcore.audit.report import AuditSettings, audit_report
 from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon import catalogue
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
-from dpcore.mechanisms.gumbel.bounds import certify, log_probability_bounds
-from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
+from dpcore.mechanisms.gumbel.log_law import certify, log_law_from_distances, log_probability_bounds
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.poisson import poisson_weights
-from dpcore.papers.claims import CLAIMS, all_verdicts, verdict
+from dpcore.papers.claims import (
+    CLAIMS,
+    COLUMNS,
+    PROFILED,
+    all_verdicts,
+    allowed_delta,
+    bundled_file,
+    claimed_profile,
+    keep,
+    read_recorded,
+    verdict,
+)
 from dpcore.papers.lecuyer2019.claims import largest_margin
+from dpcore.papers.overview import REPAIRS, USES, cost, headline, shown
 from dpcore.papers.xu2021 import claims as claims_gumbel
+from dpcore.plots import audit as plots
 from tests.mechanisms import lexicons
+from tests.shell import result, run, small_vectors
+
+# What a claim allows, beside the profile of the noise: formulas, and who is above whom.
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.3])
+def test_the_allowed_delta_is_that_of_the_claim_s_own_worst_mechanism(delta: float) -> None:
+    # It fails with probability δ; else it tells the truth with probability e^ε/(1 + e^ε).
+    epsilon, epsilons = 1.5, np.linspace(0.0, 3.0, 31)
+    truth = (1 - delta) / (1 + math.exp(-epsilon))
+    p = np.array([delta, truth, 1 - delta - truth, 0.0])
+    q = p[::-1]
+    worst = np.array([np.maximum(p - math.exp(x) * q, 0.0).sum() for x in epsilons])
+    assert allowed_delta(epsilon, delta, epsilons) == pytest.approx(worst, abs=1e-12)
+
+
+@pytest.mark.parametrize("key", PROFILED)
+def test_only_a_refuted_claim_is_exceeded(key: str) -> None:
+    words, settings = lexicons.cloud(50, 6), AuditSettings()
+    table = claimed_profile(key, words, settings)
+    assert key in CLAIMS
+    assert tuple(table.columns) == COLUMNS
+    assert (np.diff(table["epsilon"]) > 0).all()
+    assert (table["claimed_epsilon"].iloc[0] == table["epsilon"]).sum() == 1
+    assert (table["low"] <= table["high"]).all()
+    refuted = verdict(key, words, settings).outcome is Outcome.REFUTED
+    above = (table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15).any()
+    assert above == refuted
+    message = plots.profile_caption(table).how
+    assert ("true curve is above what the claim allows" in message) == refuted
+    figure = plots.profile_figure(table)
+    assert figure.data[0].name == "the claim allows at most"
+    assert figure.layout.dragmode is False  # a finger that scrolls the page must not draw a box
+    assert (figure.layout.yaxis.type == "log") == (table["claimed_delta"].iloc[0] > 0)
+
+
+def test_a_claim_without_a_profile_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no privacy profile"):
+        claimed_profile("madlib", lexicons.cloud(50, 6), AuditSettings())
+
 
 REFUTED = {
     "xu-theorem-1", "xu-lemma-1", "huang-theorem-3", "adept-published", "pixeldp-slides",
@@ -168,7 +222,7 @@ def test_a_sampler_that_fails_its_tests_refutes_no_proof(
 def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from dpcore.mechanisms.additive.vickrey import Vickrey
+    from dpcore.mechanisms.additive.euclidean import Vickrey
 
     monkeypatch.setattr(Vickrey, "sample", lambda self, rng, words, epsilon: words)
     judgement = verdict("vickrey", lexicons.cloud(50, 6), SETTINGS)
@@ -179,7 +233,7 @@ def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(
 def test_a_projection_whose_stretch_is_not_computed_is_conditional(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from dpcore.papers.feyisetan2020 import claims as claims_noise
+    from dpcore.papers import feyisetan as claims_noise
 
     monkeypatch.setattr(claims_noise, "MAX_AUDIT_WORDS", 20)
     judgement = verdict("random-projection", lexicons.cloud(50, 6), SETTINGS)
@@ -465,3 +519,120 @@ def test_clipped_noise_needs_many_times_the_epsilon_of_a_response() -> None:
         out = mechanism.sample(np.random.default_rng(1), runs, factor * epsilon)
         # Of 5,000 draws of all words; the claim measured some words along some directions.
         assert (out == runs).mean() < 0.6
+
+
+# The recorded verdicts are those of the present code, and a file keeps what was found.
+
+
+CHEAP = ("pixeldp-slides", "gaussian", "trlaplace-corrected", "adept-b", "xu-lemma-1")
+
+
+def test_all_claims_are_recorded_on_the_bundled_lexicon() -> None:
+    recorded = read_recorded()
+    assert [verdict.key for verdict in recorded.verdicts] == list(CLAIMS)
+    assert recorded.fingerprint == load().fingerprint
+    assert recorded.settings == AuditSettings()
+    assert recorded.command == "python -m dpcore audit --all"
+    assert recorded.of("no-such-claim") is None
+
+
+@pytest.mark.parametrize("key", CHEAP)
+def test_a_verdict_is_the_recorded_one_when_computed_again(key: str) -> None:
+    recorded: dict[str, Any] = read_recorded().of(key).to_dict()
+    again: dict[str, Any] = verdict(key, load()).to_dict()
+    for name in ("settings", "numbers"):
+        kept, result = recorded.pop(name), again.pop(name)
+        assert list(result) == list(kept)
+        for figure, value in kept.items():
+            close = value if isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-9)
+            assert result[figure] == close, figure
+    assert again == recorded
+
+
+def test_a_file_keeps_a_table(tmp_path: Path) -> None:
+    words, settings = lexicons.cloud(50, 6), AuditSettings(epsilon=2.0, seed=3)
+    result = [verdict("pixeldp", words, settings), verdict("gaussian", words, settings)]
+    place = tmp_path / "verdicts.json"
+    keep(place, words, settings, result)
+    read = read_recorded(place)
+    assert list(read.verdicts) == result
+    assert (read.lexicon, read.fingerprint) == (words.name, words.fingerprint)
+    assert read.settings == settings
+    assert read.command.endswith("--all --at epsilon=2.0 --at seed=3 --lexicon PATH-OF-THE-LEXICON")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda fields: fields.pop("command"),
+        lambda fields: fields["settings"].update(delta=2),
+        lambda fields: fields["settings"].update(unknown=2),
+        lambda fields: fields["verdicts"][0].update(outcome="maybe"),
+        lambda fields: fields["verdicts"].append(1),
+    ],
+)
+def test_a_damaged_file_is_refused_with_the_way_out(
+    tmp_path: Path, damage: Callable[..., Any]
+) -> None:
+    fields = json.loads(bundled_file().read_text(encoding="utf-8"))
+    damage(fields)
+    place = tmp_path / "verdicts.json"
+    place.write_text(json.dumps(fields), encoding="utf-8")
+    with pytest.raises(ParameterError, match="audit --all --file"):
+        read_recorded(place)
+    with pytest.raises(ParameterError, match="audit --all --file"):
+        read_recorded(tmp_path / "absent.json")
+
+
+class _Asked(AuditSettings):
+    """Settings that remember which of them a claim says it uses."""
+
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def options(self: Any, lexicon: Lexicon, *names: Any) -> Any:
+        object.__setattr__(self, "names", names)
+        return super().options(lexicon, *names)
+
+
+def test_the_settings_beside_a_claim_are_those_of_its_command() -> None:
+    assert list(USES) == list(CLAIMS)
+    words = lexicons.cloud(50, 6)
+    for key in CLAIMS:
+        settings = _Asked(words=4, draws=1000)
+        verdict(key, words, settings)
+        assert set(settings.names) == set(USES[key]), key
+
+
+def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost() -> None:
+    result = {verdict.key: verdict for verdict in read_recorded().verdicts}
+    for row in result.values():
+        name, value = headline(row)
+        assert row.numbers[name] == value
+        assert shown(value)
+    assert headline(result["huang-theorem-3"])[0] == "true delta"
+    assert shown(headline(result["adept-published"])[1]) == "5.66"
+    for key, repairs in REPAIRS.items():
+        assert key in result
+        for repair in repairs:
+            assert result[repair].outcome != "refuted"
+            assert repair == "pixeldp" or cost(result[repair]) is not None
+    assert cost(result["madlib"]) is None
+
+
+@pytest.mark.slow
+def test_only_the_whole_table_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    vectors = small_vectors(tmp_path / "small.vec")
+    place = tmp_path / "out.json"
+    options = ["--lexicon", str(vectors), "--file", str(place)]
+    code, _, message = run(capsys, "audit", "--claim", "pixeldp", *options)
+    assert code == 2
+    assert "--file belongs to --all" in message
+    assert not place.exists()
+    few = ["--at", "words=4", "--at", "draws=1000"]
+    printed = result(capsys, "audit", "--all", *few, *options)
+    kept = read_recorded(place)
+    assert [verdict.to_dict() for verdict in kept.verdicts] == printed["verdicts"]
+    wrong = ["--file", str(tmp_path / "small.vec" / "out.json")]
+    code, _, message = run(capsys, "audit", "--all", *few, "--lexicon", str(vectors), *wrong)
+    assert code == 2
+    assert "cannot write the verdicts" in message

@@ -12,8 +12,7 @@ from dpcore.guarantee import Status
 from dpcore.papers import studies
 from dpcore.papers.studies import EXPERIMENTS, study_of
 from dpcore.study import recording
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
+from dpcore.study.plan import Arm, Plan, Study
 from dpcore.study.recorded import read_recorded, write_recorded
 from dpcore.study.recording import record
 from dpcore.study.utility_summary import baseline, curves
@@ -28,11 +27,11 @@ ARMS = (
     Arm("laplace", (1.0,), CLIP),
 )
 OPTIONS = {
-    "dpcore.papers.huang2024.trials:measure": (
+    "dpcore.papers.huang2024.plans:measure": (
         ("train", 80), ("test", 60), ("test_split", "test"), ("most", 10), ("rewritten", 10),
         ("learners", ("averaged",)),
     ),
-    "dpcore.papers.huang2024.trials:measure_rewriting": (
+    "dpcore.papers.huang2024.plans:measure_rewriting": (
         ("split", "test"), ("rewritten", 12), ("encoder", ()),
     ),
     "dpcore.papers.carvalho2021.plans:measure": (
@@ -84,9 +83,9 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(
 def test_a_run_that_was_stopped_goes_on(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = "dpcore.papers.huang2024.trials:measure_rewriting"
+    task = "dpcore.papers.huang2024.plans:measure_rewriting"
     entry, table = record(toy(task), data, work=tmp_path / "work")
-    monkeypatch.setattr("dpcore.papers.huang2024.trials.measure_rewriting", None)
+    monkeypatch.setattr("dpcore.papers.huang2024.plans.measure_rewriting", None)
     again, same = record(toy(task), data, work=tmp_path / "work")
     assert same.equals(table)
     assert again == dataclasses.replace(entry, date=again.date)
@@ -95,7 +94,7 @@ def test_a_run_that_was_stopped_goes_on(
 def test_the_command_line(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    task = "dpcore.papers.huang2024.trials:measure_rewriting"
+    task = "dpcore.papers.huang2024.plans:measure_rewriting"
     monkeypatch.setitem(studies.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
     run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
     assert main(run) == 0

@@ -19,11 +19,10 @@ from dpcore.papers.comparison import compare
 from dpcore.papers.ours.teaching import STUDY as TEACHING
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study import recorded as on_disk
-from dpcore.study.reading_corpora import plain_rows
+from dpcore.study.labelled_trial import rewriting
 from dpcore.study.recorded import MANIFEST, Recorded, read_manifest, read_recorded
-from dpcore.study.rewriting import rewriting
 from dpcore.study.utility_summary import baseline, curves
-from dpcore.study.vocabularies import load_vocabulary
+from dpcore.study.vocabularies import load_vocabulary, plain_rows
 
 MOST_BYTES = 1_500_000
 FOLDER = on_disk.bundled_results() / on_disk.FOLDER

@@ -11,7 +11,7 @@ from dpcore.attack.trade.curve import TradeCurve
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.papers.ours.equal_leakage_comparison import task_curves
+from dpcore.papers.ours.equal_leakage import task_curves
 from dpcore.papers.ours.offers import (
     NOT_MEASURED,
     accuracy_offer,
@@ -20,9 +20,8 @@ from dpcore.papers.ours.offers import (
     solved_for,
 )
 from dpcore.papers.ours.tradeoff import recorded_curve
-from dpcore.study.reading import Figures
-from dpcore.study.recorded import read_recorded
-from dpcore.study.utility_solve import Solved, solve
+from dpcore.study.recorded import Figures, read_recorded
+from dpcore.study.utility import Solved, solve
 
 WORDS = load("default")
 RECORD = read_recorded("equal-leakage")

@@ -1,16 +1,60 @@
 """What stands beside a claim in a row: its source, and one or two figures in a few words."""
 
 import math
+import re
 
 import pytest
 
-from dpcore.audit.settings import AuditSettings
+import dpcore
+from dpcore.audit.report import AuditSettings
 from dpcore.lexicon.catalogue import load
-from dpcore.papers.citing import bibtex
-from dpcore.papers.claims import CLAIMS, verdict
-from dpcore.papers.overview import CITED, PAPER, PAPERS, SAYS, brief, measured
-from dpcore.papers.verdicts import read_recorded
+from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.papers.claims import CLAIMS, read_recorded, verdict
+from dpcore.papers.overview import (
+    CITED,
+    LABORATORY,
+    PAPER,
+    PAPERS,
+    SAYS,
+    bibtex,
+    brief,
+    entries,
+    measured,
+)
 from tests.mechanisms import lexicons
+from tests.needs import ROOT
+
+# What is to be cited: every key that a mechanism names is an entry, and the laboratory is one.
+
+
+def test_every_entry_is_whole() -> None:
+    for key, entry in entries().items():
+        assert re.match(r"@[a-z]+\{" + re.escape(key) + ",", entry)
+        assert entry.count("{") == entry.count("}")
+        assert entry.endswith("}")
+        for field in ("author", "title"):
+            assert re.search(rf"^  {field} = \{{.+\}},?$", entry, re.MULTILINE), key
+
+
+def test_what_mechanisms_cite_is_there() -> None:
+    ours = {"optimal"}  # of this laboratory alone
+    for kind in MECHANISMS.values():
+        assert set(kind.cited) <= set(entries())
+        assert bool(kind.cited) != (kind.short in ours), kind.short
+
+
+def test_the_laboratory_is_cited_once_and_last() -> None:
+    text = bibtex("xu2021gumbel", "carvalho2021tem", "xu2021gumbel")
+    assert text.count("@") == 3
+    assert text.endswith(entries()[LABORATORY])
+    assert dpcore.__version__ in entries()[LABORATORY]
+    with pytest.raises(KeyError):
+        bibtex("nobody1900")
+
+
+def test_the_page_of_sources_names_every_entry() -> None:
+    page = (ROOT / "docs" / "sources.md").read_text("utf-8")
+    assert {key for key in entries() if f"`{key}`" in page} == set(entries()) - {LABORATORY}
 
 
 def test_every_claim_has_a_source_a_saying_and_what_to_cite() -> None:

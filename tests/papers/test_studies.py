@@ -7,10 +7,9 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.measure.deniability import Method
 from dpcore.mechanisms.registry import MECHANISMS, resolve
-from dpcore.papers.huang2024.printed import DELTA, EPSILONS, TOTALS, figure_nw
+from dpcore.papers.huang2024.plans import DELTA, EPSILONS, TOTALS, figure_nw
 from dpcore.papers.studies import STUDIES, study_of
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm
+from dpcore.study.plan import Arm, Study
 from dpcore.study.vocabularies import BUNDLED, CORPORA
 
 

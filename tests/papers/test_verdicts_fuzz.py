@@ -9,7 +9,7 @@ from hypothesis import given
 
 from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
-from dpcore.papers.verdicts import bundled_file, read_recorded
+from dpcore.papers.claims import bundled_file, read_recorded
 from tests.fuzzing import answered, damaged, distorted, repeated
 
 WHOLE = json.loads(bundled_file().read_text(encoding="utf-8"))

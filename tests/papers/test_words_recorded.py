@@ -10,11 +10,10 @@ from dpcore.lexicon.cache import sha256_of_file
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.papers.panels import TRADE, drawing
+from dpcore.papers.comparison import TRADE, drawing
 from dpcore.papers.studies import STUDIES
-from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.recorded import MANIFEST, bundled_results, read_manifest, read_recorded
-from dpcore.study.recording import Options, choose_words
+from dpcore.study.recording import Options, choose_words, provenance, undefined_sentence
 from dpcore.study.vocabularies import CountedLexicon, load_vocabulary
 from tests.chance import FALSE_ALARM, deviation
 

@@ -6,7 +6,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from dpcore.plots.maps.crowding import CLASSES, DARK, LIGHT
+from dpcore.plots.maps.panes import CLASSES, DARK, LIGHT
 from tests.colours import VISIONS, ciede2000, lab, linear
 from tests.needs import ROOT
 

@@ -11,10 +11,9 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots import law, strip
 from dpcore.plots.attack import odds
 from dpcore.plots.attack.odds import odds_sentence
-from dpcore.plots.captions import epsilon_reading
 from dpcore.plots.law import law_caption
-from dpcore.plots.layout import enlarged, factor_text, number, plain, powers_of_ten
 from dpcore.plots.strip import strip_caption
+from dpcore.plots.style import enlarged, epsilon_reading, factor_text, number, plain, powers_of_ten
 from tests.needs import ROOT
 from tests.plots.test_style import contrast
 
@@ -278,9 +277,7 @@ def test_large_letters_are_those_of_axes_and_legends() -> None:
 
 def test_words_for_numbers_come_without_the_library_of_charts() -> None:
     """The command line writes numbers as the figures do, and must not wait for Plotly."""
-    program = (
-        "import sys, dpcore.plots.layout, dpcore.plots.captions; print('plotly' in sys.modules)"
-    )
+    program = "import sys, dpcore.plots.style, dpcore.plots.style; print('plotly' in sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True
     )

@@ -19,7 +19,7 @@ from dpcore.plots.utility.equal import equal_figure
 from dpcore.plots.utility.frontier import frontier_figure
 from dpcore.plots.utility.roc import roc_figure
 from dpcore.study.recorded import read_recorded
-from dpcore.study.utility_calibrated import at_equal
+from dpcore.study.utility import at_equal
 
 CURVES = {
     "neighbour-response, k = 3": "neighbour-response",

@@ -11,9 +11,9 @@ import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.limits import MAX_MAP_NEIGHBOURS
-from dpcore.measure.maps.maps import DEFAULT_NEIGHBOURS, DEFAULT_PAIR, local_map, vocabulary_map
+from dpcore.measure.maps.fit import DEFAULT_NEIGHBOURS, DEFAULT_PAIR, local_map, vocabulary_map
 from dpcore.measure.maps.table import MOST_MASS, distance_table, mass_table, point_table
-from dpcore.measure.mass import MapMass
+from dpcore.measure.pair import MapMass
 from dpcore.plots.maps.distances import (
     DISTANCE_COLUMNS,
     NOISE_COLUMNS,
@@ -21,7 +21,7 @@ from dpcore.plots.maps.distances import (
     distance_strip,
     noise_mark,
 )
-from dpcore.plots.maps.maps import (
+from dpcore.plots.maps.panes import (
     COLOURS,
     MARKERS,
     MASS_COLUMNS,

@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.cache import bundled_folder
 from dpcore.lexicon.catalogue import load
-from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from dpcore.plots.maps.panes import Change, pane_caption, shortened
-from dpcore.plots.maps.rings import (
+from dpcore.plots.maps.distances import (
     SHEET,
     arrange,
     local_angles,
@@ -20,6 +19,7 @@ from dpcore.plots.maps.rings import (
     rim,
     ring_distances,
 )
+from dpcore.plots.maps.panes import Change, pane_caption, shortened
 
 K = 24
 

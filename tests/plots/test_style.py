@@ -16,10 +16,10 @@ import pytest
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
-from dpcore.mechanisms.response.neighbour import NeighbourResponse
+from dpcore.mechanisms.response import NeighbourResponse
 from dpcore.papers.ours import equal_leakage, tradeoff
 from dpcore.plots.attack import icons as attack_icons
-from dpcore.plots.maps.crowding import DARK, LIGHT
+from dpcore.plots.maps.panes import DARK, LIGHT
 from dpcore.plots.style import (
     _STYLES,
     DASHES,
@@ -32,7 +32,7 @@ from dpcore.plots.style import (
     style_of,
     tint,
 )
-from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
+from pages.shared.session import CURVE_MECHANISMS, DEFAULT_MECHANISMS
 from tests.colours import VISIONS, ciede2000, lab, linear
 from tests.needs import ROOT
 
@@ -292,7 +292,7 @@ def test_every_colour_that_a_figure_names_stands_out_on_both_themes() -> None:
     on_its_own_ground = {
         "attack/icons.py": {"#F0E442"},  # tiles with a letter in ink
         "robust/picture.py": {"#FFFFFF", "#101418"},  # the greys of a picture
-        "maps/crowding.py": {*LIGHT, *DARK},  # a scale for each theme: tests/plots/test_crowding.py
+        "maps/panes.py": {*LIGHT, *DARK},  # a scale for each theme: tests/plots/test_crowding.py
         "style.py": {INK},  # on a light tint
     }
     folder = ROOT / "dpcore" / "plots"

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from dpcore.errors import StudyError
-from dpcore.lexicon.shipping import open_lexicon
-from dpcore.privatize import span as privatize_span
+from dpcore.lexicon.catalogue import open_lexicon
+from dpcore.privatize import run as privatize_span
 from dpcore.privatize.folder import alone_with, resume
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize

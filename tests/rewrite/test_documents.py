@@ -9,14 +9,14 @@ from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.catalogue import load
-from dpcore.mechanisms.bulk.documents import Bulk, bulk
+from dpcore.mechanisms.bulk import Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.documents import encode_all, release_all, vocabulary_caution
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare, release
+from dpcore.rewrite.tokens import CasePolicy
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import typical
 

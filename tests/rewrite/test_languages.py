@@ -12,18 +12,16 @@ import pytest
 import dpcore as dp
 from dpcore.errors import LexiconError, ParameterError, TextError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.rewrite.casing import Case, CasePolicy, apply
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.languages.german import GERMAN
 from dpcore.rewrite.languages.known import LANGUAGES, described, rules_of
 from dpcore.rewrite.languages.turkish import TURKISH
-from dpcore.rewrite.lookup import canonical, spellings
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.rewritten import assemble
 from dpcore.rewrite.sentence import prepare
-from dpcore.rewrite.tokens import tokenize
-from dpcore.rewrite.vocabulary import encode
+from dpcore.rewrite.tokens import Case, CasePolicy, apply, tokenize
+from dpcore.rewrite.vocabulary import canonical, encode, spellings
 
 GERMAN_WORDS = (
     "der die das und ist nicht in über Haus Straße Mädchen Ärztin Übung Bär geht es gibt süß groß "
@@ -216,8 +214,7 @@ def test_the_language_is_part_of_what_a_lexicon_is() -> None:
 def test_what_is_of_english_is_refused_for_other_words() -> None:
     """Frequencies, bigrams and kinds: "die" is an article here, and no word about death."""
     from dpcore.attack.language.language import language
-    from dpcore.lexicon.kinds import kinds_of
-    from dpcore.lexicon.shares import shares_of
+    from dpcore.lexicon.kinds import kinds_of, shares_of
 
     with pytest.raises(LexiconError, match="only English was counted"):
         language(GERMAN_LEXICON)

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from dpcore.errors import TextError
 from dpcore.rewrite import reader as module
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.reader import Reader
 from dpcore.rewrite.rewritten import assemble
-from dpcore.rewrite.tokens import Token, tokenize
+from dpcore.rewrite.tokens import CasePolicy, Token, tokenize
 from dpcore.rewrite.vocabulary import Encoding, encode
 from tests.fuzzing import repeated
 from tests.mechanisms import lexicons

@@ -11,13 +11,11 @@ from dpcore.errors import TextError
 from dpcore.limits import MAX_TEXT_TOKENS
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
-from dpcore.rewrite.casing import CasePolicy
-from dpcore.rewrite.checks import check_text, decode
 from dpcore.rewrite.documents import encode_all, release_all
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.policy import MASK, Treatment, UnknownWordPolicy
-from dpcore.rewrite.sentence import prepare, release
-from dpcore.rewrite.tokens import MARKS, Kind, tokenize
+from dpcore.rewrite.sentence import check_text, decode, prepare, release
+from dpcore.rewrite.tokens import MARKS, CasePolicy, Kind, tokenize
 from tests.fuzzing import answered, repeated
 from tests.mechanisms import lexicons
 from tests.rewrite.test_tokens import FRAGMENTS

@@ -13,13 +13,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.languages.english import ENGLISH
-from dpcore.rewrite.lookup import canonical, split_word
 from dpcore.rewrite.policy import MASK, RELEASED, Treatment, UnknownWordPolicy, describe
 from dpcore.rewrite.rewritten import assemble, write_slots
-from dpcore.rewrite.tokens import MARKS, tokenize
-from dpcore.rewrite.vocabulary import Encoding, Role, encode
+from dpcore.rewrite.tokens import MARKS, CasePolicy, tokenize
+from dpcore.rewrite.vocabulary import Encoding, Role, canonical, encode, split_word
 from tests.rewrite.test_tokens import random_text
 
 

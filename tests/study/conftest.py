@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.study import recording
-from dpcore.study.definition import Choice, Panel, Study, grid, series, words_plan
+from dpcore.study.plan import Choice, Panel, Study, grid, series, words_plan
 from dpcore.study.recording import Options
 from dpcore.study.vocabularies import CountedLexicon
 from tests.mechanisms import lexicons

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import TextError
-from dpcore.study.plan import Cell
-from dpcore.study.rows import Row
-from dpcore.study.sources import Sources
+from dpcore.study.plan import Cell, Row
+from dpcore.study.runner import Sources
 
 KINDS = ("pid", "threads", "noise")
 

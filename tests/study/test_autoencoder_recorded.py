@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.papers.huang2024.plans import EQUAL, NETWORK_TASK, equal_label
-from dpcore.papers.huang2024.printed import EPSILONS, NOISELESS, noiseless, printed
+from dpcore.papers.huang2024.plans import (
+    EPSILONS,
+    EQUAL,
+    NETWORK_TASK,
+    NOISELESS,
+    equal_label,
+    noiseless,
+    printed,
+)
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
 from dpcore.study.recorded import read_recorded

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dpcore.errors import TextError
-from dpcore.learn.autoencoder import training as autoencoder_training
+from dpcore.learn import autoencoder as autoencoder_training
 from dpcore.papers.huang2024 import plans as huang2024
-from dpcore.papers.huang2024.printed import EPSILONS
+from dpcore.papers.huang2024.plans import EPSILONS
 from dpcore.study import autoencoder_trial
 from dpcore.study.autoencoder_trial import (
     ANY,
@@ -20,9 +20,8 @@ from dpcore.study.autoencoder_trial import (
     measure,
     sentences_of,
 )
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.rows import Row
-from dpcore.study.sources import gather
+from dpcore.study.plan import Arm, Plan, Row
+from dpcore.study.runner import gather
 from tests import needs
 from tests.study import toy_corpus
 

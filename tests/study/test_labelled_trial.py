@@ -5,21 +5,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.learn.bags import bags_of
-from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.corpus import LabelledTexts, bags_of
 from dpcore.mechanisms.registry import create
 from dpcore.study.labelled_trial import (
     ATTACKS,
+    STRONGER,
     Material,
     Wanted,
     halves,
     labelled_trial,
     read_material,
 )
-from dpcore.study.membership_trial import STRONGER
-from dpcore.study.reading_corpora import labelled_rows
-from dpcore.study.rows import COLUMNS, PRIVATE, Prepared, Row
+from dpcore.study.plan import COLUMNS, PRIVATE, Prepared, Row
 from dpcore.study.utility import baseline, trial
+from dpcore.study.vocabularies import labelled_rows
 from tests.fixtures import MakeRng
 from tests.study import toy_corpus
 

@@ -5,19 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.attack.membership.membership import Answers, AttackNetwork, Knowledge, train_attacker
-from dpcore.attack.membership.roc import auc
-from dpcore.learn.bags import Bags
+from dpcore.attack.membership import Answers, AttackNetwork, Knowledge, auc, train_attacker
 from dpcore.learn.classifiers import learner_of, train
+from dpcore.learn.corpus import Bags
 from dpcore.noise.streams import generator
-from dpcore.study.membership_trial import (
+from dpcore.study.labelled_trial import (
     AS_WRITTEN,
     QUARTERS,
     ROC_RATES,
     STRONGER,
     MembershipTrial,
 )
-from dpcore.study.rows import Prepared
+from dpcore.study.plan import Prepared
 from tests.chance import FALSE_ALARM
 from tests.mechanisms import lexicons
 

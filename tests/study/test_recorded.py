@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import StudyError
+from dpcore.study.plan import COLUMNS, row
 from dpcore.study.recorded import (
     MANIFEST,
     Entry,
@@ -18,7 +19,6 @@ from dpcore.study.recorded import (
     read_recorded,
     write_recorded,
 )
-from dpcore.study.rows import COLUMNS, row
 from dpcore.study.tables import check_trials, check_words, tidy
 from dpcore.study.wrong_answers import EXAMPLE, TEXTS
 

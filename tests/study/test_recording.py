@@ -12,10 +12,10 @@ import pytest
 from dpcore.errors import ParameterError, StudyError
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import summarise
-from dpcore.mechanisms.clipped.truncation import worst_delta
+from dpcore.mechanisms.clipped.trlaplace import worst_delta
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.study.definition import Choice, Study
+from dpcore.study.plan import Choice, Study
 from dpcore.study.recording import Options, choose_words
 from dpcore.study.tables import MEASURED, UNDEFINED, WORD_COLUMNS, check_words
 from dpcore.study.vocabularies import CountedLexicon

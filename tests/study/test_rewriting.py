@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.similarity.encoder import Encoder
+from dpcore.measure.similarity import Encoder
 from dpcore.mechanisms.registry import create
-from dpcore.study.rewriting import QUANTITIES, rewriting
-from dpcore.study.rows import Row
+from dpcore.study.labelled_trial import QUANTITIES, rewriting
+from dpcore.study.plan import Row
 from tests.study import toy_corpus
 
 TEXTS = ["w1 w2, w3 w4 w5!", "W6 w7 w8 w9 w10.", "  ", "…"]

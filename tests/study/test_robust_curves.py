@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dpcore.study.plan import row
 from dpcore.study.robust_curves import (
     CONSTANT,
     MEASURED,
@@ -17,7 +18,6 @@ from dpcore.study.robust_curves import (
     rewriting_curves,
     training_curves,
 )
-from dpcore.study.rows import row
 from dpcore.study.tables import tidy
 
 

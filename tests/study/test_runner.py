@@ -15,10 +15,8 @@ import pytest
 
 from dpcore.errors import LexiconError, StudyError, TextError
 from dpcore.jobs import executors
-from dpcore.study.plan import BASELINE, Arm, Plan
-from dpcore.study.rows import COLUMNS, Row
-from dpcore.study.runner import collected, run
-from dpcore.study.sources import Sources, gather
+from dpcore.study.plan import BASELINE, COLUMNS, Arm, Plan, Row
+from dpcore.study.runner import Sources, collected, gather, run
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
 
@@ -84,9 +82,9 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         "import json, sys\n"
         "from pathlib import Path\n"
         "from dpcore.jobs import executors\n"
-        "from dpcore.study import runner, sources\n"
+        "from dpcore.study import runner\n"
         "from tests.study.test_runner import SLOWLY, plan\n"
-        "read = sources.Sources.from_json(json.loads(sys.stdin.read()))\n"
+        "read = runner.Sources.from_json(json.loads(sys.stdin.read()))\n"
         "with executors.of(2) as pool:\n"
         f"    list(runner.run(plan(**SLOWLY), read, Path({str(folder)!r}), executor=pool))\n"
     )

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import ParameterError, StudyError
-from dpcore.study.rows import row
+from dpcore.study.plan import row
 from dpcore.study.tables import tidy
-from dpcore.study.utility_solve import solve
+from dpcore.study.utility import solve
 from dpcore.study.utility_summary import baseline, curves, frontier, joined, roc_curves
 from tests.fixtures import MakeRng
 

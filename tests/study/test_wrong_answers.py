@@ -9,9 +9,9 @@ from dpcore.learn.classifiers import learner_of, train
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Material, Wanted, labelled_trial, read_material
-from dpcore.study.reading_corpora import labelled_rows
-from dpcore.study.rows import COLUMNS
+from dpcore.study.plan import COLUMNS
 from dpcore.study.tables import tidy
+from dpcore.study.vocabularies import labelled_rows
 from dpcore.study.wrong_answers import EXAMPLE, TEXTS, WrongAnswers
 from tests.study import toy_corpus
 

@@ -9,33 +9,27 @@ words has a closed form, attained by randomised response.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arguments import a_kind, a_real, epsilons
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.prior import Prior, parse_prior, uniform
 from dpcore.bisection import safe_end
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
-from dpcore.lexicon.lexicon import check_lexicon
+from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.progress import silent
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import PACKING_WORDS
 from dpcore.mechanisms.exponential.optimal import Optimal
-from dpcore.mechanisms.packing.kernel import Kernel
-from dpcore.mechanisms.packing.programme import solve
-from dpcore.mechanisms.packing.weights import known_weights
+from dpcore.mechanisms.exponential.packing import Kernel, known_weights, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-
-    from dpcore.arrays import FloatArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
 
 _ROUNDS, _AT_ONCE = 5, 8  # of refining ε, and how many are computed in a round
 _CLOSE = 1e-3  # relative distance of an ε that promises a share from one that does not

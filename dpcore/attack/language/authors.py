@@ -18,31 +18,25 @@ as if they were independent. A place whose word is known counts with that word a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.context import BIGRAM, context_attack, places_of
 from dpcore.attack.language.recovered import FREQUENCY
 from dpcore.attack.language.trial import share_of
+from dpcore.attack.output.channel import Channel
 from dpcore.errors import CorpusError
+from dpcore.learn.corpus import Bags
 from dpcore.learn.intervals import Mean, ratio_of_sums, student_quantile
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUTHORS
 from dpcore.noise.streams import generator
-from dpcore.rewrite.sentence import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.attack.output.likelihood import Channel
-    from dpcore.learn.bags import Bags
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.rewrite.sentence import Sentence
+from dpcore.rewrite.sentence import Sentence, prepare
 
 PRIOR_WORDS = 2_000.0
 """μ, as in the experiments of Zhai and Lafferty (2001, Section 6). Of 108
@@ -57,7 +51,7 @@ class Authors:
     """What is known of k authors: the words of their documents.
 
     Args:
-        documents: their words, as of `dpcore.learn.bags.bags_of`.
+        documents: their words, as of `dpcore.learn.corpus.bags_of`.
         authors: who wrote each document, 0 to k − 1, shape (t,).
         frequency: P, positive, shape (n,).
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +29,11 @@ from dpcore.attack.language.counts import (
 )
 from dpcore.attack.language.language import Bigram, check_english, perplexity
 from dpcore.lexicon.cache import sha256_of_file, write_text
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.train.corpus import Corpus, tokenise
 from dpcore.lexicon.train.sources import SOURCES, Document, Source
+from dpcore.lexicon.train.vocabulary import Corpus, tokenise
 from dpcore.optional import need_of_trainer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from dpcore.lexicon.lexicon import Lexicon
 
 _USED = ("wikipedia", "ewt", "snli", "snips")
 _BROAD = "wikipedia"

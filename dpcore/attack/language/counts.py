@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from dpcore.arrays import IntArray
 from dpcore.lexicon.cache import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 FILE = "bigrams.npz"
 LARGEST = 65_535

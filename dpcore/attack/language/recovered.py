@@ -7,23 +7,20 @@ word counts as recovered when it is the first guess, or among the first ten.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.context import BIGRAM, context_attack, places_of
 from dpcore.attack.language.language import word_frequencies
+from dpcore.attack.output.channel import Channel
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.rewrite.languages.english import ENGLISH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.attack.output.likelihood import Channel
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.rewrite.sentence import Sentence
+from dpcore.rewrite.sentence import Sentence
 
 BLIND, LIKELIEST, FREQUENCY, CONTEXT = ATTACKERS = ("blind", "likeliest", "frequency", "context")
 TEN = 10

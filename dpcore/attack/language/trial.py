@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,24 +22,17 @@ from dpcore.arrays import FloatArray
 from dpcore.attack.language.build import held_out_sentences
 from dpcore.attack.language.context import Place, context_attack
 from dpcore.attack.language.language import language, language_folder
-from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.channel import Channel, open_channel
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.intervals import ratio_of_sums
-from dpcore.lexicon.cache import write_text
-from dpcore.lexicon.damage import FIELDS, refuse_of_the_system
+from dpcore.lexicon.cache import FIELDS, refuse_of_the_system, write_text
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.sentence import Sentence, prepare
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.attack.output.likelihood import Channel
-    from dpcore.lexicon.lexicon import Lexicon
-
 
 FILE = "attack.json"
 ATTACKERS = ("likeliest", "frequency", "context")

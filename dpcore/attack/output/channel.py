@@ -8,23 +8,576 @@ is prepared once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from dpcore.arrays import IntArray
-from dpcore.attack.output.columns import ExponentialColumns, PlainColumns, RepairedColumns
-from dpcore.attack.output.gumbel_columns import GumbelColumns
-from dpcore.attack.output.rows import Rows
+from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.attack.output.prior import Prior
+from dpcore.attack.output.spectrum import Spectrum, spectrum_of
 from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric, distances, paired_distances
+from dpcore.lexicon.neighbours import rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
-from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
+from dpcore.mechanisms.gumbel.log_law import log_few_candidates
+from dpcore.mechanisms.gumbel.repaired import heads
+from dpcore.mechanisms.mechanism import (
+    ColumnForm,
+    ExponentialForm,
+    Mechanism,
+    NearestForm,
+    NoisyNearestForm,
+)
+from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
+from dpcore.noise.samplers import log_survival_and_density
 
-if TYPE_CHECKING:
-    from dpcore.attack.output.likelihood import Channel
-    from dpcore.mechanisms.mechanism import Mechanism
+# How likely one output is under every word: what a Bayes attacker reads off a mechanism.
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """ln P(y | w) of one output y and many words w; read-only arrays.
+
+    Attributes:
+        output: y.
+        epsilon: the privacy parameter.
+        words: w, ascending, shape (m,).
+        logs: ln P(y | w), shape (m,); −∞ where it is 0 or too small for the computation.
+        errors: bound on the absolute error of each entry of `logs`, shape (m,); of an entry of −∞
+            0 where the probability is known to be 0.
+        method: how they were found, for a person.
+    """
+
+    output: int
+    epsilon: float
+    words: IntArray
+    logs: FloatArray
+    errors: FloatArray
+    method: str
+
+    def __post_init__(self) -> None:
+        for array in (self.words, self.logs, self.errors):
+            array.setflags(write=False)
+
+    @property
+    def impossible(self) -> BoolArray:
+        """Of which words y is known never to come out, shape (m,)."""
+        return np.asarray(np.isneginf(self.logs) & (self.errors == 0))
+
+    def of(self, word: int) -> float:
+        """ln P(y | w) of one word.
+
+        Raises:
+            ParameterError: the word is not among those of this channel.
+        """
+        place = int(np.searchsorted(self.words, word))
+        if not (place < self.words.size and self.words[place] == word):
+            raise ParameterError(f"word {word} is not among the {self.words.size:,} that are known")
+        return float(self.logs[place])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One output, ready to be looked at for any ε.
+
+    Attributes:
+        column: its likelihood as a function of ε.
+    """
+
+    column: Callable[[float], Likelihood]
+
+    def at(self, epsilon: float) -> Likelihood:
+        """How likely it is under every word at ε.
+
+        Raises:
+            EpsilonError: ε is not admissible.
+        """
+        return self.column(epsilon)
+
+
+class Channel(ABC):
+    """A mechanism as the attacker sees it: from words to the likelihood of outputs.
+
+    Attributes:
+        mechanism: the mechanism.
+        words: whose likelihoods are known, ascending, shape (m,).
+    """
+
+    mechanism: Mechanism
+    words: IntArray
+
+    @abstractmethod
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output.
+
+        Raises:
+            ParameterError: there is no such word.
+        """
+
+    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+        """Prepare for several outputs, faster than one by one where they can share work."""
+        return [self.seen(output) for output in outputs]
+
+    def prepare(self, epsilons: Sequence[float]) -> None:  # noqa: B027 - most share nothing
+        """Do together what the next few ε share; what is seen at them is the same without."""
+
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) of every word of the channel, shape (m,).
+
+        Raises:
+            ParameterError: the mechanism would need a law for every word of a whole lexicon.
+        """
+        raise ParameterError(
+            f"{self.mechanism.short} needs a law of its own for each of the {self.words.size:,} "
+            "words: list the words to compare, or take tem or truncated-gumbel-repaired"
+        )
+
+    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
+        """S of `dpcore.attack.output.success` from all outputs, its error, and their number.
+
+        None where outputs have to be drawn.
+
+        Raises:
+            ParameterError: the prior holds words possible that are not in this channel.
+        """
+        return None
+
+
+# The channel of a short list of words: the exact law of each, for any mechanism that has one.
+
+
+class Rows(Channel):
+    """Laws of at most `limits.MAX_ATTACK_PRIOR_WORDS` words; those at the last ε are kept."""
+
+    def __init__(self, mechanism: Mechanism, words: IntArray) -> None:
+        distinct = np.unique(words)
+        if not 1 <= distinct.size <= MAX_ATTACK_PRIOR_WORDS:
+            raise ParameterError(
+                f"a list of possible words holds 1 to {MAX_ATTACK_PRIOR_WORDS} words, got "
+                f"{distinct.size:,}"
+            )
+        self.mechanism, self.words = mechanism, distinct
+        vectors = mechanism.lexicon.vectors
+        self._rankings = rank(vectors, vectors[distinct])
+        self._last: tuple[float, FloatArray, FloatArray, str] | None = None
+
+    def laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
+        """ln P(y | w) for all outputs, shape (m, n), bounds on its errors, and the method."""
+        value = self.mechanism.check_epsilon(epsilon)
+        last = self._last
+        if last is None or last[0] != value:
+            last = self._last = (value, *self._laws(value))
+        return last[1:]
+
+    def _laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
+        mechanism = self.mechanism
+        logs = np.empty((self.words.size, len(mechanism.lexicon)))
+        errors = np.empty_like(logs)
+        method = ""
+        for i, (word, ranking) in enumerate(zip(self.words.tolist(), self._rankings, strict=True)):
+            logs[i], errors[i], how = mechanism.doubted_log_law(word, epsilon, ranking)
+            method = f"exact laws of {self.words.size:,} words ({how})"
+        return logs, errors, method
+
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) of every word of the list, shape (m,)."""
+        logs = self.laws(epsilon)[0]
+        return np.asarray(np.exp(logs[np.arange(self.words.size), self.words]))
+
+    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int]:
+        """The sum over all outputs of the largest prior times likelihood."""
+        if not np.isin(prior.support, self.words).all():
+            raise ParameterError("the prior holds words possible that are not in this channel")
+        logs = self.laws(epsilon)[0] + prior.logs[self.words][:, None]
+        return float(np.exp(logs.max(axis=0)).sum()), 0.0, logs.shape[1]
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output."""
+        return Seen(partial(self._column, int(self.mechanism.check_words([output])[0])))
+
+    def _column(self, output: int, epsilon: float) -> Likelihood:
+        """A column of the laws."""
+        logs, errors, method = self.laws(epsilon)
+        return Likelihood(
+            output,
+            float(epsilon),
+            self.words,
+            logs[:, output].copy(),
+            errors[:, output].copy(),
+            method,
+        )
+
+
+# Columns of the mechanisms whose law is a closed form: TEM, calibrated TEM, repaired Gumbel.
+#
+# TEM:       ln P(y | w) = −min(η·D(w, y), c) − ln Z_w,  Z_w = Σ_y exp(−min(η·D(w, y), c))
+# repaired:  ln P(y | w) = −s·d + ln(Σ_{i ≤ k < n} π_k/Z_k(w) + π_n/Z_n(w)), y the i-th nearest of w
+#
+# The distances to y and those of the nearest words are exact; Z_w and Z_n come from the spectrum.
+
+
+Near = tuple[IntArray, IntArray, FloatArray]
+
+_KEPT = 16  # η whose normalisers a channel keeps
+_ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
+
+
+def log_normalisers(
+    spectrum: Spectrum, strengths: FloatArray, cap: float
+) -> tuple[FloatArray, FloatArray]:
+    """ln Σ_y exp(−min(s·D(w, y), c)) of every word, y = w included, and bounds on the errors.
+
+    Args:
+        spectrum: of the distances D of n words.
+        strengths: s, shape (E,).
+        cap: c.
+
+    Returns:
+        Two arrays of shape (n, E).
+    """
+
+    def weight(distance: FloatArray) -> FloatArray:
+        return np.exp(-np.minimum(np.multiply.outer(distance, strengths), cap))
+
+    sums, errors = spectrum.sums(weight)
+    # A word itself, at distance 0, is the 1. Sums are positive whatever the rounding of their
+    # terms of both signs says.
+    total = 1.0 + np.maximum(sums, 0.0)
+    logs = np.log(total)
+    below = logs - np.log(np.maximum(total - errors, 1.0))  # no normaliser is below 1
+    return logs, np.maximum(below, np.log1p(errors / total))
+
+
+class _Normalisers:
+    """`log_normalisers` of one cap by η; those of the last few η are kept.
+
+    Args:
+        spectrum: of the distances.
+        cap: of the exponents.
+    """
+
+    def __init__(self, spectrum: Spectrum, cap: float = math.inf) -> None:
+        self.spectrum, self.cap = spectrum, cap
+        self._known: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    def at(self, strength: float) -> tuple[FloatArray, FloatArray]:
+        """Logarithms and bounds on their errors at one η, each of shape (n,)."""
+        return self.all_at([strength])[strength]
+
+    def all_at(self, strengths: Sequence[float]) -> dict[float, tuple[FloatArray, FloatArray]]:
+        """The same at several η: the moments are read once for all of them."""
+        known = self._known
+        new = [strength for strength in dict.fromkeys(strengths) if strength not in known]
+        if new:
+            logs, errors = log_normalisers(self.spectrum, np.array(new), self.cap)
+            # A copy of each, so that one may be forgotten without the others.
+            fresh = {
+                strength: (logs[:, i].copy(), errors[:, i].copy()) for i, strength in enumerate(new)
+            }
+            known = known | fresh
+            # Put in place at once: people share a channel.
+            self._known = dict(list(known.items())[-_KEPT:])
+        return known
+
+
+class PlainColumns(Channel):
+    """A mechanism that gives its columns itself, over its whole lexicon."""
+
+    def __init__(self, mechanism: Mechanism, form: ColumnForm) -> None:
+        self.mechanism, self.form = mechanism, form
+        self.words = np.arange(len(mechanism.lexicon))
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output."""
+        return self.seen_all([output])[0]
+
+    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+        """Prepare for several outputs: their distances from all words, if the law goes by any."""
+        words = self.mechanism.check_words(list(outputs))
+        vectors = self.mechanism.lexicon.vectors
+        away: Sequence[FloatArray | None] = [None] * words.size
+        if self.form.metric is not None:
+            away = list(distances(vectors, vectors[words], self.form.metric))
+        return [
+            Seen(partial(self._column, word, row))
+            for word, row in zip(words.tolist(), away, strict=True)
+        ]
+
+    def _column(self, output: int, away: FloatArray | None, epsilon: float) -> Likelihood:
+        logs = self.form.column(output, away, epsilon)
+        # What is impossible is so without an error.
+        size = np.where(np.isneginf(logs), 0.0, np.maximum(np.abs(logs), 1.0))
+        errors = self.form.error * size
+        method = self.mechanism.law_method
+        return Likelihood(output, float(epsilon), self.words, logs, errors, method)
+
+
+class ExponentialColumns(Channel):
+    """TEM and calibrated TEM over their whole lexicon."""
+
+    def __init__(self, mechanism: Mechanism, form: ExponentialForm, progress: Progress) -> None:
+        self.mechanism, self.form = mechanism, form
+        self.words = np.arange(len(mechanism.lexicon))
+        self.spectrum = spectrum_of(mechanism.lexicon, form.metric, progress)
+        self._normalisers = _Normalisers(self.spectrum, form.cap)
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """The normalisers of some ε, together."""
+        self._normalisers.all_at([self.form.strength(epsilon) for epsilon in epsilons])
+
+    def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
+        """ln Z of every word at η and bounds on the errors; those of the last few η are kept."""
+        return self._normalisers.at(strength)
+
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) = 1/Z_w of every word, shape (n,)."""
+        return np.asarray(np.exp(-self.normalisers(self.form.strength(epsilon))[0]))
+
+    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
+        """Under a uniform prior the best guess is the output itself (see `bayes_success`)."""
+        if prior.probability.max() != prior.probability.min():
+            return None
+        logs, errors = self.normalisers(self.form.strength(epsilon))
+        mean = float(np.exp(-logs).mean())
+        return mean, mean * float(np.expm1(errors.max())), logs.size
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output: its distance from every word."""
+        return self.seen_all([output])[0]
+
+    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+        """Prepare for several outputs."""
+        words = self.mechanism.check_words(list(outputs))
+        vectors = self.mechanism.lexicon.vectors
+        away = distances(vectors, vectors[words], self.spectrum.metric)
+        prepared = zip(words.tolist(), away, strict=True)
+        return [Seen(partial(self._column, output, row)) for output, row in prepared]
+
+    def _column(self, output: int, away: FloatArray, epsilon: float) -> Likelihood:
+        """The closed form, from the distances of the output."""
+        strength = self.form.strength(epsilon)
+        normalisers, errors = self.normalisers(strength)
+        logs = -np.minimum(strength * away, self.form.cap) - normalisers
+        return Likelihood(
+            output, float(epsilon), self.words, logs, errors + _ROUNDING, "closed form"
+        )
+
+
+class NearColumns(Channel):
+    """A mechanism that treats the nearest words of each word by themselves, over its lexicon.
+
+    Args:
+        mechanism: over the lexicon.
+        count: how many nearest words, each word itself included.
+        progress: of the spectrum and of the table of neighbours, where they are not kept yet.
+    """
+
+    def __init__(self, mechanism: Mechanism, count: int, progress: Progress) -> None:
+        self.mechanism = mechanism
+        lexicon = mechanism.lexicon
+        self.words = np.arange(len(lexicon))
+        self.spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
+        self.table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(count, progress)
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output: its distance from every word, and who has it near."""
+        word = int(self.mechanism.check_words([output])[0])
+        vectors = self.mechanism.lexicon.vectors
+        away = distances(vectors, vectors[[word]])[0]
+        return Seen(partial(self._column, word, away, self._near(word)))
+
+    @abstractmethod
+    def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
+        """The likelihood, from the distances of the output and what `_near` says of it."""
+
+    def _near(self, output: int) -> Near:
+        """The words that have `output` among their nearest.
+
+        Returns:
+            Words w, shape (m,); the place of the output in the order of distance from w (of equal
+            distances the lowest index first), shape (m,); the distances of the nearest words of
+            w in that order, shape (m, count).
+        """
+        vectors = self.mechanism.lexicon.vectors
+        words = np.flatnonzero((self.table.indices == output).any(axis=1))
+        near = self.table.indices[words].astype(np.int64)
+        # The table has float32 distances; a law needs more.
+        left = np.repeat(words, near.shape[1])
+        far = paired_distances(vectors[left], vectors[near.reshape(-1)]).reshape(near.shape)
+        order = np.lexsort((near, far), axis=-1)
+        places = (np.take_along_axis(near, order, axis=1) == output).argmax(axis=1)
+        return words, places, np.take_along_axis(far, order, axis=1)
+
+
+class RepairedColumns(NearColumns):
+    """The repaired truncated Gumbel mechanism over its whole lexicon."""
+
+    def __init__(self, mechanism: Mechanism, form: NearestForm, progress: Progress) -> None:
+        n = len(mechanism.lexicon)
+        super().__init__(mechanism, heads(n), progress)
+        self.form = form
+        self.weights = candidate_weights(n)[: heads(n)]
+        self.whole = whole_vocabulary_weight(n)
+        self._normalisers = _Normalisers(self.spectrum)
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """The normalisers of some ε, together."""
+        self._normalisers.all_at([self.form.strength(epsilon) for epsilon in epsilons])
+
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
+        strength = self.form.strength(epsilon)
+        whole = self.whole * np.exp(-self._normalisers.at(strength)[0])
+        # The table's float32 distances, right to 1e-7, are exact enough for a probability here.
+        near = self.table.distances.astype(np.float64)
+        partial_sums = np.cumsum(np.exp(-strength * near), axis=1)
+        return np.asarray((self.weights / partial_sums).sum(axis=1) + whole)
+
+    def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
+        """The closed form."""
+        strength = self.form.strength(epsilon)
+        normalisers, errors = self._normalisers.at(strength)
+        tails = math.log(self.whole) - normalisers
+        words, places, gaps = near
+        partial_sums = np.cumsum(np.exp(-strength * gaps), axis=1)
+        # The i-th nearest word takes part wherever there are at least i candidates: sums over
+        # π_k/Z_k from the end.
+        few = np.cumsum((self.weights / partial_sums)[:, ::-1], axis=1)[:, ::-1]
+        with_few = few[np.arange(words.size), places]
+        tails[words] = np.logaddexp(tails[words], np.log(with_few))
+        return Likelihood(
+            output,
+            float(epsilon),
+            self.words,
+            tails - strength * away,
+            errors + _ROUNDING,
+            "closed form",
+        )
+
+
+# Columns of the published truncated Gumbel mechanism.
+#
+# With few candidates, K < n, an output comes only from words that have it among their nearest:
+# those are integrated one by one. With K = n, of weight π_n ≈ 1/n, every word gives every output,
+#
+#     P(y | w, K = n) = ∫ f(t − d)/S(t − d) · Π_j S(t − d_j) dt,    d = D(w, y),
+#
+# and the product over all words is a sum over distances in the exponent, which the spectrum gives
+# for all w at once. Probabilities below 1e-18 are not resolved; the stated errors say so.
+
+
+_LEFT_OUT = 1e-18
+"""Of a probability: by counts of candidates that are left out, and by the end of the integral."""
+_DEPTH = 45.0  # e^−45 is below 1e-19
+_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
+_COARSE = 64
+_RULE = np.polynomial.legendre.leggauss(6)
+_PANELS = 20
+_FEW_ERROR = 1e-5  # of a logarithm by quadrature, as the tests find it
+_ZERO = np.zeros(1)
+
+
+class GumbelColumns(NearColumns):
+    """The truncated Gumbel mechanism over its whole lexicon."""
+
+    def __init__(self, mechanism: Mechanism, form: NoisyNearestForm, progress: Progress) -> None:
+        lexicon = mechanism.lexicon
+        self.form, self.weights = form, candidate_weights(len(lexicon))
+        super().__init__(mechanism, self.weights.size, progress)
+        self.log_whole = math.log(whole_vocabulary_weight(len(lexicon)))
+        self.bound = lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
+        self._last: tuple[float, FloatArray, FloatArray] | None = None
+
+    def nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
+        """Places t and weights of the integrals with K = n; those of the last b are kept."""
+        last = self._last  # looked up once: other sessions ask the same channel for their own b
+        if last is None or last[0] != b:
+            last = self._last = (b, *self._nodes(b))
+        return last[1:]
+
+    def _nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
+        # Far left no S differs from 1 and nothing is lost; far right the product is below e^−45.
+        low = max(-self.bound, -b * math.log(_TAIL))
+        high = min(self.bound, low + self.bound + _DEPTH * b)
+        for _ in range(2):  # first roughly, then again between the points that were found
+            coarse = np.linspace(low, high, _COARSE, endpoint=False)
+            most = np.concatenate([p.max(axis=0) for _, p in self._products(b, coarse)])
+            most = most.reshape(-1, _COARSE).max(axis=0)
+            high = float(np.append(coarse, high)[min((most > -_DEPTH).sum() + 1, _COARSE)])
+        x, w = _RULE
+        half = 0.5 * (high - low) / _PANELS
+        middles = low + half * (2.0 * np.arange(_PANELS) + 1.0)
+        return (middles[:, None] + half * x).ravel(), np.tile(half * w, _PANELS)
+
+    def _products(self, b: float, t: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """ln Π_j S(t − d_j) over all words j: some words w, and theirs of shape (words, T)."""
+        points = self._log_survival(self.spectrum.points, t, b)
+        itself = self._log_survival(_ZERO, t, b)
+        for rows, sums in self.spectrum.blocks(points):
+            # No sum of ln S is above 0; the rounded moments may say so.
+            yield rows, np.minimum(sums, 0.0) + itself
+
+    def _log_survival(self, distance: FloatArray, t: FloatArray, b: float) -> FloatArray:
+        """ln S(t − d), shape (distances, T)."""
+        return log_survival_and_density(t - distance[:, None], b, self.bound)[0]
+
+    def whole(self, distance: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
+        """ln P(y | w, K = n) of an output at these distances from all words, with errors, (n,)."""
+        t, weights = self.nodes(b)
+        doubt = self.spectrum.errors(lambda d: self._log_survival(d, t, b))
+        logs, errors = np.empty(distance.size), np.empty(distance.size)
+        peak = math.exp(float(log_survival_and_density(t, b, self.bound)[1].max()))
+        for part, product in self._products(b, t):
+            survival, density = log_survival_and_density(t - distance[part, None], b, self.bound)
+            lost = self._lost(distance[part], t, weights, product)
+            product += density - survival
+            top = product.max(axis=1)
+            top[~np.isfinite(top)] = 0.0
+            product -= top[:, None]
+            terms = np.exp(product, out=product) * weights
+            with np.errstate(divide="ignore", invalid="ignore"):
+                total = terms.sum(axis=1)
+                logs[part] = np.log(total) + top
+                change = np.minimum(doubt[part], _DEPTH)
+                # The most that the integral can be: every product off by its bound, and the panel
+                # with the jump lost as a whole.
+                upper = (terms * np.exp(change)).sum(axis=1) + peak * np.exp(lost - top)
+                errors[part] = np.log(upper / total)
+        return logs, np.nan_to_num(errors, nan=_DEPTH)
+
+    def _lost(
+        self, distance: FloatArray, t: FloatArray, weights: FloatArray, product: FloatArray
+    ) -> FloatArray:
+        """ln of what a panel may lose in which the density jumps from 0, at t = d − C, per density.
+
+        The product falls with t: its value at the first place of the panel bounds it.
+        """
+        nodes = _RULE[0].size
+        width = float(weights[:nodes].sum())
+        start = float(t[:nodes].mean()) - 0.5 * width
+        panel = np.floor((distance - self.bound - start) / width).astype(np.int64)
+        first = np.clip(panel, 0, _PANELS - 1) * nodes
+        most = product[np.arange(distance.size), first] + math.log(width)
+        return np.where((panel >= 0) & (panel < _PANELS), most, -math.inf)
+
+    def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
+        """By quadrature."""
+        b = self.form.noise_scale(epsilon)
+        whole, errors = self.whole(away, b)
+        logs = self.log_whole + whole
+        for word, place, gaps in zip(*near, strict=True):
+            few = log_few_candidates(gaps, self.weights, b, self.bound)[place]
+            both = np.logaddexp(logs[word], few)
+            # Only the part with all candidates is in doubt.
+            errors[word] = np.log1p(np.exp(logs[word] - both) * np.expm1(errors[word]))
+            logs[word] = both
+        errors += _FEW_ERROR + np.log1p(_LEFT_OUT * np.exp(-np.maximum(logs, -700.0)))
+        return Likelihood(output, float(epsilon), self.words, logs, errors, "quadrature")
 
 
 def open_channel(

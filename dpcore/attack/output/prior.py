@@ -6,17 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-
 
 TYPED_TOLERANCE = 1e-6
 """By how much each typed probability may be rounded: six decimals, as in 0.333333."""
@@ -203,3 +200,39 @@ def _check_count(count: int) -> None:
             f"a list of possible words holds 1 to {MAX_ATTACK_PRIOR_WORDS:,} words, got {count:,}; "
             "for all words take uniform or frequency"
         )
+
+
+# Probabilities as things out of a hundred, for people who read counts better than decimals.
+
+
+_TOLERANCE = 1e-6
+
+
+def of_hundred(probabilities: ArrayLike, things: int = 100) -> IntArray:
+    """Whole numbers that add up to `things`, each within one of its share.
+
+    Largest remainders (Hamilton's rule): every share is rounded down, and what is left goes to the
+    largest fractions, of equal ones to the first.
+
+    Args:
+        probabilities: shape (k,), not negative, their sum 1.
+        things: how many are divided.
+
+    Returns:
+        Shape (k,), int64.
+
+    Raises:
+        ParameterError: the probabilities are none, or there is nothing to divide.
+    """
+    given: FloatArray = np.asarray(probabilities, dtype=np.float64)
+    if not (given.ndim == 1 and given.size and (given >= 0).all()):
+        raise ParameterError("counts need a list of probabilities of at least 0")
+    if not abs(given.sum() - 1.0) <= _TOLERANCE:
+        raise ParameterError(f"probabilities must sum to 1, got {given.sum():.6g}")
+    if not things >= 1:
+        raise ParameterError(f"at least 1 thing must be divided, got {things}")
+    shares = given / given.sum() * things
+    counts: IntArray = np.floor(shares).astype(np.int64)
+    left = things - int(counts.sum())
+    counts[np.argsort(counts - shares, kind="stable")[:left]] += 1
+    return counts

@@ -13,24 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray
-from dpcore.lexicon.bundled import bundled_folder
-from dpcore.lexicon.cache import Kept, keep, recall, replacing
-from dpcore.lexicon.damage import ARRAYS, refuse_of_the_system
+from dpcore.lexicon.cache import (
+    ARRAYS,
+    Kept,
+    bundled_folder,
+    keep,
+    recall,
+    refuse_of_the_system,
+    replacing,
+)
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.all_pairs import AllPairs, Tile
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.distances import AllPairs, Tile
 
 Moments = NDArray[np.int32]
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arguments import a_whole
 from dpcore.arrays import IntArray
 from dpcore.attack.output.spectrum import spectrum_of
-from dpcore.lexicon.kinds import kinds_of
+from dpcore.learn.intervals import Mean
+from dpcore.lexicon.kinds import Kinds, kinds_of
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_OUTPUTS
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
-
-if TYPE_CHECKING:
-    from dpcore.learn.intervals import Mean
-    from dpcore.lexicon.kinds import Kinds
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
 
 LEAKAGES = ("word", "near", "kind", "guess", "pair", "couple")
 UTILITIES = ("kept", "meaning")

@@ -16,24 +16,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.tradeoff import amounts, has_columns
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import measure
-from dpcore.measure.epsilon_ranges import scan
 from dpcore.measure.summary import summarise
+from dpcore.measure.targets import scan
 from dpcore.measure.words import sample
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.mechanisms.mechanism import Mechanism
 
 _EVERY = 2  # of the grid of `scan`: three ε a decade are close enough for a bracket
 _STEPS = 4  # of false position

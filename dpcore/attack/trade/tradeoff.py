@@ -31,19 +31,15 @@ from typing import TYPE_CHECKING
 from dpcore.arguments import a_whole, described
 from dpcore.arrays import FloatArray
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.trade.columns import from_columns
-from dpcore.attack.trade.drawn import repeated, told_two
+from dpcore.attack.trade.attackers import from_columns, repeated, told_two
 from dpcore.attack.trade.ground import NEAR, PAIRS, Amount, Ground
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
-from dpcore.mechanisms.hooks import NoisyNearestForm
-from dpcore.mechanisms.mechanism import check_mechanism
+from dpcore.mechanisms.mechanism import Mechanism, NoisyNearestForm, check_mechanism
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpcore.mechanisms.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

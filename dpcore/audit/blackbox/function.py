@@ -12,7 +12,12 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
-from dpcore.errors import ParameterError
+import numpy as np
+
+from dpcore.errors import DpcoreError, ParameterError
+from dpcore.jobs.executors import Processes
+from dpcore.jobs.worker import Json
+from dpcore.lexicon.lexicon import Lexicon
 
 Function = Callable[..., Any]
 _SHOWN = 120  # characters of what a function says when it refuses a word
@@ -247,3 +252,310 @@ class _Nowhere(io.TextIOBase):
 def _printing_aside() -> contextlib.redirect_stdout[_Nowhere]:
     """What a foreign function prints, once a call, is nothing that a person could read."""
     return contextlib.redirect_stdout(_Nowhere())
+
+
+# What becomes of strings that are no words of the lexicon: do they come through?
+#
+# A promise about the words of a vocabulary says nothing of a telephone number. What a function does
+# with one is found out by handing it some that nobody has.
+
+
+CALLS = 20  # of each probe
+_STARTS = "b d f g h k l m n p r s t v z br dr kl pl tr st".split()
+_VOWELS = "a e i o u".split()
+_SYLLABLES = 3
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came out for a string.
+
+    Attributes:
+        text: the string that was handed over.
+        calls: how often.
+        unchanged: calls that gave it back, capital letters apart.
+        capitals: calls whose output begins with a capital letter.
+        refused: calls that raised an exception, or gave something that is no word.
+        outside: calls that gave another string that is not in the lexicon.
+        refusal: why, if it was refused.
+    """
+
+    text: str
+    calls: int
+    unchanged: int
+    capitals: int
+    refused: int
+    outside: int
+    refusal: str = ""
+
+    @classmethod
+    def of(cls, function: WordFunction, text: str, lexicon: Lexicon) -> Tally:
+        """Hand a string over a few times."""
+        outputs = function.outputs([text] * CALLS)
+        words = [output for output in outputs if isinstance(output, str)]
+        reasons = [output.reason for output in outputs if isinstance(output, Refusal)]
+        others = [output for output in words if output.casefold() != text.casefold()]
+        return cls(
+            text=text,
+            calls=len(outputs),
+            unchanged=len(words) - len(others),
+            capitals=sum(output[:1].isupper() for output in words),
+            refused=len(reasons),
+            outside=sum(
+                output not in lexicon and output.lower() not in lexicon for output in others
+            ),
+            refusal=reasons[0] if reasons else "",
+        )
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A kind of string that is no word of the lexicon, and what came out for it.
+
+    Attributes:
+        kind: what it is, such as "an e-mail address".
+        tally: what came out.
+        plain: of the same without its capital letter or space; None if it has none.
+        error: probability with which a finding that compares the two may be wrong.
+    """
+
+    kind: str
+    tally: Tally
+    plain: Tally | None
+    error: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether it comes through: at all, or more often than the word that it is but for that."""
+        if self.plain is None:
+            return self.tally.unchanged > 0
+        return self._more(self.tally.unchanged, self.plain.unchanged)
+
+    @property
+    def capitals_show(self) -> bool:
+        """Whether capital letters come out more often for it than without its own."""
+        return self.plain is not None and self._more(self.tally.capitals, self.plain.capitals)
+
+    def _more(self, first: int, second: int) -> bool:
+        """Whether so many of the calls are more than so many, by Fisher's exact test."""
+        from scipy.stats import hypergeom
+
+        return bool(hypergeom.sf(first - 1, 2 * CALLS, first + second, CALLS) <= self.error)
+
+
+def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, tuple[str, str | None]]:
+    """Strings that the lexicon has in no spelling, by kind; in the form of `known_texts`."""
+
+    def word() -> str:
+        while True:
+            parts = zip(
+                rng.choice(_STARTS, _SYLLABLES), rng.choice(_VOWELS, _SYLLABLES), strict=True
+            )
+            text = "".join(start + vowel for start, vowel in parts)
+            if text not in lexicon and text.capitalize() not in lexicon:
+                return text
+
+    digits = "".join(map(str, rng.integers(0, 10, 6)))
+    name = word()
+    return {
+        "a made-up word": (word(), None),
+        "a made-up name": (name.capitalize(), None),
+        "a number": (f"7{digits}", None),
+        "a telephone number": (f"+00-555-{digits}", None),
+        "an e-mail address": (f"{word()}.{word()}@{word()}.example", None),
+        "a made-up word with a hyphen": (f"{word()}-{word()}", None),
+    }
+
+
+def known_texts(words: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, str | None]]:
+    """Words as the lexicon does not have them, by kind, each with the word as it has it."""
+    plain = [word for word in words if word.isalpha() and word.islower() and word.isascii()][:2]
+    if not plain:
+        return {}
+    texts: dict[str, tuple[str, str | None]] = {
+        "a word with a capital letter": (plain[0].capitalize(), plain[0]),
+        "a word in capital letters": (plain[0].upper(), plain[0]),
+        "a word with a space before it": (f" {plain[0]}", plain[0]),
+        "two words with a space between": (" ".join(plain), plain[0]),
+    }
+    return {kind: pair for kind, pair in texts.items() if pair[0] not in lexicon}
+
+
+def probed(
+    function: WordFunction, kind: str, text: str, plain: str | None, lexicon: Lexicon, error: float
+) -> Probe:
+    """Hand a string over a few times, and its plain form as often."""
+    return Probe(
+        kind,
+        Tally.of(function, text, lexicon),
+        None if plain is None else Tally.of(function, plain, lexicon),
+        error,
+    )
+
+
+def unchanged_words(words: Sequence[str], outputs: Sequence[Output]) -> int:
+    """How many of some words came out as they were."""
+    return sum(word == output for word, output in zip(words, outputs, strict=True))
+
+
+# Is the noise new each time: in another call, and in another process?
+#
+# A package that sets a seed when it is loaded gives everybody the same noise: whoever has the
+# package can take it away again. Within one process that does not show. So a list of words is
+# handed to several fresh processes. Were their noise independent, then whether two processes agree
+# on a word would be as likely as that two calls of one process do, and each word on which only one
+# of the two agreements holds would be a fair coin (McNemar 1947, as an exact test).
+
+
+_FUNCTION = "dpcore.audit.blackbox.function:in_this_process"
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often two calls, and two processes, agree on the same words.
+
+    Attributes:
+        words: how many different words were handed over.
+        in_one_process: words on which two calls of this process agree.
+        in_two_processes: words on which the first calls of two fresh processes agree.
+        only_processes: words on which those two agree, and the two calls do not.
+        only_calls: the reverse.
+        reacts: whether a third process, given other words, gave other outputs.
+        error: probability with which either finding below may be wrong.
+    """
+
+    words: int
+    in_one_process: int
+    in_two_processes: int
+    only_processes: int
+    only_calls: int
+    reacts: bool
+    error: float
+
+    @property
+    def p_same(self) -> float:
+        """Chance of so many agreements of processes alone, if each has noise of its own."""
+        return _tail(self.only_processes, self.only_calls)
+
+    @property
+    def _processes_alike(self) -> bool:
+        return self.p_same <= 0.5 * self.error  # the other half is for the other direction
+
+    @property
+    def same_noise(self) -> bool:
+        """Whether every process has the same noise, and the words decide what comes out."""
+        agree = self.in_two_processes == self.words
+        return agree and self.reacts and self._processes_alike
+
+    @property
+    def partly_same(self) -> bool:
+        """Whether processes agree more than two calls do, without having all noise in common."""
+        return self._processes_alike and not self.same_noise
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the calls of one process depend on each other: they agree more than two do."""
+        return _tail(self.only_calls, self.only_processes) <= 0.5 * self.error
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing but the word decided what came out, in every call and every process."""
+        return self.words == self.in_one_process == self.in_two_processes and self.reacts
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is anything to be said but that nothing shows."""
+        return self.same_noise or self.partly_same or self.remembers or self.fixed
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        words = f"{self.words:,} words"
+        if self.same_noise:
+            return (
+                f"every fresh process has the same noise: two of them agree on all of {words}, two "
+                f"calls of one process on {self.in_one_process:,}; whoever has the program can "
+                "take the noise away"
+            )
+        if self.remembers:
+            return (
+                f"calls of one process are not independent: two of them agree on "
+                f"{self.in_one_process:,} of {words}, fresh processes on {self.in_two_processes:,}"
+            )
+        if self.partly_same:
+            return (
+                f"fresh processes agree more than calls do: two of them on "
+                f"{self.in_two_processes:,} of {words}, two calls of one process on "
+                f"{self.in_one_process:,}; some noise is always the same, or the function changes "
+                "while it is called"
+            )
+        if self.fixed:
+            return f"no noise shows: two calls and two fresh processes agree on all of {words}"
+        return (
+            f"two fresh processes agree on {self.in_two_processes:,} of {words}, two calls of one "
+            f"process on {self.in_one_process:,}: no sign that noise is used twice"
+        )
+
+
+def _tail(heads: int, tails: int) -> float:
+    """P(at least so many heads of a fair coin)."""
+    from scipy.stats import binom
+
+    return float(binom.sf(heads - 1, heads + tails, 0.5))
+
+
+def repeats(
+    function: WordFunction, epsilon: float, words: Sequence[str], error: float
+) -> Repeats | str:
+    """Compare two calls of this process, and the first calls of three fresh ones.
+
+    Returns:
+        What was found, or a sentence that says why no fresh process could be asked.
+    """
+    if function.importable is None:
+        return (
+            "not tested: another process can import neither a function of a notebook nor one made "
+            "inside another; name it as package.module:function"
+        )
+    once, again = function.outputs(words), function.outputs(words)
+    # Rotated by one place: with the same noise, only what depends on the words differs.
+    lists = [list(words), list(words), [*words[1:], *words[:1]]]
+    answers = []
+    for asked in lists:
+        payload = {
+            "function": function.importable,
+            "form": str(function.form),
+            "epsilon": epsilon,
+            "words": asked,
+        }
+        try:
+            with Processes(1, attempts=1) as fresh:
+                ((_, result),) = fresh.run(_FUNCTION, [payload])
+        except DpcoreError as problem:
+            return f"not tested: a fresh process failed ({problem})"
+        answers.append(result["outputs"])
+    calls = [a == b for a, b in zip(_plain(once), _plain(again), strict=True)]
+    processes = [a == b for a, b in zip(answers[0], answers[1], strict=True)]
+    both = list(zip(calls, processes, strict=True))
+    return Repeats(
+        words=len(words),
+        in_one_process=sum(calls),
+        in_two_processes=sum(processes),
+        only_processes=both.count((False, True)),
+        only_calls=both.count((True, False)),
+        reacts=answers[2] != answers[0],
+        error=error,
+    )
+
+
+def in_this_process(payload: Json) -> Json:
+    """The job of a fresh process: outputs of a named function for a list of words."""
+    function = WordFunction(str(payload["function"]), float(payload["epsilon"]), payload["form"])
+    if function.form is Form.AUTO:
+        function.settle(payload["words"])
+    return {"outputs": _plain(function.outputs(list(payload["words"])))}
+
+
+def _plain(outputs: Sequence[Output]) -> list[str]:
+    """As JSON has them."""
+    return [str(output) if isinstance(output, Refusal) else output for output in outputs]

@@ -7,15 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcore.audit.blackbox.function import Form, Probe, Repeats
+from dpcore.audit.blackbox.search import Evidence
 from dpcore.audit.verdict import Outcome
 from dpcore.outwards import at_least, at_most
 
 if TYPE_CHECKING:
-    from dpcore.audit.blackbox.bounds import Evidence
-    from dpcore.audit.blackbox.function import Form
-    from dpcore.audit.blackbox.probes import Probe
-    from dpcore.audit.blackbox.promise import Promise
-    from dpcore.audit.blackbox.repeats import Repeats
+    from dpcore.audit.blackbox.audit import Promise
 
 ASSUMED = (
     "Every call is taken to be independent of all others; what a function remembers from call to "

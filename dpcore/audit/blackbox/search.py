@@ -3,30 +3,189 @@
 Words are chosen near to and far from each other, in crowds and alone. All of them are called a few
 times, the half of which pairs look best is called twice as often, and so on (successive halving,
 Karnin et al. 2013). Nothing here bounds anything: what is found is counted anew by
-`dpcore.audit.blackbox.bounds`.
+`dpcore.audit.blackbox.search`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.blackbox.events import ByDistance, Promising, Sample, promising, single
+from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.audit.montecarlo import clopper_pearson, loss_bound
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_AUDIT_ENTRIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from dpcore.audit.blackbox.audit import Outputs, Promise
 
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.audit.blackbox.events import Classes
-    from dpcore.audit.blackbox.promise import Promise
-    from dpcore.lexicon.lexicon import Lexicon
+Draw = Callable[[IntArray], IntArray]
+"""Words to their outputs, both as numbers, each with noise of its own."""
 
-    Draw = Callable[[IntArray], IntArray]
-    """Words to their outputs, both as numbers, each with noise of its own."""
+
+# Events that tell two words apart: chosen on some outputs, bounded on others.
+#
+# An event is a set of classes of outputs. A class is a single output, or all outputs whose
+# distances from the two words lie between the same bounds: of a law that is spread over thousands
+# of words each comes out once or never, and only such classes are seen often enough to be learned.
+# Classes are put in the order of their likelihood ratio, of which the first few are the event (the
+# lemma of Neyman and Pearson 1933 says that no other event of its probability tells more).
+
+
+_SHARES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997, 0.999)
+"""Of the outputs that were seen, where distances are cut; finer in the tail, where laws break."""
+
+Classes = Callable[["IntArray"], "IntArray"]
+"""From outputs to the classes in which they are, for one pair of words."""
+
+
+def single(outputs: IntArray) -> IntArray:
+    """Every output is a class of its own."""
+    return outputs
+
+
+@dataclass(frozen=True, eq=False)
+class ByDistance:
+    """Classes of outputs by their distances from both words of a pair.
+
+    Attributes:
+        distances: from outputs of the lexicon, shape (k,), to their distances from the two words,
+            shape (2, k).
+        edges: where each of the two is cut.
+        words: of the lexicon; outputs from there on are a class of their own.
+    """
+
+    distances: Callable[[IntArray], FloatArray]
+    edges: tuple[FloatArray, FloatArray]
+    words: int
+
+    @classmethod
+    def learned(
+        cls, distances: Callable[[IntArray], FloatArray], seen: IntArray, words: int
+    ) -> ByDistance:
+        """Cut where the outputs that were seen under both words lie."""
+        inside = seen[seen < words]
+        if not inside.size:
+            return cls(distances, (np.empty(0), np.empty(0)), words)
+        first, second = (np.unique(np.quantile(row, _SHARES)) for row in distances(inside))
+        return cls(distances, (first, second), words)
+
+    def __call__(self, outputs: IntArray) -> IntArray:
+        """The class of each output, at least 0."""
+        classes = np.zeros(outputs.shape, dtype=np.int64)
+        inside = outputs < self.words
+        distinct, back = np.unique(outputs[inside], return_inverse=True)
+        if distinct.size:
+            apart = self.distances(distinct)
+            cells = [np.searchsorted(e, a) for e, a in zip(self.edges, apart, strict=True)]
+            classes[inside] = (1 + cells[0] * (len(self.edges[1]) + 1) + cells[1])[back]
+        return classes
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Outputs of one word: the classes that were seen, ascending, and how often."""
+
+    classes: IntArray
+    counts: IntArray
+    draws: int
+
+    @classmethod
+    def of(cls, outputs: IntArray, classes: Classes = single) -> Sample:
+        """Count outputs by their class."""
+        seen, counts = np.unique(classes(outputs), return_counts=True)
+        return cls(seen, counts, len(outputs))
+
+    def count(self, classes: IntArray) -> IntArray:
+        """How often each of these classes was seen."""
+        if not self.classes.size:
+            return np.zeros(classes.shape, dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.classes, classes), self.classes.size - 1)
+        return np.where(self.classes[place] == classes, self.counts[place], 0)
+
+    def inside(self, event: IntArray) -> int:
+        """How many of the outputs are in an event, a sorted array of classes."""
+        within: BoolArray = np.isin(self.classes, event)
+        return int(self.counts[within].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Promising:
+    """The best events of one pair of words, by three measures; for choosing, they bound nothing.
+
+    Attributes:
+        beyond: standard errors by which ln[(P(S|w) − δ)/P(S|w′)] seems to exceed what is allowed.
+        event: the classes of that S, sorted.
+        loss: about the largest such logarithm that the sample is sure of.
+        loss_event: of that S.
+        delta: about the largest P(S|w) − e^allowed·P(S|w′) that the sample is sure of.
+        delta_event: of that S.
+    """
+
+    beyond: float
+    event: IntArray
+    loss: float
+    loss_event: IntArray
+    delta: float
+    delta_event: IntArray
+
+
+def promising(
+    likely: tuple[Sample, Sample],
+    unlikely: tuple[Sample, Sample],
+    allowed: float,
+    delta: float,
+    deviations: float,
+) -> Promising:
+    """The best events of a pair, by the order of the likelihood ratio.
+
+    Args:
+        likely: outputs of the word under which the event should be likelier, in two parts: the
+            first puts classes in order, the second says how many of them are worth taking. By the
+            same outputs, all that came out once would seem to belong to the event.
+        unlikely: of the other word.
+        allowed: ε·d, the loss that the promise allows.
+        delta: the δ that it allows.
+        deviations: how many standard deviations are taken off where something is to be sure: the
+            bounds are those of two Poisson counts on the scale of square roots, where their
+            deviation is 1/2. That is quick, and near enough for a choice.
+    """
+    classes, count = likely[0].classes, likely[0].counts
+    # Half a count more under the other word: a class it never gave by chance is not a proof.
+    order = np.lexsort((classes, -count / (unlikely[0].count(classes) + 0.5)))
+    ordered = classes[order]
+    first = np.cumsum(likely[1].count(ordered))
+    second = np.cumsum(unlikely[1].count(ordered))
+    p, q = first / likely[1].draws, (second + 0.5) / unlikely[1].draws
+    factor = np.exp(min(allowed, 700.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # To first order the variance of ln p is (1 − p)/(n·p); an event of all outputs has none,
+        # and shows nothing however sure it is.
+        spread = (1.0 - p) * p / likely[1].draws / np.square(p - delta)
+        spread += np.maximum(1.0 - q, 0.0) / (second + 0.5)
+        error = np.maximum(np.sqrt(spread), 1.0 / likely[1].draws)
+        seeming = np.log(np.maximum(p - delta, 0.0)) - np.log(q)
+        beyond = np.where(p > delta, (seeming - allowed) / error, -np.inf)
+        low = np.square(np.maximum(np.sqrt(first) - 0.5 * deviations, 0.0)) / likely[1].draws
+        high = np.square(np.sqrt(second + 1.0) + 0.5 * deviations) / unlikely[1].draws
+        high = np.minimum(high, 1.0)
+        loss = np.log(np.maximum(low - delta, 0.0)) - np.log(high)
+    most = low - factor * high
+    ends = [int(measure.argmax()) for measure in (beyond, loss, most)]
+    events = [np.sort(ordered[: end + 1]) for end in ends]
+    return Promising(
+        float(beyond[ends[0]]),
+        events[0],
+        float(loss[ends[1]]),
+        events[1],
+        float(most[ends[2]]),
+        events[2],
+    )
+
 
 SCREENED = 96  # words at the beginning
 _LAST = 6  # words at the end
@@ -289,3 +448,138 @@ def _scores(pairs: Sequence[_Pair]) -> FloatArray:
     # A bound that is not above 0 shows nothing, however small the distance it is divided by.
     share = np.where(loss > 0, loss / allowed, loss)
     return np.asarray(np.nan_to_num(np.stack((beyond, share, delta)), neginf=-1e300))
+
+
+# The second half of the budget: new outputs of the last words, and what they prove.
+#
+# Each event was chosen before any of these outputs was drawn, so its counts are binomial, and the
+# bounds of Clopper and Pearson hold; those of all events together but for the error that is stated
+# (union bound). The function is taken to answer every call independently of all others.
+
+
+_SHOWN = 5  # outputs of an event that are named
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One event, how often it happened for either word, and what follows.
+
+    Attributes:
+        word: w, for which it was expected more often.
+        other: w′.
+        distance: d(w, w′) in the metric of the promise, rounded up; None without one.
+        outputs: the most frequent outputs in the event, at most five.
+        size: of how many outputs it consists; by distance, how many of them were seen.
+        by_distance: whether it is all outputs within some bounds of distance from the two words,
+            and not a list of outputs.
+        count: calls with w in which it happened, of `draws`.
+        draws: see `count`.
+        other_count: calls with w′, of `other_draws`.
+        other_draws: see `other_count`.
+        allowed: ln of the factor that the promise allows: ε·d, or ε.
+        loss: lower bound on ln[(P(S|w) − δ)/P(S|w′)]; −∞ if nothing is shown.
+        epsilon: the same per unit of distance: no smaller ε is true.
+        delta: lower bound on P(S|w) − e^allowed·P(S|w′): no smaller δ is true at the claimed ε.
+    """
+
+    word: str
+    other: str
+    distance: float | None
+    outputs: tuple[str, ...]
+    size: int
+    by_distance: bool
+    count: int
+    draws: int
+    other_count: int
+    other_draws: int
+    allowed: float
+    loss: float
+    epsilon: float
+    delta: float
+
+    @property
+    def broken(self) -> bool:
+        """Whether the promise is refuted by it, but for the error."""
+        return self.loss > self.allowed
+
+    @property
+    def event(self) -> str:
+        """The event in words."""
+        named = ", ".join(f"“{output}”" for output in self.outputs)
+        if self.by_distance:
+            return f"an output about as far from both words as {named or 'no other'}"
+        if self.size == 1:
+            return f"the output {named}" if named else "an output that then never came"
+        more = ", …" if self.size > len(self.outputs) else ""
+        return f"one of {self.size:,} outputs ({named}{more})"
+
+    @property
+    def sentence(self) -> str:
+        """What was counted."""
+        return (
+            f"“{self.word}” gives {self.event} in {self.count:,} of {self.draws:,} calls, "
+            f"“{self.other}” in {self.other_count:,} of {self.other_draws:,}"
+        )
+
+
+def evidence(
+    finalists: Sequence[Finalist],
+    outputs: Mapping[int, IntArray],
+    promise: Promise,
+    error: float,
+    lexicon: Lexicon,
+    names: Outputs,
+) -> tuple[Evidence, ...]:
+    """What new outputs of the finalists' words show, best first.
+
+    Args:
+        finalists: events that were chosen on other outputs.
+        outputs: of each of their words, in order, none of them empty.
+        promise: what is claimed.
+        error: probability with which any of the bounds may be wrong.
+        lexicon: names of words.
+        names: names of outputs.
+    """
+    shown = [
+        _evidence(finalist, outputs, promise, error / len(finalists), lexicon, names)
+        for finalist in finalists
+    ]
+    return tuple(sorted(shown, key=lambda e: (-e.broken, -e.epsilon, -e.delta)))
+
+
+def _evidence(
+    finalist: Finalist,
+    outputs: Mapping[int, IntArray],
+    promise: Promise,
+    error: float,
+    lexicon: Lexicon,
+    names: Outputs,
+) -> Evidence:
+    first, second = outputs[finalist.word], outputs[finalist.other]
+    likely, unlikely = (Sample.of(part, finalist.classes) for part in (first, second))
+    count, other = likely.inside(finalist.event), unlikely.inside(finalist.event)
+    loss = loss_bound(count, len(first), other, len(second), delta=promise.delta, error=error)
+    # The same two bounds say what follows for δ, so no more error is spent.
+    low = clopper_pearson(count, len(first), 0.5 * error)[0]
+    high = clopper_pearson(other, len(second), 0.5 * error)[1]
+    beyond = low - float(np.exp(min(finalist.allowed, 700.0))) * high
+    both = np.concatenate((first, second))
+    within = both[np.isin(finalist.classes(both), finalist.event)]
+    seen, often = np.unique(within, return_counts=True)
+    frequent = seen[np.argsort(-often, kind="stable")][:_SHOWN]
+    return Evidence(
+        word=lexicon.words[finalist.word],
+        other=lexicon.words[finalist.other],
+        distance=None if promise.metric is None else finalist.units,
+        outputs=tuple(names.names(frequent.tolist())),
+        size=len(seen) if finalist.by_distance else len(finalist.event),
+        by_distance=finalist.by_distance,
+        count=count,
+        draws=len(first),
+        other_count=other,
+        other_draws=len(second),
+        allowed=finalist.allowed,
+        loss=loss,
+        epsilon=max(loss / finalist.units, 0.0),
+        delta=max(beyond, 0.0),
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_DIMENSION
 from dpcore.mechanisms.clipped.clipped import ClippedMechanism
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create, resolve
-
-if TYPE_CHECKING:
-    from dpcore.mechanisms.mechanism import Mechanism
 
 _SHOWN = 2  # coordinates of an input that are printed
 _ALIKE = 1e-6  # relative: such differences of δ are rounding of the inputs; the first is named

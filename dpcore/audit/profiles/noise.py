@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,17 +23,12 @@ from dpcore.audit.profiles.profile import (
 )
 from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_AUDIT_WORDS
-from dpcore.mechanisms.clipped.gaussian import analytic_epsilon
-from dpcore.noise.radial import Radial
+from dpcore.mechanisms.clipped.clipped import analytic_epsilon
+from dpcore.mechanisms.mechanism import Mechanism, VectorNoise
+from dpcore.noise.samplers import Radial, shifted_out
 from dpcore.noise.streams import generator
-from dpcore.noise.truncated_laplace import shifted_out
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.hooks import VectorNoise
-    from dpcore.mechanisms.mechanism import Mechanism
-
 
 _EXAMINED = 64  # pairs whose δ is computed, of those with the largest difference
 

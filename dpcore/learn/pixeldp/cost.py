@@ -4,30 +4,25 @@ A step is forward, backward and Adam on one minibatch of digits. Steps with and 
 alternate in one run and are timed by what the processor spends on them, so that whatever else the
 machine does meets both alike; the cost is the
 median of the ratios of neighbours. With the layer a step draws the noise and holds the sensitivity
-of the first map at 1 (`dpcore.learn.pixeldp.bounded_maps`); an auto-encoder is trained along.
+of the first map at 1 (`dpcore.learn.pixeldp.noise_layer`); an auto-encoder is trained along.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import Median, median_interval
-from dpcore.learn.packages import torch
-from dpcore.learn.pixeldp.digits import digits
-from dpcore.learn.pixeldp.network import CODING, Network
+from dpcore.learn.pixeldp.digits import CODING, Network, Place, digits
+from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.training import added_noise
 from dpcore.learn.tensors import threads, torch_generator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcore.learn.pixeldp.digits import Place
-    from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.optional import torch
 
 _BATCH = 64
 _BEFORE = 5  # pairs of steps that are not counted

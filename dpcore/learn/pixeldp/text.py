@@ -16,28 +16,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.classifiers import averaged
-from dpcore.learn.packages import torch
-from dpcore.learn.pixeldp.certified_prediction import Scores, draw_scores
-from dpcore.learn.pixeldp.network import random_weights
-from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
-from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier, layer_of, train_noisy
+from dpcore.learn.corpus import Bags
+from dpcore.learn.pixeldp.certified import Scores, draw_scores
+from dpcore.learn.pixeldp.digits import random_weights
+from dpcore.learn.pixeldp.noise_layer import (
+    Accounting,
+    NoiseLayer,
+    NoisyClassifier,
+    layer_of,
+    train_noisy,
+)
 from dpcore.learn.pixeldp.training import ClassTensors, LossTask, added_noise
 from dpcore.learn.tensors import torch_generator
-from dpcore.learn.training import fit
-from dpcore.learn.training_settings import Training
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.learn.bags import Bags
-
+from dpcore.learn.training import Training, fit
+from dpcore.optional import torch
 
 _HIDDEN = 32
 

@@ -11,28 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import CorpusError
-from dpcore.learn.packages import torch
-from dpcore.learn.pixeldp.digits import Digits, Place, digits
-from dpcore.learn.pixeldp.network import CODING, Network
-from dpcore.learn.pixeldp.noise_layer import Accounting
-from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier, layer_of
+from dpcore.learn.pixeldp.digits import CODING, Digits, Network, Place, Weights, digits
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer, NoisyClassifier, layer_of
 from dpcore.learn.tensors import array, torch_generator
-from dpcore.learn.training import fit
-from dpcore.learn.training_settings import Training
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.learn.pixeldp.network import Weights
-    from dpcore.learn.pixeldp.noise_layer import NoiseLayer
-    from dpcore.learn.training_settings import Step
-
+from dpcore.learn.training import Step, Training, fit
+from dpcore.optional import torch
 
 Loss = Callable[["IntArray", np.random.Generator], Any]
 """Mean loss of some examples, with a generator for the noise."""
@@ -118,7 +108,7 @@ def train_pixeldp(
     Noise in the picture is trained on from a random start. At the other places the network (or
     the auto-encoder alone) is first trained without noise, in both regimes alike. The sensitivity
     of what comes before the noise is held at 1 or below while it is trained under noise
-    (`dpcore.learn.pixeldp.bounded_maps`). The layer that is returned has the exact one, and noise
+    (`dpcore.learn.pixeldp.noise_layer`). The layer that is returned has the exact one, and noise
     of `scale` times that: where the bound is not exact, a little less than was trained on.
 
     Args:

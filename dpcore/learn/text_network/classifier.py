@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.learn.bags import Bags
 from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
-from dpcore.learn.packages import torch
+from dpcore.learn.corpus import Bags
+from dpcore.learn.substitutions import Substitutions
 from dpcore.learn.tensors import array
-from dpcore.learn.text_network.interval import least_margins
-from dpcore.learn.text_network.network import Kind, Shape, features, padded, places
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.learn.substitutions import Substitutions
-    from dpcore.learn.text_network.interval import Bounded
-    from dpcore.lexicon.lexicon import Lexicon
-
+from dpcore.learn.text_network.network import (
+    Bounded,
+    Kind,
+    Shape,
+    features,
+    least_margins,
+    padded,
+    places,
+)
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.optional import torch
 
 _TOGETHER = 64  # texts that are looked at together where nothing says otherwise
 _ROUNDING = 1e-4  # of the largest score: a margin must be beyond this to count as positive

@@ -12,33 +12,27 @@ usual.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpcore.arrays import IntArray
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.bags import Bags
-from dpcore.learn.packages import torch
+from dpcore.learn.corpus import Bags
+from dpcore.learn.substitutions import Substitutions
 from dpcore.learn.tensors import device_of, torch_generator
 from dpcore.learn.text_network.classifier import NetworkClassifier
-from dpcore.learn.text_network.interval import least_margins
-from dpcore.learn.training import fit
+from dpcore.learn.text_network.network import Shape, least_margins
+from dpcore.learn.training import Fitted, Step, Training, fit
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.mechanisms.bulk import outputs_at
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from dpcore.arrays import IntArray
-    from dpcore.learn.substitutions import Substitutions
-    from dpcore.learn.text_network.network import Shape
-    from dpcore.learn.training_settings import Fitted, Step, Training
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.optional import torch
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +105,7 @@ class Certified:
 
 
 class NetworkTask:
-    """What the training loop trains (`dpcore.learn.training_settings.Task`)."""
+    """What the training loop trains (`dpcore.learn.training.Task`)."""
 
     def __init__(
         self,
@@ -239,7 +233,7 @@ def perturbed(
 ) -> list[list[Bags]]:
     """Copies of documents whose every known word went through a mechanism.
 
-    One noise draw gives a copy at every ε (`dpcore.mechanisms.bulk.sweep`): to train on, never to
+    One noise draw gives a copy at every ε (`dpcore.mechanisms.bulk`): to train on, never to
     be released.
 
     Args:

@@ -15,22 +15,13 @@ import codecs
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.progress import silent
-from dpcore.lexicon.readers.arrays import is_array_file, read_arrays
-from dpcore.lexicon.readers.binary import looks_binary, read_binary
-from dpcore.lexicon.readers.stream import ByteSource
-from dpcore.lexicon.readers.text import read_text
-from dpcore.lexicon.rows import choose_rows, keep_rows
+from dpcore.lexicon.lexicon import DroppedRows, Lexicon, choose_rows, keep_rows
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.readers.binary import is_array_file, looks_binary, read_arrays, read_binary
+from dpcore.lexicon.readers.text import ByteSource, RawVectors, read_text
 from dpcore.limits import MAX_OWN_VECTOR_BYTES, MAX_VOCABULARY
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.progress import Progress
-    from dpcore.lexicon.readers.rows import RawVectors
-    from dpcore.lexicon.rows import DroppedRows
 
 __all__ = ["ReadReport", "read_lexicon", "read_uploaded"]
 

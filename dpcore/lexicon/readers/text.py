@@ -8,19 +8,114 @@ counted from the right; before a tab, all is the token).
 
 from __future__ import annotations
 
+import gzip
+import io
+import os
 import re
+import zipfile
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
 
 import numpy as np
 
 from dpcore.arrays import Float32Array
 from dpcore.errors import LexiconError
-from dpcore.lexicon.readers.rows import RawVectors, RowGatherer
-from dpcore.limits import MAX_BLANK_LINES, MAX_DIMENSION, MAX_VOCABULARY, MIN_SOUND_ROWS
+from dpcore.lexicon.cache import PACKED, brief
+from dpcore.lexicon.progress import Progress
+from dpcore.limits import (
+    MAX_BLANK_LINES,
+    MAX_DIMENSION,
+    MAX_LEXICON_NUMBERS,
+    MAX_VOCABULARY,
+    MIN_SOUND_ROWS,
+)
 
-if TYPE_CHECKING:
-    from dpcore.lexicon.readers.stream import ByteSource
+# Gathering rows of an unknown number without holding them twice.
+
+
+# Above glibc's largest threshold for mapped blocks (32 MiB), so that freeing one gives its memory
+# back at once.
+_BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class RawVectors:
+    """The rows of a file.
+
+    Attributes:
+        words: as they were found, with repetitions.
+        vectors: shape (len(words), d), float32, finite, read-only.
+        format: the format, in words.
+        undecodable: rows left out because their word is not UTF-8.
+        malformed: rows left out because their numbers are missing or wrong.
+    """
+
+    words: list[str]
+    vectors: Float32Array
+    format: str
+    undecodable: int = 0
+    malformed: int = 0
+
+
+def too_many(what: str) -> str:
+    """The sentence for a file of too many numbers."""
+    return (
+        f"the file holds {what} numbers or more; at most {MAX_LEXICON_NUMBERS:,} are held: use a "
+        "limit"
+    )
+
+
+class RowGatherer:
+    """Appends rows; `finish` joins them, freeing each part as it is copied."""
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._rows_per_block = max(1, _BLOCK_BYTES // (4 * dimension))
+        self._blocks: list[Float32Array] = []
+        self._used = self._rows_per_block
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, rows: Float32Array) -> None:
+        """Append rows of shape (m, d).
+
+        Raises:
+            LexiconError: there are more numbers than are held; a packed file may hold any number.
+        """
+        self._count += len(rows)
+        if self._count * self._dimension > MAX_LEXICON_NUMBERS:
+            raise LexiconError(too_many(f"{self._count:,} rows of {self._dimension}"))
+        while len(rows):
+            if self._used == self._rows_per_block:
+                self._blocks.append(
+                    np.empty((self._rows_per_block, self._dimension), dtype=np.float32)
+                )
+                self._used = 0
+            room = min(len(rows), self._rows_per_block - self._used)
+            self._blocks[-1][self._used : self._used + room] = rows[:room]
+            self._used += room
+            rows = rows[room:]
+
+    def finish(self) -> Float32Array:
+        """Return all rows as one read-only array, and forget them."""
+        result = np.empty((self._count, self._dimension), dtype=np.float32)
+        start = 0
+        self._blocks.reverse()
+        while self._blocks:
+            block = self._blocks.pop()
+            stop = min(start + len(block), self._count)
+            result[start:stop] = block[: stop - start]
+            start = stop
+        self._used, self._count = self._rows_per_block, 0
+        result.setflags(write=False)
+        return result
+
 
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})")
 _BLANK = b" \r\t"
@@ -299,3 +394,133 @@ class _Parser:
         if self.columns:
             kind = "text with names of columns"
         return RawVectors(self.words, self.rows.finish(), kind, self.undecodable, self.malformed)
+
+
+# The bytes of a file, whatever it is packed in, with progress and one kind of error.
+
+
+BLOCK_BYTES = 4 * 2**20
+# The longest line that can be right: 4,096 numbers of some 30 characters.
+_LINE_LIMIT = 2**20
+_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
+
+
+class ByteSource:
+    """A plain, gzip or zip file as a stream of bytes.
+
+    Args:
+        path: the file.
+        member: the member of a zip archive; may be empty if there is one only.
+        progress: called with ("reading", bytes of the file read, its size).
+        data: what is read in place of the file, whose name alone counts then.
+
+    Raises:
+        LexiconError: the archive is damaged or the member is not in it.
+        OSError: the file cannot be opened.
+    """
+
+    def __init__(
+        self, path: Path, member: str, progress: Progress, data: bytes | None = None
+    ) -> None:
+        self.label = f"{path.name}::{member}" if member else path.name
+        self._progress = progress
+        self._file: IO[bytes] = path.open("rb") if data is None else io.BytesIO(data)
+        self._total = self._file.seek(0, os.SEEK_END)
+        self._file.seek(0)
+        self._ahead = b""
+        self._stream: IO[bytes] = self._file
+        try:
+            self._unpack(member)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _unpack(self, member: str) -> None:
+        magic = self._file.read(4)
+        self._file.seek(0)
+        if magic in _ZIP_STARTS:
+            try:
+                archive = zipfile.ZipFile(self._file)
+                self._stream = archive.open(self._choose(archive, member))
+            except PACKED as error:
+                raise self._damaged(error) from None
+        elif member:
+            raise LexiconError(f"{self.label}: only a zip archive has members")
+        elif magic[:2] == b"\x1f\x8b":
+            self._stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._file))
+
+    def _choose(self, archive: zipfile.ZipFile, member: str) -> str:
+        names = [
+            name
+            for name in archive.namelist()  # a damaged directory may name one with nothing
+            if name and not name.endswith("/") and not name.startswith("__MACOSX/")
+        ]
+        if member in names:
+            return member
+        if not member and len(names) == 1:
+            return names[0]
+        listed = ", ".join(ascii(name)[1:-1][:40] for name in names[:8]) or "nothing"
+        wanted = f"has no member {member[:40]!r}" if member else f"holds {len(names)} files"
+        raise LexiconError(
+            f"{self.label} {wanted}: name one as ARCHIVE.zip::MEMBER; it holds {listed}"
+        )
+
+    @property
+    def packed(self) -> bool:
+        """Whether it is unpacked while it is read: then it may be far larger than it looks."""
+        return self._stream is not self._file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stream.close()
+        self._file.close()
+
+    def _damaged(self, error: Exception) -> LexiconError:
+        return LexiconError(f"{self.label} is cut or damaged ({brief(error)})")
+
+    def read(self) -> bytes:
+        """The next few megabytes; empty at the end.
+
+        Raises:
+            LexiconError: the packed data is cut or damaged.
+        """
+        if self._ahead:
+            block, self._ahead = self._ahead, b""
+            return block
+        try:
+            block = self._stream.read(BLOCK_BYTES)
+        except PACKED as error:
+            raise self._damaged(error) from None
+        self._progress("reading", min(self._file.tell(), self._total), self._total)
+        return block
+
+    def peek(self) -> bytes:
+        """The bytes that the next `read` will give."""
+        self._ahead = self.read()
+        return self._ahead
+
+    def lines(self) -> Iterator[list[bytes]]:
+        """Lists of lines, without their line feeds; split at the line feed and nothing else.
+
+        Raises:
+            LexiconError: the data is damaged or a line is too long to be one.
+        """
+        rest = b""
+        while block := self.read():
+            *lines, rest = (rest + block).split(b"\n")
+            if len(rest) > _LINE_LIMIT:
+                raise LexiconError(
+                    f"{self.label} is not a text file of vectors: a line is longer than "
+                    f"{_LINE_LIMIT:,} bytes"
+                )
+            if lines:
+                yield lines
+        if rest:
+            yield [rest]

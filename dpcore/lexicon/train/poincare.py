@@ -9,20 +9,22 @@ arcosh(−⟨x, y⟩), its slope by x is −y/√(⟨x, y⟩² − 1), of which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
+from dpcore.lexicon.cache import sha256_of_file
+from dpcore.lexicon.catalogue import Manifest, write_stored
 from dpcore.lexicon.hyperbolic import polar, seen_from
+from dpcore.lexicon.lexicon import Lexicon, freeze
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.train.wordnet import Hypernyms, hypernyms
 from dpcore.noise.streams import generator
-
-if TYPE_CHECKING:
-    from dpcore.arrays import Float32Array, FloatArray, IntArray
-    from dpcore.lexicon.train.hypernyms import Hypernyms
+from dpcore.optional import installed
 
 _START = 1e-3  # coordinates that points begin at
 _BURN_IN, _SLOWER = 10, 0.1  # epochs in which directions are found, with shorter steps
@@ -189,3 +191,62 @@ def reconstruction(
         words=len(precisions),
         pairs=int(every.size),
     )
+
+
+# The bundled points of hyperbolic space: from WordNet and a vocabulary to a folder.
+
+
+NAME = "wordnet-hyperbolic"
+
+
+def train_hyperbolic(
+    wordnet: Path,
+    vocabulary: Lexicon,
+    out: Path,
+    plan: HyperbolicPlan | None = None,
+    progress: Progress = silent,
+) -> Manifest:
+    """Make the lexicon that the mechanism `hyperbolic` is for.
+
+    One thread of one processor: the same packages give the same bytes.
+
+    Args:
+        wordnet: the table of Open English WordNet, a parquet file.
+        vocabulary: whose words are taken, as far as WordNet has them in its hierarchy.
+        out: folder to write; replaced if it exists.
+        plan: what to make.
+        progress: called with (stage, done, total).
+
+    Raises:
+        LexiconError: the folder cannot be written, or no word stands above another.
+    """
+    plan = plan or HyperbolicPlan()
+    hierarchy = hypernyms(wordnet, vocabulary.words)
+    vectors = freeze(embed(hierarchy, plan, progress))
+    lexicon = Lexicon(NAME, hierarchy.words, vectors)
+    kept = reconstruction(hierarchy, vectors, progress)
+    facts = {
+        "title": "WordNet's hierarchy in hyperbolic space",
+        "space": "hyperbolic, curvature -1; rows are tangent vectors at the centre",
+        "order": "that of the vocabulary",
+        "plan": asdict(plan),
+        "vocabulary": {
+            "name": vocabulary.name,
+            "words": len(vocabulary),
+            "fingerprint": vocabulary.fingerprint,
+        },
+        "sources": [
+            {
+                "name": "oewn",
+                "file": wordnet.name,
+                "licence": "CC-BY-4.0",
+                "credit": "Open English WordNet contributors, from Princeton WordNet",
+                "used": "hypernyms of nouns and verbs",
+                "sha256": sha256_of_file(wordnet),
+            }
+        ],
+        "licence": "CC-BY-SA-4.0",
+        "quality": asdict(kept),
+        "versions": installed(("numpy", "pandas", "pyarrow")),
+    }
+    return write_stored(lexicon, out, facts)

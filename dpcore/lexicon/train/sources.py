@@ -7,15 +7,13 @@ so that a study which evaluates on them never meets vectors that have seen them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from dpcore.errors import LexiconError
 from dpcore.optional import need_of_trainer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Document = list[str]
 

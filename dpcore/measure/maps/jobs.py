@@ -10,33 +10,34 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcore.errors import ParameterError, StudyError
 from dpcore.jobs.background import Background, Job
 from dpcore.jobs.executors import Processes
-from dpcore.jobs.worker import now_and_then
+from dpcore.jobs.worker import Json, Tell, now_and_then
 from dpcore.lexicon.cache import cache_folder
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_MAP_JOBS
-from dpcore.measure.maps.maps import (
+from dpcore.measure.maps.fit import (
     DEFAULT_NEIGHBOURS,
     build_command,
     build_local_map,
     build_vocabulary_map,
     check_plan,
 )
-from dpcore.measure.maps.model import MapPlan, Projection, plan_of_vocabulary, plan_of_words
-from dpcore.measure.maps.store import check_cache, recall_map
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dpcore.jobs.worker import Json, Tell
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.maps.store import (
+    MapPlan,
+    Projection,
+    check_cache,
+    plan_of_vocabulary,
+    plan_of_words,
+    recall_map,
+)
 
 # Where on the way from 0 to 1 a stage begins and ends, as shares of the time that it took for
 # 25,000 words on one core; and what it is called.
@@ -81,7 +82,7 @@ def start(
         A share in the work, or None if the map is there.
 
     Raises:
-        ParameterError: as `dpcore.measure.maps.maps.local_map`, or PCA of a neighbourhood, which
+        ParameterError: as `dpcore.measure.maps.fit.local_map`, or PCA of a neighbourhood, which
             `local_map` computes at once.
     """
     euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
@@ -100,8 +101,7 @@ def start(
 @contextmanager
 def _requested(lexicon: Lexicon, plan: MapPlan) -> Iterator[list[Json]]:
     """The only payload, while the process that builds may need what is handed over with it."""
-    from dpcore.lexicon.catalogue import name_of
-    from dpcore.lexicon.stored import write_stored
+    from dpcore.lexicon.catalogue import name_of, write_stored
 
     with tempfile.TemporaryDirectory(prefix="map-") as folder:
         name = name_of(lexicon)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import IntArray
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
+from dpcore.measure.maps.store import Map
+from dpcore.measure.pair import MapMass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-
-    from dpcore.arrays import IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.maps.model import Map
-    from dpcore.measure.mass import MapMass
 
 BACKGROUND = 3_000
 """Words that a map shows behind those it is about: the most frequent ones."""

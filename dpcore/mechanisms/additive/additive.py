@@ -7,26 +7,190 @@ targets (clipped or projected vectors) in place of the lexicon's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from dpcore.arrays import FloatArray, IntArray
+from dpcore.arrays import Float32Array, FloatArray, IntArray
+from dpcore.errors import ParameterError
+from dpcore.guarantee import Rounding
+from dpcore.lexicon.neighbours import NeighbourIndex, Ranking, rank
 from dpcore.lexicon.progress import Progress
-from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.decoding import Noise, radial_noise
-from dpcore.mechanisms.additive.envelope import Lines, Steps, lower_envelope
-from dpcore.mechanisms.additive.noisy import NoisyMechanism
-from dpcore.mechanisms.bulk.documents import BATCH
-from dpcore.mechanisms.bulk.sweep import by_paths
-from dpcore.mechanisms.hooks import VectorNoise
+from dpcore.mechanisms.additive.points import (
+    Decoding,
+    Noise,
+    Points,
+    decoding_of,
+    least_distance,
+    own,
+    radial_noise,
+)
+from dpcore.mechanisms.additive.rays import Bundle, Lines, Steps, lower_envelope
+from dpcore.mechanisms.bulk import BATCH, by_paths
 from dpcore.mechanisms.law import Effort, Law
+from dpcore.mechanisms.mechanism import Mechanism, VectorNoise
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.mechanisms.settings import EpsilonRange
-from dpcore.noise.radial import Radial, directions, radii, radius_cdf
+from dpcore.noise.samplers import Radial, directions, radii, radius_cdf
+from dpcore.noise.streams import generator
+
+# Mechanisms that add noise to a word's vector and choose among the words near the noisy one.
+
+
+_POOLED = 4_096  # noisy vectors that share a search: 10 MB at 300 dimensions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoisyMechanism(Mechanism):
+    """The nearest target to an origin plus noise, unless a member chooses otherwise."""
+
+    accepts_approximate_search = True
+
+    # -- what a member says
+
+    @abstractmethod
+    def noisy_vectors(
+        self, rng: np.random.Generator, words: IntArray, epsilon: float
+    ) -> FloatArray:
+        """The origins of words plus fresh noise, shape (k, p) (see `Mechanism.noisy_vectors`)."""
+
+    @abstractmethod
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """What the bound of its rounding needs to know of the noise at ε."""
+
+    # -- what a member may change
+
+    @property
+    def points(self) -> Points:
+        """The targets, with what is computed of them once."""
+        return own(self.lexicon)
+
+    @property
+    def targets(self) -> Float32Array:
+        """The public points that the noisy vector is compared with, shape (n, p)."""
+        return self.points.vectors
+
+    @property
+    def origins(self) -> Float32Array:
+        """The points that the noise is added to, shape (n, p)."""
+        return self.lexicon.vectors
+
+    @property
+    def offset(self) -> float:
+        """Bound on the distance of an origin from its own target."""
+        return 0.0
+
+    @property
+    def separation(self) -> float | None:
+        """Least distance above 0 of two targets, or a lower bound; None if it is not known."""
+        return least_distance(self.lexicon, self.points)
+
+    def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """What the choice draws beside the noise, a number for each output: nothing here."""
+        return np.empty(0)
+
+    def choose(
+        self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
+    ) -> IntArray:
+        """The output for each noisy vector: the nearest target."""
+        return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
+
+    # -- what follows
+
+    @property
+    def dimension(self) -> int:
+        """Dimension p of the noise."""
+        return int(self.targets.shape[1])
+
+    def decoding(self, epsilon: float) -> Decoding | None:
+        """The noise at ε and the targets, for bounds; None where the targets' are not known."""
+        return decoding_of(self.points, self.separation, self.offset, self.noise_bounds(epsilon))
+
+    def rounding(self, epsilon: float) -> Rounding | None:
+        """How far floating point moves the law at ε (see `mechanisms.additive.decoding`).
+
+        None where no bound is known: of points other than the lexicon's own in a large vocabulary
+        the least distance is not computed for it, and two points may be too close.
+        """
+        decoding = self.decoding(epsilon)
+        return None if decoding is None else decoding.rounding()
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One output per entry of `words`, each with fresh noise (see `Mechanism.sample`).
+
+        An approximate index is allowed: it sees only the noisy vector (post-processing).
+        """
+        words, epsilon = self.check_words(words), self.check_epsilon(epsilon)
+        if index is not None and self.targets is not self.lexicon.vectors:
+            msg = f"{self.short} with these settings searches its own points: use no index"
+            raise ParameterError(msg)
+        outputs = np.empty(words.size, dtype=np.int64)
+        for i in range(0, words.size, BATCH):
+            part = words[i : i + BATCH]
+            noisy = self.noisy_vectors(rng, part, epsilon)
+            outputs[i : i + BATCH] = self.choose(self.coins(rng, part.size), noisy, index)
+        return outputs
+
+    def bulk(self, epsilon: float) -> NoisyBulk:
+        """One search for the noisy vectors of many documents."""
+        return NoisyBulk(self, epsilon)
+
+
+class NoisyBulk:
+    """Noise for each document from its own generator, one search for many documents."""
+
+    shared_laws = None
+
+    def __init__(self, mechanism: NoisyMechanism, epsilon: float) -> None:
+        """Remember what to sample."""
+        self._mechanism, self._epsilon = mechanism, mechanism.check_epsilon(epsilon)
+
+    def __call__(
+        self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
+    ) -> IntArray:
+        """See `dpcore.mechanisms.bulk.Bulk`."""
+        words = self._mechanism.check_words(words) if words.size else words
+        outputs = np.empty(words.size, dtype=np.int64)
+        waiting: list[tuple[FloatArray, FloatArray]] = []
+        first = done = 0
+        for noisy, coins in self._drawn(rngs, words, offsets):
+            waiting.append((noisy, coins))
+            done += len(noisy)
+            if done - first >= _POOLED:
+                outputs[first:done] = self._choose(waiting)
+                waiting, first = [], done
+        if waiting:
+            outputs[first:done] = self._choose(waiting)
+        return outputs
+
+    def _drawn(
+        self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Noisy vectors and coins, drawn as `sample` draws them: at most `BATCH` at a time."""
+        for i, rng in enumerate(rngs):
+            stop = int(offsets[i + 1])
+            for start in range(int(offsets[i]), stop, BATCH):
+                part = words[start : min(start + BATCH, stop)]
+                noisy = self._mechanism.noisy_vectors(rng, part, self._epsilon)
+                yield noisy, self._mechanism.coins(rng, part.size)
+
+    def _choose(self, waiting: list[tuple[FloatArray, FloatArray]]) -> IntArray:
+        noisy = np.concatenate([vectors for vectors, _ in waiting])
+        coins = np.concatenate([numbers for _, numbers in waiting])
+        return self._mechanism.choose(coins, noisy, None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -277,3 +441,50 @@ class RadialMechanism(NoisyMechanism):
                 outputs[places[i]] = scores.argmin(axis=1)
             progress(self.short, min(start + BATCH, entries.size), entries.size)
         return outputs
+
+
+# Laws of many words from one set of noise directions.
+
+
+_KEPT = 3  # sets of directions: those of a page with every mechanism at its first settings
+_PUBLIC_SEED = 0  # of randomness that estimates a law: it protects nothing
+
+
+@dataclass
+class SharedDirections:
+    """Noise directions that estimate the laws of all words, for mechanisms that can share them.
+
+    They depend on nothing that anybody typed, so one instance can serve everyone.
+    """
+
+    effort: Effort = field(default_factory=Effort)
+    _bundles: OrderedDict[tuple[object, ...], Bundle] = field(
+        default_factory=OrderedDict, repr=False
+    )
+    _busy: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def bundle(self, mechanism: RadialMechanism) -> Bundle:
+        """The directions of this mechanism; the last few are kept, for they are large."""
+        key = mechanism.direction_key
+        with self._busy:
+            if key not in self._bundles:
+                rng = generator(_PUBLIC_SEED, "directions")
+                self._bundles[key] = mechanism.bundle(rng, self.effort.directions)
+            self._bundles.move_to_end(key)
+            while len(self._bundles) > _KEPT:
+                self._bundles.popitem(last=False)
+            return self._bundles[key]
+
+    def law(
+        self,
+        mechanism: Mechanism,
+        word: int,
+        epsilons: FloatArray | Sequence[float],
+        ranking: Ranking,
+    ) -> Law:
+        """The law of one word: exact where it can be, else from the shared directions."""
+        rng = generator(_PUBLIC_SEED, "law", mechanism.key)
+        if (radial := mechanism.rays) is not None:
+            bundle = self.bundle(radial)
+            return radial.law(word, epsilons, rng=rng, ranking=ranking, bundle=bundle)
+        return mechanism.law(word, epsilons, rng=rng, ranking=ranking, effort=self.effort)

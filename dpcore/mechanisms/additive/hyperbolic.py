@@ -38,26 +38,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.catalogue import HYPERBOLIC_NAME, name_of
 from dpcore.lexicon.hyperbolic import distances, polar, seen_from
-from dpcore.mechanisms.additive.envelope import Lines, Steps, lower_envelope, pad
-from dpcore.mechanisms.distance_blocks import by_word
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
+from dpcore.mechanisms.additive.rays import Lines, Steps, lower_envelope, pad
+from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.mechanisms.settings import EpsilonRange, parameter
-from dpcore.noise.radial import Radial, directions
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.lexicon.ranking import Ranking
+from dpcore.noise.samplers import Radial, directions
 
 HYPERBOLIC_DISTANCE = "hyperbolic"
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one product: 16 MB

@@ -8,19 +8,17 @@ corpus.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances
-from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR, near_distances
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.distances import RELATIVE_ERROR, near_distances
 
 _TOGETHER = 128  # words whose distances are one product
 
@@ -94,3 +92,77 @@ def _partition(of: IntArray, seeds: IntArray) -> Clusters:
     members = np.argsort(of, kind="stable")
     starts = np.searchsorted(of[members], np.arange(seeds.size + 1))
     return Clusters(of, np.asarray(seeds, dtype=np.int64), members, starts)
+
+
+# Columns P(y | ·) of laws whose normalisers have no closed form: one pass over all pairs, kept.
+
+
+ERROR = 1e-9
+"""Relative error of the logarithms: that of `near_distances`, times exponents up to 100."""
+_BLOCK = 512  # words whose distances are held at a time
+
+
+def log_normalisers(
+    lexicon: Lexicon, outputs: IntArray, exponents: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """ln Σ_y exp(exponents(d(w, y))) of every word w, shape (n,).
+
+    Args:
+        lexicon: words and vectors.
+        outputs: the y, shape (m,).
+        exponents: of Euclidean distances, shape (k, m), none above 0; may change its argument.
+    """
+    n, targets = len(lexicon), lexicon.vectors[outputs]
+    result = np.empty(n)
+    for start in range(0, n, _BLOCK):
+        rows = lexicon.vectors[start : start + _BLOCK].astype(np.float64)
+        apart = near_distances(rows, targets, Metric.EUCLIDEAN)
+        logs = exponents(apart)
+        top = logs.max(axis=1)
+        sums = np.exp(logs - top[:, None]).sum(axis=1)
+        result[start : start + _BLOCK] = top + np.log(sums)
+    return result
+
+
+# Greedy tours through the vocabulary: from each word to the nearest one that is left.
+#
+# As github.com/sjmeis/Diffractor, src/diffractor/utils.py, makes them: the next word is the first
+# of the 50 nearest that is not on the tour yet, and if none is left, the first word that is not on
+# it. There each tour goes through vectors of its own; a lexicon has one set of vectors, so that
+# here tour l begins with the l-th word.
+
+
+_NEAREST = 50
+
+
+@lru_cache(maxsize=4)
+def tours(lexicon: Lexicon, count: int) -> IntArray:
+    """The word at each place of each tour, shape (count, n)."""
+    n, name = len(lexicon), f"tours-{count}"
+    known = recall(lexicon.fingerprint, name)
+    if known is not None and known.arrays["tours"].shape == (count, n):
+        return np.asarray(known.arrays["tours"], dtype=np.int64)
+    near = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(min(_NEAREST, n)).indices.tolist()
+    result = np.array([_tour(near, start % n) for start in range(count)])
+    keep(lexicon.fingerprint, name, Kept({"tours": result}, {"count": count}))
+    return result
+
+
+def _tour(near: list[list[int]], start: int) -> list[int]:
+    on, tour, first, word = [False] * len(near), [], 0, start
+    while True:
+        on[word] = True
+        tour.append(word)
+        if len(tour) == len(near):
+            return tour
+        word = next((other for other in near[word] if not on[other]), -1)
+        if word < 0:
+            while on[first]:
+                first += 1
+            word = first
+
+
+@lru_cache(maxsize=4)
+def places(lexicon: Lexicon, count: int) -> IntArray:
+    """The place of each word on each tour, shape (count, n)."""
+    return np.argsort(tours(lexicon, count), axis=1)

@@ -24,25 +24,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Rounding, Status
 from dpcore.lexicon.metric import distances
+from dpcore.lexicon.neighbours import Ranking
 from dpcore.mechanisms.candidates.clusters import Clusters, clusters
-from dpcore.mechanisms.distance_blocks import by_word, nearest_of
+from dpcore.mechanisms.distances import by_word, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.hooks import ColumnForm
-from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.law import weights_rounding
+from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.discrete import Weights
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.guarantee import Rounding
-    from dpcore.lexicon.ranking import Ranking
-    from dpcore.noise.discrete import Rows
+from dpcore.noise.discrete import Rows, Weights
 
 
 def scores(distance: FloatArray) -> FloatArray:

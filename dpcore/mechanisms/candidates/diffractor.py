@@ -21,20 +21,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
-from dpcore.mechanisms.candidates.tours import places
+from dpcore.lexicon.neighbours import Ranking
+from dpcore.mechanisms.candidates.clusters import places
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.hooks import ColumnForm
-from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.law import weights_rounding
+from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.settings import parameter
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.ranking import Ranking
 
 TOUR_DISTANCE = "tour"
 """Name of the metric: places on the lists."""

@@ -26,28 +26,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
-from dpcore.mechanisms.bulk.documents import OneByOne
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
+from dpcore.mechanisms.bulk import Bulk, OneByOne
 from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, law_within, radius_bounds
-from dpcore.mechanisms.distance_blocks import by_word
+from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.law import Effort, Law
+from dpcore.mechanisms.law import Effort, Law, weights_rounding
 from dpcore.mechanisms.path import EpsilonPaths
-from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.samplers import standard_gumbel
 from dpcore.outwards import at_least, delta_at_most
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.bulk.documents import Bulk
 
 _A, _B = 0.01658160142016071, 9.311083811697406
 _C, _D = 19.064721649556482, 38.1294334077209

@@ -19,15 +19,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.lexicon.rounding import UNIT
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import UNIT
 
 _CELLS = 2**17  # of a grid of R²
 _FINER = 16  # how much finer the next grid is

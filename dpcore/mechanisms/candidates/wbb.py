@@ -26,23 +26,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.neighbours import Ranking
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
-from dpcore.mechanisms.distance_blocks import nearest_of
+from dpcore.mechanisms.distances import nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.hooks import ColumnForm
-from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.law import weights_rounding
+from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.settings import parameter
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.ranking import Ranking
 
 _ERROR = 1e-6  # of a logarithm, from the distances of the stored table
 

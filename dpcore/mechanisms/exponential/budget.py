@@ -1,6 +1,6 @@
 """Words differ in need: a share of ε for each word by a public rule, and what that can promise.
 
-Let r(w) in (0, 1] be the share of w (`dpcore.lexicon.shares`) and r(w)·ε its budget. The obvious
+Let r(w) in (0, 1] be the share of w (`dpcore.lexicon.kinds`) and r(w)·ε its budget. The obvious
 form, any mechanism run at r(w)·ε for the word w, promises next to nothing between two words of
 different budgets: their laws are two of a family, and near words w, v with r(w) < r(v) are told
 apart by every far output, by (r(v) − r(w))·ε·d/2 for e^(−r·ε·d/2) (`audit --claim
@@ -40,28 +40,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Rounding, Status
+from dpcore.lexicon.kinds import Shares, shares_of
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.lexicon.shares import Shares, shares_of
-from dpcore.mechanisms.distance_blocks import distances_by_word, near_distances
+from dpcore.lexicon.neighbours import Ranking
+from dpcore.mechanisms.distances import distances_by_word, near_distances
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.hooks import ColumnForm, LossBounds
-from dpcore.mechanisms.sampled_law import tem_rounding
+from dpcore.mechanisms.law import tem_rounding
+from dpcore.mechanisms.mechanism import ColumnForm, LossBounds
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.discrete import Weights
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.guarantee import Guarantee, Rounding
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.ranking import Ranking
-    from dpcore.noise.discrete import Rows
+from dpcore.noise.discrete import Rows, Weights
 
 BUDGET_DISTANCE = "budgeted"
 """Name of the metric: distances times shares."""

@@ -20,48 +20,96 @@ Without weights for a lexicon a = 1, and |ln Z_w − ln Z_v| ≤ min(η·d, ln(1
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Rounding, Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.progress import silent
+from dpcore.lexicon.neighbours import Ranking
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS, CERTIFIED_BY_COMMAND_WORDS
-from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
-from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.certificate import EPSILONS, Certificate, around_the_rise
-from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.mechanisms.certificate import (
+    EPSILONS,
+    CalibratedMechanism,
+    Certificate,
+    around_the_rise,
+)
+from dpcore.mechanisms.distances import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.exponential.tem import euclidean_factor
-from dpcore.mechanisms.exponential.tem_loss import log_normalisers
-from dpcore.mechanisms.hooks import ColumnForm, LossBounds
-from dpcore.mechanisms.packing.certified import (
+from dpcore.mechanisms.exponential.packing import (
     NORMALISER_ERROR,
     CertifiedWeights,
     certified_weights,
+    keep_weights,
+    known_weights,
+    write_weights,
 )
-from dpcore.mechanisms.packing.standing import Standing
-from dpcore.mechanisms.packing.weights import keep_weights, known_weights, write_weights
-from dpcore.mechanisms.sampled_law import tem_rounding
+from dpcore.mechanisms.exponential.tem import euclidean_factor
+from dpcore.mechanisms.exponential.tem_bulk import TemBulk, Weigher
+from dpcore.mechanisms.exponential.tem_loss import log_normalisers
+from dpcore.mechanisms.law import tem_rounding
+from dpcore.mechanisms.mechanism import ColumnForm, LossBounds
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.discrete import Weights
+from dpcore.noise.discrete import Rows, Weights
+from dpcore.outwards import at_least, at_most
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-    from typing import Any
+# The words that the optimal mechanism keeps against the bound.
 
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.guarantee import Rounding
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.lexicon.ranking import Ranking
-    from dpcore.noise.discrete import Rows
+
+ATTAINED = 1e-4  # relative: bound and mechanism this close are called one
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Words that stay against the most that the bound allows, all words being equally likely.
+
+    Attributes:
+        epsilon: ε whose weights are in use, and that the bound is for.
+        kept: share of words that stay, rounded down.
+        bound: no mechanism that keeps ε keeps more, rounded up.
+    """
+
+    epsilon: float
+    kept: float
+    bound: float
+
+    @property
+    def reached(self) -> float:
+        """The kept words as a share of the bound."""
+        return self.kept / self.bound
+
+    @property
+    def attained(self) -> bool:
+        """True if the two agree to four digits, as they do at and above the critical ε."""
+        return self.bound - self.kept <= ATTAINED * self.bound
+
+    @property
+    def sentence(self) -> str:
+        """Both shares in words, with the conditions."""
+        at = f"ε = {self.epsilon:.6g}"
+        both = (
+            f"With the weights for {at} a share of {at_least(self.kept, places=6)} stays of "
+            f"words that are all equally likely, and no mechanism that keeps {at} keeps more than "
+            f"{at_most(self.bound, places=6)}"
+        )
+        if self.attained:
+            return (
+                f"{both}, nor lets a stranger guess more of such words. The two agree, as they do "
+                "at and above the critical ε of the lexicon: here it is optimal."
+            )
+        return (
+            f"{both}. That is {at_least(100.0 * self.reached, places=1)} % of the bound: below "
+            "the critical ε of the lexicon another mechanism may keep more."
+        )
+
 
 _KEPT = 32  # ε whose logarithms of weights, or of normalisers, are kept: as many as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers

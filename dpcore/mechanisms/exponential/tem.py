@@ -22,36 +22,151 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Rounding, Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.bulk.sweep_tem import outputs_by_distance
-from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
-from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.lexicon.neighbours import Ranking, rank
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import CERTIFIED_BY_COMMAND_WORDS
+from dpcore.mechanisms.certificate import (
+    EPSILONS,
+    CalibratedMechanism,
+    Certificate,
+    around_the_rise,
+    search,
+)
+from dpcore.mechanisms.distances import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
+from dpcore.mechanisms.exponential.tem_bulk import TemBulk, Weigher, outputs_by_distance
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
-from dpcore.mechanisms.exponential.tem_path import gumbel_paths
-from dpcore.mechanisms.hooks import ExponentialForm, LossBounds, LossSearch
+from dpcore.mechanisms.law import tem_rounding
+from dpcore.mechanisms.mechanism import ExponentialForm, LossBounds, LossSearch, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
-from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.discrete import Weights
-from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.discrete import Rows, Weights
+from dpcore.noise.samplers import standard_gumbel
 
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.guarantee import Rounding
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.hooks import WorstLoss
-    from dpcore.noise.discrete import Rows
+# The closed form of TEM, as functions of distances alone (Carvalho et al. 2021, Algorithm 2).
+
+
+def tem_gamma(epsilon: float, n: int, beta: float) -> float:
+    """The γ of Theorem 3: a word beyond γ comes out with probability at most β.
+
+    Args:
+        epsilon: ε > 0.
+        n: words of the vocabulary.
+        beta: 0 < β < (n − 1)/n.
+    """
+    with np.errstate(over="ignore"):
+        return float(np.float64(2.0 * log_odds(n, beta)) / epsilon)
+
+
+def log_odds(n: int, beta: float) -> float:
+    """c = ln((1 − β)(n − 1)/β), the cap in the exponent; positive for 0 < β < (n − 1)/n."""
+    return math.log1p(-beta) + math.log(n - 1) - math.log(beta)
+
+
+def capped(distance: FloatArray, epsilons: FloatArray, cap: FloatArray | float) -> FloatArray:
+    """−min(ε·D/2, cap), shape (E, m)."""
+    with np.errstate(over="ignore"):
+        exponents = np.multiply.outer(0.5 * epsilons, distance)
+    np.minimum(exponents, cap, out=exponents)
+    return np.negative(exponents, out=exponents)
+
+
+def normalised(exponents: FloatArray) -> FloatArray:
+    """Probabilities from exponents of which the largest in each row is near 0 (D(w, w) = 0)."""
+    exponents -= exponents.max(axis=1, keepdims=True)
+    weights = np.exp(exponents, out=exponents)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+# The upper envelope of one Gumbel-max draw of TEM, as a step function of ε.
+#
+# score_y(ε) = max(−ε·D_y/2, −c) + G_y, so the maximum over y is the upper envelope, for ε > 0, of
+# the falling lines −ε·D_y/2 + G_y and of the constant −c + max_y G_y, whose word is argmax_y G_y:
+# max_y max(a_y, b_y) = max(max_y a_y, max_y b_y). A line can be on the envelope only if every
+# nearer word has a smaller intercept; walking through the vocabulary by distance these are the
+# running maxima of G, about ln n of n.
+
+
+def _candidates(
+    orders: IntArray, distances: FloatArray, noise: FloatArray, cap: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Word, distance and intercept of the lines that can matter, shape (m, R), padded.
+
+    The last running maximum is the largest of all, so the constant gets its word. Padding has
+    an intercept of −∞.
+    """
+    # A line that starts lower than a nearer word's and falls faster is never on top.
+    sorted_noise = np.take_along_axis(noise, orders, axis=1)
+    highest = np.maximum.accumulate(sorted_noise, axis=1)
+    record = np.ones(noise.shape, dtype=bool)
+    record[:, 1:] = sorted_noise[:, 1:] > highest[:, :-1]
+    row, column = np.nonzero(record)
+    counts = np.bincount(row, minlength=noise.shape[0])
+    first = np.cumsum(counts) - counts
+    place = np.arange(row.size) - first[row] + 1
+    shape = (noise.shape[0], int(counts.max()) + 1)
+    words = np.zeros(shape, dtype=np.int64)
+    distance = np.full(shape, math.inf)
+    intercept = np.full(shape, -math.inf)
+    words[row, place] = orders[row, column]
+    distance[row, place] = distances[row, column]
+    intercept[row, place] = sorted_noise[row, column]
+    everyone = np.arange(noise.shape[0])
+    words[:, 0] = words[everyone, counts]
+    distance[:, 0] = 0.0
+    intercept[:, 0] = highest[:, -1] - cap
+    return words, distance, intercept
+
+
+def gumbel_paths(
+    orders: IntArray, distances: FloatArray, noise: FloatArray, cap: float
+) -> tuple[FloatArray, IntArray]:
+    """Breaks and outputs of m draws.
+
+    Args:
+        orders: the vocabulary of each draw by distance, shape (m, n).
+        distances: those distances, ascending, shape (m, n).
+        noise: Gumbel(0, 1) noise of each draw by word index, shape (m, n).
+        cap: c > 0.
+
+    Returns:
+        Breaks in ε, ascending, padded with +inf, shape (m, P), and outputs, shape (m, P + 1),
+        padded with the last one.
+    """
+    words, distance, intercept = _candidates(orders, distances, noise, cap)
+    everyone = np.arange(noise.shape[0])
+    current = intercept.argmax(axis=1)
+    outputs = [words[everyone, current]]
+    breaks: list[FloatArray] = []
+    while True:
+        # Lines G − ε·D/2 cross at ε = 2(G_c − G_y)/(D_c − D_y): a flatter one wins from there on.
+        nearer = distance[everyone, current][:, None] - distance
+        fall = intercept[everyone, current][:, None] - intercept
+        crossing = np.full(nearer.shape, math.inf)
+        np.divide(2.0 * fall, nearer, out=crossing, where=nearer > 0)
+        soonest = crossing.min(axis=1)
+        alive = np.isfinite(soonest)
+        if not alive.any():
+            break
+        # Of lines that cross at the same ε the one that falls least wins beyond it.
+        following = np.where(crossing <= soonest[:, None], distance, math.inf).argmin(axis=1)
+        current = np.where(alive, following, current)
+        # Rounding must not put a break before the one that led to it.
+        breaks.append(np.maximum(soonest, breaks[-1]) if breaks else soonest)
+        outputs.append(words[everyone, current])
+    limits = np.stack(breaks, axis=1) if breaks else np.empty((noise.shape[0], 0))
+    return limits, np.stack(outputs, axis=1)
+
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
@@ -281,3 +396,109 @@ def euclidean_factor(lexicon: Lexicon, metric: Metric) -> float:
         squares = np.einsum("ij,ij->i", lexicon.vectors, lexicon.vectors, dtype=np.float64)
         return 0.5 * math.pi / math.sqrt(float(squares.min()))
     return 1.0
+
+
+# TEM with the largest exponent that its ε allows on this lexicon.
+#
+# TEM spends half of ε on the weight of a word and half on its normaliser, because the two could
+# change in the same direction by as much as the distance. On a real vocabulary they do not: the
+# true ε is .5 to .75 of the nominal one (`tem_loss`). Here the exponent is η(ε), the largest that
+# was certified to have a true ε of at most ε; γ is that of Theorem 3 with η in place of ε/2, so at
+# ε this is TEM at the nominal parameter 2η(ε) ≥ ε, and P(a word beyond γ) ≤ β holds as it does
+# there.
+
+
+_START = 32  # exponents that the search begins with
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TemCalibrated(CalibratedMechanism, TruncatedExponential):
+    """TEM at the nominal parameter 2η(ε), η certified on the lexicon."""
+
+    key = "tem-calibrated.v1"
+    short = "tem-calibrated"
+    title = "Calibrated TEM"
+    summary = (
+        "TEM with the least randomness that its promise allows on this very vocabulary, "
+        "where every pair of words was computed"
+    )
+    source = "our calibration of Carvalho et al. 2021, Algorithm 2"
+    cited: ClassVar[tuple[str, ...]] = ("carvalho2021tem",)
+    certified_by_command = CERTIFIED_BY_COMMAND_WORDS
+
+    def proved_strength(self, epsilon: float) -> float:
+        """η = ε/2 (Carvalho et al. 2021, Theorem 2)."""
+        return 0.5 * epsilon
+
+    def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
+        """2η."""
+        return 2.0 * strengths
+
+    def compute_certificate(self, progress: Progress = silent) -> Certificate:
+        """Exponents η with the loss of all pairs of words, each computed."""
+        return _certificate(self.lexicon, Metric.parse(self.metric), self.beta, progress)
+
+    def nominal(self, epsilon: float) -> float:
+        """2η(ε): the parameter of plain TEM with this law."""
+        return 2.0 * self.strength(epsilon)
+
+    def gamma(self, epsilon: float) -> float:
+        """The threshold γ at ε: Theorem 3 with η(ε) in place of ε/2."""
+        return super().gamma(self.nominal(epsilon))
+
+    def promise(self, epsilon: float) -> MetricPrivacy:
+        """Theorem 2, for the exponent ε/2."""
+        return MetricPrivacy(
+            epsilon=epsilon,
+            status=Status.PROVED,
+            reason=(
+                "With the exponent ε/2 the truncated distance to any output differs by at most d "
+                "between two words, so weight and normaliser each change by at most e^(ε·d/2)."
+            ),
+            source="Carvalho et al. 2021, Theorem 2",
+            metric=self.metric,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
+            rounding=self.rounding(epsilon),
+        )
+
+    def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
+        """Nothing: η was chosen so that ε is true."""
+        return None
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry as an exact step function of ε: that of TEM, at 2η(ε)."""
+        return self.in_own_epsilon(super().paths(rng, words, rankings=rankings), 2.0)
+
+
+def _certificate(lexicon: Lexicon, metric: Metric, beta: float, progress: Progress) -> Certificate:
+    """Exponents η whose exact ε_eff over all pairs lies just below each ε of the table.
+
+    γ is that of Theorem 3 with η in place of ε/2, so c = η·γ does not depend on η. Once η·Δ₀
+    reaches c, every other word is beyond γ and the law no longer changes: the largest η that is
+    looked at is c/Δ₀.
+
+    Args:
+        lexicon: words and vectors.
+        metric: of the guarantee.
+        beta: β of γ.
+        progress: called with (stage, done, all); several rounds.
+    """
+    cap = log_odds(len(lexicon), beta)
+    # Slightly beyond, so that rounding leaves no pair within γ.
+    last = cap / lexicon.with_metric(metric).extent.separation * (1.0 + 1e-9)
+    first = min(0.5 * EPSILONS[0], 0.5 * last)
+
+    def evaluate(etas: FloatArray) -> FloatArray:
+        losses = effective_epsilons(lexicon, metric, etas, cap / etas, progress)
+        # What is certified is a bound: the computed loss and its error, rounded up.
+        return np.nextafter([loss.epsilon + loss.error for loss in losses], np.inf)
+
+    start = np.geomspace(first, min(last, EPSILONS[-1]), _START)
+    return search(evaluate, start, around_the_rise(lexicon, metric))

@@ -19,24 +19,18 @@ d cancels or is a factor; of two normalisers a pair at distance d gets 2ν/d.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray, largest
 from dpcore.errors import LexiconError, ParameterError
-from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import ELEMENTARY, UNIT, Metric, gamma
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
-from dpcore.mechanisms.all_pairs import TILE, AllPairs, Tile
-from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
-from dpcore.mechanisms.hooks import WorstLoss
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.distances import RELATIVE_ERROR, TILE, AllPairs, Tile
+from dpcore.mechanisms.mechanism import WorstLoss
 
 
 @dataclass(frozen=True, eq=False)

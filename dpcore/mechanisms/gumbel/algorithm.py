@@ -20,7 +20,7 @@ from scipy.special import wrightomega
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError
-from dpcore.noise.gumbel import truncated_from_uniform
+from dpcore.noise.samplers import truncated_from_uniform
 
 _BLOCK_ENTRIES = 30_000  # noise of one block stays in the processor's cache
 

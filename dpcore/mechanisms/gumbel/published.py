@@ -10,30 +10,31 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.extent import Extent
 from dpcore.lexicon.metric import Metric
-from dpcore.mechanisms.bulk.gumbel import TruncatedGumbelBulk
-from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
+from dpcore.mechanisms.distances import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
-from dpcore.mechanisms.gumbel.bounds import Certified, certify, log_probability_bounds
+from dpcore.mechanisms.gumbel.bulk import TruncatedGumbelBulk
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
-from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
-from dpcore.mechanisms.hooks import NoisyNearestForm
+from dpcore.mechanisms.gumbel.log_law import (
+    Certified,
+    certify,
+    log_law_from_distances,
+    log_probability_bounds,
+)
+from dpcore.mechanisms.mechanism import NoisyNearestForm
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
-from dpcore.noise.gumbel import truncated_gumbel
 from dpcore.noise.poisson import poisson_quantile, poisson_weights
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.extent.extent import Extent
-    from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.lexicon.ranking import Ranking
+from dpcore.noise.samplers import truncated_gumbel
 
 # The largest relative deviation of `log_law` from a plain quadrature that was found, with distances
 # that are spread out: an estimate and no bound. Where a claim is refuted, `gumbel.bounds` say so.

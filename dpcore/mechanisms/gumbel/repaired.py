@@ -26,36 +26,30 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
+from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Rounding, Status
+from dpcore.lexicon.extent import Extent
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.lexicon.progress import silent
-from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.lexicon.neighbours import Ranking, rank
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUDIT_WORDS
-from dpcore.mechanisms.bulk.gumbel import RepairedBulk
-from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_of
+from dpcore.mechanisms.certificate import CalibratedMechanism, Certificate
+from dpcore.mechanisms.distances import distances_by_word, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.exponential.tem_path import gumbel_paths
+from dpcore.mechanisms.exponential.tem import gumbel_paths
+from dpcore.mechanisms.gumbel.bulk import RepairedBulk
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
-from dpcore.mechanisms.hooks import LossSearch, NearestForm, WorstLoss
+from dpcore.mechanisms.law import repaired_rounding
+from dpcore.mechanisms.mechanism import LossSearch, NearestForm, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
-from dpcore.mechanisms.sampled_law import repaired_rounding
 from dpcore.mechanisms.settings import EpsilonRange
-from dpcore.noise.discrete import Weights
-from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.discrete import Rows, Weights
 from dpcore.noise.poisson import candidate_weights, poisson_quantile, whole_vocabulary_weight
-
-if TYPE_CHECKING:
-    from dpcore.guarantee import Rounding
-    from dpcore.lexicon.extent.extent import Extent
-    from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.certificate import Certificate
-    from dpcore.noise.discrete import Rows
+from dpcore.noise.samplers import standard_gumbel
 
 _RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
 _FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n

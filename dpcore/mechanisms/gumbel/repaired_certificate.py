@@ -22,24 +22,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray, largest
-from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import (
+    ELEMENTARY,
+    UNIT,
+    Metric,
+    distance_error,
+    distances,
+    gamma,
+    paired_distances,
+)
 from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
-from dpcore.mechanisms.distance_blocks import RELATIVE_ERROR
+from dpcore.mechanisms.distances import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpcore.lexicon.lexicon import Lexicon
 
 _LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
 _DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750

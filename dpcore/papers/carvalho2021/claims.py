@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from dpcore.audit.exact.laws import LawAudit, audit_mechanism
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.exact import LawAudit, audit_mechanism
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Number, Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
-
-if TYPE_CHECKING:
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number, Verdict
-    from dpcore.lexicon.lexicon import Lexicon
 
 LITTLE_CUT = "at a smaller ε γ is above ¾ of the largest distance, and little or nothing is cut off"
 _SAMPLE = 10  # times `settings.words`: private words compared where the vocabulary is large

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
-from dpcore.attack.membership.bound import DocumentBound
+from dpcore.attack.membership import DocumentBound
 from dpcore.papers.row import Row, compared, epsilon_text, joined, signed
-from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
-
-if TYPE_CHECKING:
-    from dpcore.study.reading import Figures
+from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
+from dpcore.study.recorded import Figures
 
 row = partial(compared, "carvalho2021")
 """A row about this paper."""

@@ -10,23 +10,16 @@ learns from text that the (public) mechanism rewrote, and who knows the labels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
-from dpcore.study.definition import Study
-from dpcore.study.membership_trial import QUARTERS, MembershipTrial
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.reading_corpora import labelled_rows
-from dpcore.study.rows import Prepared, Row, kept, prepare
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.study.labelled_trial import QUARTERS, MembershipTrial
+from dpcore.study.plan import Arm, Cell, Plan, Prepared, Row, Study, kept, prepare
+from dpcore.study.runner import Sources
 from dpcore.study.utility import private
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.study.plan import Cell
-    from dpcore.study.sources import Sources
+from dpcore.study.vocabularies import labelled_rows
 
 _QUARTER, _MEDIAN, _TRIALS = 1_500, 178, 5
 STUDY = Study(

@@ -3,36 +3,115 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from dpcore.audit.exact.exact import hockey_stick
-from dpcore.audit.exact.laws import audit_mechanism
-from dpcore.audit.verdict import Outcome
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.audit.exact import audit_mechanism, hockey_stick
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Number, Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.candidates.custext import CusText
 from dpcore.mechanisms.candidates.diffractor import Diffractor
 from dpcore.mechanisms.candidates.rantext import RanText
 from dpcore.mechanisms.candidates.syntf import SynTF
 from dpcore.mechanisms.candidates.wbb import WordsBlendingBoxes
+from dpcore.mechanisms.exponential.santext import SanText, SanTextPlus, cosine_stretch
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
+from dpcore.papers.carvalho2021.claims import loss_numbers
 from dpcore.papers.claim import judged
-from dpcore.papers.field.sampled import (
-    deltas_of,
-    nearest_of_each,
-    parameters_of,
-    proved,
-    sampled_words,
-    staying,
-)
 
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Verdict
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
+# What these claims share: a sample of words, and what is computed of a mechanism on it.
+
+
+_SAMPLE = 10  # times `settings.words`: private words that are compared
+
+
+def sampled_words(
+    lexicon: Lexicon, settings: AuditSettings, first: int = 0
+) -> tuple[IntArray, str]:
+    """A sample of the words from `first` on, ascending; and a sentence if it is a small one."""
+    count, fewer = settings.sample(lexicon, _SAMPLE)
+    rng = generator(settings.seed, "audit", "words")
+    size = min(count, len(lexicon) - first)
+    return np.sort(first + rng.choice(len(lexicon) - first, size, replace=False)), fewer
+
+
+def parameters_of(
+    mechanism: Mechanism, settings: AuditSettings, epsilon: float, words: IntArray
+) -> dict[str, Number]:
+    """What a check of this mechanism depends on."""
+    return {
+        "epsilon": epsilon,
+        **{name: value for name, value in mechanism.settings().items() if value is not None},
+        "words": int(words.size),
+        "seed": settings.seed,
+    }
+
+
+def staying(mechanism: Mechanism, words: IntArray, epsilon: float) -> float:
+    """Mean probability that a word of these stays."""
+    logs = [mechanism.log_law(word, epsilon)[word] for word in words.tolist()]
+    return float(np.exp(logs).mean())
+
+
+def proved(
+    key: str,
+    mechanism: Mechanism,
+    settings: AuditSettings,
+    progress: Progress,
+    epsilon: float | None = None,
+    **gaps: Any,
+) -> Verdict:
+    """A claim with a proof, and the exact losses of a sample beside it; a loss refutes it."""
+    value = settings.epsilon if epsilon is None else epsilon
+    lexicon = mechanism.lexicon
+    words, fewer = sampled_words(lexicon, settings)
+    audit = audit_mechanism(mechanism, value, words=words, progress=progress)
+    # Logarithms of sums are right to 1e-12, which at a small ε shows in the quotient.
+    holds = audit.losses.epsilon_effective <= value * (1.0 + 1e-9)
+    return judged(
+        key,
+        lexicon,
+        settings,
+        Outcome.PROVED if holds else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters=parameters_of(mechanism, settings, value, words),
+        numbers=loss_numbers(audit, lexicon)
+        | {"words that stay": staying(mechanism, words, value)}
+        | gaps.pop("numbers", {}),
+        epsilon=value,
+        method=audit.method,
+        fewer=fewer,
+        **gaps,
+    )
+
+
+def deltas_of(
+    mechanism: Mechanism, epsilon: float, words: IntArray, *partners: IntArray
+) -> list[FloatArray]:
+    """δ at ε of the ordered pairs of each word with its partner, shape (k,) each."""
+    needed = np.unique(np.concatenate((words, *partners)))
+    logs = {word: mechanism.log_law(word, epsilon) for word in needed.tolist()}
+    return [
+        np.array(
+            [
+                min(1.0, float(hockey_stick(logs[word], logs[other], epsilon)))
+                for word, other in zip(words.tolist(), others.tolist(), strict=True)
+            ]
+        )
+        for others in partners
+    ]
+
+
+def nearest_of_each(lexicon: Lexicon, words: IntArray) -> IntArray:
+    """The nearest other word of each, shape (k,)."""
+    order = lexicon.nearest_words(words, 2)[0]
+    return np.where(order[:, 0] == words, order[:, 1], order[:, 0])
+
 
 _RADIUS_MATTERS = 2.1  # from 2 on the noise of RANTEXT hardly falls with ε any more
 
@@ -276,4 +355,82 @@ def syntf_synonyms(
         count=int(words.size),
         fewer=fewer,
         pairs=2 * int(words.size),
+    )
+
+
+# Claims about SanText and SanText+ (Yue et al. 2021), judged in the form of one commit.
+
+
+_ANGLE = 0.1  # of two words that are alike, in radians
+
+
+def santext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """The exponential mechanism over all words, with Euclidean distances."""
+    return proved("santext", SanText(lexicon=lexicon), settings, progress)
+
+
+def santext_angle(
+    lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
+) -> Verdict:
+    """The same with the angle, the smallest repair of the cosine."""
+    return proved("santext-angle", SanText(lexicon=lexicon, metric="angular"), settings, progress)
+
+
+def santext_cosine(
+    lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
+) -> Verdict:
+    """The same with 1 − cos θ, which is no metric."""
+    crafted = SanText(lexicon=_crafted(), metric="cosine")
+    three = audit_mechanism(crafted, settings.epsilon, words=np.arange(3)).losses
+    mechanism = SanText(lexicon=lexicon, metric="cosine")
+    words, fewer = sampled_words(lexicon, settings)
+    words = np.unique(np.concatenate((words, nearest_of_each(lexicon, words))))
+    audit = audit_mechanism(mechanism, settings.epsilon, words=words, progress=progress)
+    return judged(
+        "santext-cosine",
+        lexicon,
+        settings,
+        Outcome.NOT_REFUTED if three.holds else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters=parameters_of(mechanism, settings, settings.epsilon, words),
+        numbers={"true epsilon of crafted words": three.epsilon_effective}
+        | loss_numbers(audit, lexicon)
+        | {"triangle inequality broken by a factor": cosine_stretch(lexicon, words)[0]},
+        met=(False,),
+        angle=_ANGLE,
+        method=audit.method,
+        fewer=fewer,
+        pairs=audit.losses.pairs,
+    )
+
+
+def _crafted() -> Lexicon:
+    """Three words in the plane: two at a small angle, and one at a right angle to the first."""
+    rows = [[1.0, 0.0], [math.cos(_ANGLE), math.sin(_ANGLE)], [0.0, 1.0]]
+    return Lexicon("crafted", ("a", "b", "c"), np.array(rows, dtype=np.float32))
+
+
+def santext_plus(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """ε·d between sensitive words; what the others give away."""
+    mechanism = SanTextPlus(lexicon=lexicon)
+    words, fewer = sampled_words(lexicon, settings, mechanism.first_sensitive)
+    audit = audit_mechanism(mechanism, settings.epsilon, words=words, progress=progress)
+    frequent = audit_mechanism(mechanism, settings.epsilon, words=np.array([0, 1]))
+    return judged(
+        "santext-plus",
+        lexicon,
+        settings,
+        Outcome.CONDITIONAL if audit.losses.holds else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters=parameters_of(mechanism, settings, settings.epsilon, words),
+        numbers=loss_numbers(audit, lexicon)
+        | {
+            "true epsilon of two frequent words": frequent.losses.epsilon_effective,
+            "share of words that are not protected": mechanism.first_sensitive / len(lexicon),
+            "more between a sensitive word and another, ln(1/p)": -math.log(mechanism.p),
+            "P(sensitive | output is), from one half": mechanism.posterior(0.5),
+        },
+        met=(False, True),
+        fewer=fewer,
+        first=lexicon.words[mechanism.first_sensitive],
     )

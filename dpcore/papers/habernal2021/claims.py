@@ -7,18 +7,14 @@ in the L1 norm, and Laplace noise of scale 2C/ε gives √n·ε, not ε.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.audit.profiles.profile import Profile, l2_laplace, product, spread_shift, trade_off
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Number, Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.claim import judged
-
-if TYPE_CHECKING:
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number, Verdict
-    from dpcore.lexicon.lexicon import Lexicon
 
 
 def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:

@@ -11,38 +11,33 @@ that what ε promises bounds its success.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dpcore.attack.latent.rank import rank_candidates, success_bound
+from dpcore import __version__
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.latent import Rewrite, rank_candidates, success_bound
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import StudyError
-from dpcore.learn.adept.network import CLIP
-from dpcore.learn.adept.words import words_of
-from dpcore.learn.bags import bags_of
+from dpcore.learn.adept import CLIP, AutoEncoder, words_of
 from dpcore.learn.classifiers import learner_of, train
+from dpcore.learn.corpus import bags_of
+from dpcore.lexicon.cache import sha256_of_file, write_text
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.limits import MIN_CLASS_TEXTS
-from dpcore.measure.similarity.rewriting_quality import bleu, rouge1
-from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
+from dpcore.measure.similarity import bleu, rouge1
+from dpcore.mechanisms.clipped.adept import FORMS, LatentForm, clip_rows, latent_path
 from dpcore.noise.streams import generator
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan, canonical
-from dpcore.study.reading_corpora import text_rows
-from dpcore.study.rows import CLEAN, Row, row
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.arrays import FloatArray, IntArray
-    from dpcore.learn.adept.adept import AutoEncoder
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.study.plan import Cell
-    from dpcore.study.sources import Sources
-
+from dpcore.study.plan import CLEAN, Arm, Cell, Plan, Row, Study, canonical, row
+from dpcore.study.runner import Sources
+from dpcore.study.vocabularies import text_rows
 
 NO_NOISE = "no noise"
 """Variant of the baseline: decoded from the clipped vector itself."""
@@ -198,9 +193,8 @@ def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
     """
     import json
 
-    from dpcore.learn.adept.network import Shape
-    from dpcore.learn.adept.training import AdeptSettings, train_adept
-    from dpcore.learn.training_settings import Training
+    from dpcore.learn.adept import AdeptSettings, Shape, train_adept
+    from dpcore.learn.training import Training
 
     sizes = dict(json.loads(options))
     corpus = read_corpus(path, sizes, seed)
@@ -314,3 +308,95 @@ def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> It
     low, high = clopper_pearson(count, pairs, _ONE_SIDED)
     yield row("unprotected", count / pairs, low=low, high=high, count=pairs, at=dimension)
     yield row("widest_pair", float(lengths.max()), count=pairs, at=dimension)
+
+
+# Making the examples of `dpcore.attack.latent`: our utterances through the network.
+
+
+EPSILONS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+TEMPLATES = (
+    "show me the morning flights from {0} to {1}",
+    "what is the cheapest fare from {0} to {1} on sunday",
+    "i would like to fly from {0} to {1} next friday evening",
+    "list nonstop flights between {0} and {1} before noon",
+    "which airlines go from {0} to {1} on a tuesday",
+    "i need a round trip ticket from {0} to {1} in december",
+    "how much does a limousine cost at the airport in {1}",
+    "what aircraft is used on the flight from {0} to {1}",
+    "give me flights from {0} to {1} that serve dinner",
+    "does the last flight from {0} to {1} arrive after 10 pm",
+)
+PLACES = (
+    ("boston", "denver"),
+    ("atlanta", "oakland"),
+    ("dallas", "pittsburgh"),
+    ("philadelphia", "baltimore"),
+    ("seattle", "milwaukee"),
+    ("miami", "charlotte"),
+)
+"""Every template with every pair: utterances of our own in the words of air travel."""
+_DATA = "atis.parquet"
+
+
+def own_utterances() -> tuple[str, ...]:
+    """The utterances, a template after the other."""
+    return tuple(template.format(*pair) for template, pair in product(TEMPLATES, PLACES))
+
+
+def make_examples(data: Path, out: Path) -> dict[str, Any]:
+    """Train the network of the first seed of the experiment, and write the file.
+
+    Args:
+        data: folder of corpora.
+        out: file to write; its folder is made.
+
+    Raises:
+        StudyError: the corpus is missing or damaged.
+        MissingPackageError: torch is not installed.
+    """
+    path = data / _DATA
+    plan = STUDY.plan
+    options = {name: value for name, value in plan.options if name != "learners"}
+    corpus, model = trained(path, plan.seeds[0], canonical(options))
+    known = set(corpus.all_texts)
+    texts = tuple(text for text in own_utterances() if text not in known)
+    latents = model.latents(texts)
+    chosen = [i for i in range(len(texts)) if i % len(PLACES) == (i // len(PLACES)) % len(PLACES)]
+    rewrites = _rewritten(model, [texts[i] for i in chosen], known)
+    record = {
+        "facts": {
+            "command": "python -m dpcore autoencoder examples --model adept --data ../shared/data",
+            "version": __version__,
+            "data": {_DATA: sha256_of_file(path)},
+            "network": dict(model.facts) | asdict(model.shape),
+            "options": options,
+        },
+        "manhattan": model.manhattan,
+        "texts": list(texts),
+        "latents": latents.round(4).tolist(),
+        "rewrites": [asdict(rewrite) for rewrite in rewrites],
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, json.dumps(record, ensure_ascii=False) + "\n")
+    return record
+
+
+def _rewritten(model: AutoEncoder, texts: list[str], known: set[str]) -> list[Rewrite]:
+    """Rewrites without noise, then of every noise at every ε, one draw for all ε."""
+    latents = model.latents(texts)
+
+    def rows(name: str, epsilon: float | None, true: float | None, vectors: Any) -> list[Rewrite]:
+        outputs = model.decode(vectors)
+        return [
+            Rewrite(text, name, epsilon, true, "" if output in known else output, output in known)
+            for text, output in zip(texts, outputs, strict=True)
+        ]
+
+    rewrites = rows("", None, None, latents)
+    for name, form in FORMS.items():
+        rng = generator(0, "adept2021 examples", name)
+        path = latent_path(rng, latents, model.clip_norm(form), form)
+        for epsilon in EPSILONS:
+            noisy = path.at(epsilon)
+            rewrites += rows(name, epsilon, noisy.epsilon, noisy.vectors)
+    return rewrites

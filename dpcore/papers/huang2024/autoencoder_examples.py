@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dpcore import __version__
-from dpcore.attack.output.noisy_vector import likeliest_words
+from dpcore.attack.output.nearest import likeliest_words
 from dpcore.errors import StudyError
-from dpcore.learn.autoencoder.autoencoder import Architecture
-from dpcore.learn.autoencoder.training import frequent_words, train
+from dpcore.learn.autoencoder import Architecture, frequent_words, train
 from dpcore.learn.corpus import teaching_corpus
-from dpcore.learn.training_settings import Training
-from dpcore.lexicon.bundled import bundled_data
-from dpcore.lexicon.cache import write_text
+from dpcore.learn.training import Training
+from dpcore.lexicon.cache import bundled_data, write_text
 from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
@@ -30,9 +29,6 @@ from dpcore.papers.huang2024.plans import NETWORK_ARMS
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.vocabulary import stand_in
 from dpcore.study.autoencoder_trial import sentences_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDER, FILE = "examples", "words.json"
 """Below `data/results`."""

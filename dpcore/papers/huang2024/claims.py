@@ -6,29 +6,31 @@ Huang et al. 2024, Theorems 3 and 4 and the corrected cut; Laplace, L2-Laplace a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpcore.audit.profiles.noise import pair_profile, worst_pair, worst_profile
 from dpcore.audit.profiles.profile import product, spread_shift
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Number, Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.clipped.clipped import (
     ClippedGaussian,
     ClippedGaussianClassical,
     ClippedL2Laplace,
     ClippedLaplace,
+    ClippedMechanism,
+    analytic_sigma,
+    gaussian_log_delta,
 )
-from dpcore.mechanisms.clipped.gaussian import analytic_sigma, gaussian_log_delta
-from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
-from dpcore.mechanisms.clipped.truncation import worst_delta, worst_delta_bound
+from dpcore.mechanisms.clipped.trlaplace import (
+    TrLaplace,
+    TrLaplaceCorrected,
+    worst_delta,
+    worst_delta_bound,
+)
 from dpcore.papers.claim import judged
-
-if TYPE_CHECKING:
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number, Verdict
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.clipped.clipped import ClippedMechanism
 
 OUT_OF_RANGE = "the published formula has no noise for so large an ε; this is half its limit"
 _PAIR_WORDS = 1000  # words among which the least protected pair is searched

@@ -13,10 +13,86 @@ from __future__ import annotations
 
 import math
 
-from dpcore.mechanisms.clipped.truncation import Truncation, published_truncation, worst_delta
-from dpcore.papers.huang2024.printed import DELTA, DIMENSION, EPSILONS, NORM, SIZES, TOTALS
-from dpcore.study.definition import Choice, Panel, Study, grid, series, words_plan
-from dpcore.study.plan import Arm, Plan, Settings
+from dpcore.mechanisms.clipped.trlaplace import Truncation, published_truncation, worst_delta
+from dpcore.noise.streams import generator
+from dpcore.papers.written import written
+from dpcore.study.labelled_trial import rewriting
+from dpcore.study.plan import (
+    Arm,
+    Cell,
+    Choice,
+    Panel,
+    Plan,
+    Row,
+    Settings,
+    Study,
+    grid,
+    prepare,
+    series,
+    words_plan,
+)
+from dpcore.study.runner import Sources
+from dpcore.study.utility import baseline, trial
+from dpcore.study.vocabularies import labelled_rows, plain_rows
+
+# What Huang et al. 2024 print: their parameters, and Tables 2 and 3 (GloVe vectors).
+
+
+EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
+"""Section 6.1."""
+DIMENSION = 300
+TOTALS = ((300, 5.0), (500, 10.0), (1700, 20.0))
+"""Section 6.1: d′, and the largest ε at which the paper takes it."""
+DELTA = 0.25**DIMENSION
+"""Section 6.1: δ = 4^−d."""
+NORM = 1.0
+"""C is not given in the paper. 1 is below the norm of every GloVe vector, so that all are clipped
+and, on the clipped vocabulary, the result does not depend on C."""
+WORDS = 10_000
+"""Size of the vocabulary (Section 6.1)."""
+SIZES = {"sst2": "54,576 and 13,645 phrases", "agnews": "16,000 and 4,000"}
+"""Section 6.1: training and test."""
+RANDOM_BASELINE = {"sst2": 0.5607, "agnews": 0.2462}
+"""Section 6.3: accuracy without privacy, with random embeddings."""
+MECHANISMS = {
+    "gaussian-classical": "Gaussian (Theorem 2)",
+    "laplace": "Laplace (Theorem 1)",
+    "trlaplace": "TrLaplace (Theorem 3)",
+}
+"""The mechanisms of the paper, and what their rows are called."""
+
+_PRINTED = written("huang2024/printed.toml")
+TABLES: dict[str, dict[str, dict[str, list[float]]]] = _PRINTED["tables"]
+"""Tables 2 and 3: corpus, quantity and mechanism to the values at `EPSILONS`."""
+NOISELESS: dict[str, dict[str, float]] = _PRINTED["noiseless"]
+"""The same tables, ε = ∞: without any noise."""
+_PERCENT = "rouge1_recall"
+
+
+def printed(corpus: str, quantity: str, curve: str) -> dict[float, float]:
+    """What the tables say of a curve, by ε; ROUGE-1 as a share. Empty if they say nothing.
+
+    Args:
+        corpus: "yelp" or "yahoo".
+        quantity: a key of `TABLES[corpus]`.
+        curve: name of the mechanism.
+    """
+    values = TABLES[corpus][quantity].get(curve, [])
+    unit = 100.0 if quantity == _PERCENT else 1.0
+    return {e: value / unit for e, value in zip(EPSILONS, values, strict=False)}
+
+
+def noiseless(corpus: str, quantity: str) -> float:
+    """The same at ε = ∞."""
+    return NOISELESS[corpus][quantity] / (100.0 if quantity == _PERCENT else 1.0)
+
+
+def figure_nw(study: str, curve: str) -> dict[float, float]:
+    """N_w that Figure 2 or 5 draws for a curve of a study, by ε; empty of any other study."""
+    name, _, corpus = study.rpartition("-")
+    drawn = name.startswith("huang2024-figure-") and corpus in TABLES
+    return printed(corpus, "nw", curve) if drawn else {}
+
 
 NETWORK_TASK = "dpcore.study.autoencoder_trial:measure"
 LARGE = (50.0, 200.0, 1_000.0)
@@ -153,7 +229,7 @@ def _of_texts(
 ) -> Plan:
     return Plan(
         name,
-        f"dpcore.papers.huang2024.trials:{task}",
+        f"dpcore.papers.huang2024.plans:{task}",
         _arms(truncated),
         (key, f"{key}-bundled", f"{key}-random"),
         (file,),
@@ -306,3 +382,52 @@ NETWORKS = (
         splits=("train", "test"),
     ),
 )
+
+
+# Huang et al. 2024 on text: rewriting quality (Tables 1 to 3) and accuracy (Figure 4).
+#
+# The paper's numbers are of text that an auto-encoder writes, or of a network that was fine-tuned
+# with the noise inside. Here every word is rewritten on its own by Algorithm 1, and the rewritten
+# text is what is compared and learned from: that is what the guarantee is about.
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One trial of one mechanism at all its ε, or of the baseline.
+
+    Options: `train` and `test` (texts), `test_split`, `most` (words of a text), `learners`,
+    `rewritten` (test texts whose rewriting is compared).
+    """
+    lexicon, path = sources.lexicon(cell.lexicon), sources.file(cell.data)
+    most = cell.option("most")
+    training, testing = (
+        labelled_rows(path, split, int(cell.option(size)), cell.shared_generator("texts", split))
+        for split, size in (("train", "train"), (str(cell.option("test_split")), "test"))
+    )
+    train_on, test_on = prepare(training, lexicon, most), prepare(testing, lexicon, most)
+    learners = tuple(cell.option("learners"))
+    texts = testing.texts[: int(cell.option("rewritten"))]
+    if not cell.mechanism:
+        rows = list(baseline(train_on, test_on, lexicon, learners, cell.seed))
+        return rows + list(rewriting(texts, lexicon, None, (), cell.seed))
+    mechanism = sources.mechanism(cell)
+    rows = list(trial(train_on, test_on, mechanism, cell.epsilons, learners, cell.seed))
+    compared = rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed)
+    return rows + [row for row in compared if row["quantity"] != "nw"]
+
+
+def measure_rewriting(cell: Cell, sources: Sources) -> list[Row]:
+    """Quality of rewritten sentences alone.
+
+    Options: `split`, `rewritten` (sentences), `encoder` (lexicons with which similarity of meaning
+    is measured too, on the first seed).
+    """
+    lexicon, path = sources.lexicon(cell.lexicon), sources.file(cell.data)
+    rng = generator(cell.seed, "sentences", cell.data)
+    texts = plain_rows(path, str(cell.option("split")), int(cell.option("rewritten")), rng)
+    encoder = None
+    if cell.lexicon in cell.option("encoder") and cell.seed == 0:
+        from dpcore.measure.similarity import load_encoder
+
+        encoder = load_encoder()
+    mechanism = sources.mechanism(cell) if cell.mechanism else None
+    return list(rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed, encoder))

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.exact.exact import hockey_stick
-from dpcore.audit.verdict import Outcome
+from dpcore.arrays import FloatArray
+from dpcore.audit.exact import hockey_stick
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Outcome, Verdict
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.claim import judged
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Verdict
-    from dpcore.lexicon.lexicon import Lexicon
 
 _EPSILON, _DELTA = 1.0, 0.05
 

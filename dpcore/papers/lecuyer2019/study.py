@@ -17,13 +17,19 @@ Rows, beside the label of the arm (its settings are options of the plan):
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcore.learn.pixeldp.certified_prediction import (
+from dpcore.arrays import FloatArray
+from dpcore.learn.intervals import mean_interval
+from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
+    Certified,
+    Scores,
     certified_accuracy,
     certify,
     draw_scores,
@@ -31,15 +37,12 @@ from dpcore.learn.pixeldp.certified_prediction import (
 )
 from dpcore.learn.pixeldp.digits import Place, digits, train_digits
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
-from dpcore.study.rows import Row, row
+from dpcore.study.plan import BASELINE, Arm, Cell, Plan, Row, Settings, Study, row
+from dpcore.study.recorded import Recorded
+from dpcore.study.runner import Sources
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpcore.arrays import FloatArray
-    from dpcore.learn.pixeldp.certified_prediction import Certified, Scores
-    from dpcore.study.plan import Cell
-    from dpcore.study.sources import Sources
+    import pandas as pd
 
 
 LAPLACE, GAUSSIAN = "laplace", "gaussian"
@@ -98,9 +101,7 @@ def measure_text(cell: Cell, sources: Sources) -> list[Row]:
     Options: `labels`, `noise`, `scale`, `epochs`, `most` (words of a text), `draws`, `error`,
     `sizes`.
     """
-    from dpcore.learn.bags import bags_of
-    from dpcore.learn.corpus import teaching_corpus
-    from dpcore.learn.labelled import LabelledTexts
+    from dpcore.learn.corpus import LabelledTexts, bags_of, teaching_corpus
     from dpcore.learn.pixeldp.text import replaced_words, train_text_network
 
     lexicon = sources.lexicon(cell.lexicon)
@@ -185,3 +186,165 @@ def _cost(cell: Cell, rng: np.random.Generator) -> Iterator[Row]:
                 variant = _JOIN.join(part for part in (place, noise, kind) if part)
                 interval = {"low": timed.low, "high": timed.high, "count": timed.count}
                 yield row(quantity, timed.median, variant=variant, **interval, **where)
+
+
+# The plans of PixelDP: places, regimes, noises and scales.
+
+
+SEEDS = (0, 1, 2)
+SCALES = {"gaussian": (0.25, 0.5), "laplace": (0.25,)}
+"""Of the noise, in units of the sensitivity."""
+REGIMES = {
+    Place.PICTURE: ("joint", "linear"),
+    Place.FIRST_LAYER: ("joint", "separate"),
+    Place.AUTO_ENCODER: ("joint", "separate"),
+}
+"""What is trained under the noise; "linear" is logistic regression by scikit-learn."""
+STEPS = {8: 200, 32: 100, 128: 50}
+"""Training steps that are timed, by the channels of the first convolution."""
+TEXT_LABELS = ("sentiment", "topic")
+TEXT_SCALES = (0.5, 1.0)
+_SIZES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
+_ERROR = 0.001
+
+
+def _arm(*parts: str | float, **options: object) -> Arm:
+    label = ", ".join(f"{part:g}" if isinstance(part, float) else part for part in parts)
+    settings: Settings = tuple(options.items())
+    return Arm(BASELINE, label=label, options=settings)
+
+
+def _digits() -> tuple[Arm, ...]:
+    arms = [_arm("no noise layer")]
+    for place, regimes in REGIMES.items():
+        for regime, (noise, scales) in product(regimes, SCALES.items()):
+            for scale in scales:
+                settings = {"place": str(place), "regime": regime, "noise": noise, "scale": scale}
+                arms.append(_arm(str(place), regime, noise, scale, **settings))
+    costs = (_arm(f"cost of {c} channels", channels=c, steps=s) for c, s in STEPS.items())
+    return (*arms, *costs)
+
+
+DIGITS = Study(
+    "PixelDP: certified accuracy of digits, and the cost of a noise layer",
+    "",
+    Plan(
+        "pixeldp-digits",
+        "dpcore.papers.lecuyer2019.study:measure",
+        _digits(),
+        ("",),
+        seeds=SEEDS,
+        options=(("epochs", 30), ("draws", 300), ("error", _ERROR), ("sizes", _SIZES)),
+    ),
+    f"In each of {len(SEEDS)} trials networks trained anew on 1,347 pictures of 8 x 8 pixels, and "
+    "450 pictures predicted, each from 300 draws of the noise; the pictures are divided alike in "
+    "all trials. Attacks are measured in norm 2 for Gaussian noise and in norm 1 for Laplace "
+    "noise.",
+    rewrites=False,
+)
+TEXTS = Study(
+    "PixelDP: certified accuracy of texts with noise on every word vector",
+    "",
+    Plan(
+        "pixeldp-texts",
+        "dpcore.papers.lecuyer2019.study:measure_text",
+        tuple(
+            _arm(labels, "gaussian", scale, labels=labels, noise="gaussian", scale=scale)
+            for labels, scale in product(TEXT_LABELS, TEXT_SCALES)
+        ),
+        ("bundled",),
+        seeds=SEEDS,
+        options=(
+            ("epochs", 15), ("most", 40), ("draws", 100), ("error", _ERROR), ("sizes", _SIZES),
+        ),
+    ),
+    f"In each of {len(SEEDS)} trials a network trained anew on 1,008 texts of the teaching corpus, "
+    "each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the noise.",
+    rewrites=False,
+)  # fmt: skip
+
+
+# Tidy curves from the recorded experiments of PixelDP: means over trials with intervals.
+
+
+SETTINGS = ("place", "labels", "regime", "noise", "scale")
+"""Of an arm; "labels" of texts, "place" and "regime" of digits, empty where there is none."""
+HOW = ("accounting", "condition", "bound")
+"""How a certified size was got (`dpcore.papers.lecuyer2019.study.variant_of`)."""
+_SHARES = {"certified", "accuracy", "abstained", "with_words"}
+
+
+def summary(recorded: Recorded, quantity: str) -> pd.DataFrame:
+    """Means over trials of one quantity of the study, with 95 % t-intervals.
+
+    Args:
+        recorded: "pixeldp-digits" or "pixeldp-texts".
+        quantity: certified, largest, median, abstained, accuracy, sensitivity, words, with_words.
+
+    Returns:
+        Columns `SETTINGS`, `HOW` (of abstained only the bound), "at" (L, or the distance of words;
+        NaN where there is none), "mean", "low", "high", "trials"; in the order of the plan. The
+        network without a noise layer has the place "".
+    """
+    arms = {arm["label"]: dict(arm["options"]) for arm in recorded.entry.plan["arms"]}
+    rows = recorded.rows(quantity)
+    means = []
+    for (label, variant, size), part in rows.groupby(["label", "variant", "at"], **_GROUPS):
+        options = arms[label]
+        how = ("", "", variant) if quantity == "abstained" else _split(variant)
+        mean = mean_interval(part["value"].to_numpy())
+        low, high = mean.low, mean.high
+        if quantity in _SHARES:
+            low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        means.append(
+            {name: options.get(name, "") for name in SETTINGS}
+            | dict(zip(HOW, how, strict=True))
+            | {"at": size, "mean": mean.mean, "low": low, "high": high, "trials": mean.trials}
+        )
+    return _frame(means, (*SETTINGS, *HOW, "at", "mean", "low", "high", "trials"))
+
+
+def costs(recorded: Recorded) -> pd.DataFrame:
+    """What the noise layer costs in a training step, of "pixeldp-digits".
+
+    Returns:
+        Columns place, noise, channels, "without" and "with" (milliseconds of a processor), "ratio"
+        (medians, averaged over trials), "low" and "high" (the smallest and the largest end of the
+        trials' intervals of the ratio), "steps" (of each kind in each trial), "trials".
+    """
+    rows = recorded.table[recorded.table["quantity"].isin(("step_seconds", "step_ratio"))]
+    measured = []
+    for (_, channels), part in rows.groupby(["label", "at"], **_GROUPS):
+        ratios = part[part["quantity"] == "step_ratio"]
+        for variant, of_ratio in ratios.groupby("variant", **_GROUPS):
+            place, noise = variant.split(", ")
+            seconds = {
+                name: part.loc[part["variant"] == f"{variant}, {kind}", "value"].mean()
+                for name, kind in (("without", "no noise layer"), ("with", "with the layer"))
+            }
+            measured.append(
+                {"place": place, "noise": noise, "channels": int(channels)}
+                | {name: 1e3 * value for name, value in seconds.items()}
+                | {
+                    "ratio": of_ratio["value"].mean(),
+                    "low": of_ratio["low"].min(),
+                    "high": of_ratio["high"].max(),
+                    "steps": int(of_ratio["count"].iloc[0]),
+                    "trials": len(of_ratio),
+                }
+            )
+    columns = ("place", "noise", "channels", "without", "with", "ratio", "low", "high")
+    return _frame(measured, (*columns, "steps", "trials"))
+
+
+_GROUPS: dict[str, Any] = {"sort": False, "dropna": False}
+
+
+def _split(variant: str) -> tuple[str, ...]:
+    return tuple(variant.split(", ")) if variant else ("",) * len(HOW)
+
+
+def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns))

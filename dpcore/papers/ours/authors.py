@@ -7,26 +7,18 @@ a blog has topics as well as a style.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from dpcore.attack.language.authors import Authors, Tried
 from dpcore.attack.language.context import WORDS
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.ours.reader import complete
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.rows import row
+from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
+from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import BUNDLED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from dpcore.attack.language.authors import Authors, Tried
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
 
 PASSAGE, PASSAGES = 50, 4
 """Words of a passage at least, in whole sentences; and passages of a document at most."""
@@ -99,9 +91,9 @@ def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Au
     from dpcore.attack.language.authors import Authors, Tried
     from dpcore.attack.language.build import is_held_out
     from dpcore.attack.language.language import word_frequencies
-    from dpcore.learn.bags import bags_of
+    from dpcore.learn.corpus import bags_of
     from dpcore.rewrite.sentence import prepare
-    from dpcore.study.reading_corpora import read_columns
+    from dpcore.study.vocabularies import read_columns
 
     frame = read_columns(file, ("text", "label", "doc"))
     frame = frame[frame["label"] == "weblog"]

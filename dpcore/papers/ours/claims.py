@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import Any
 
-from dpcore.audit.exact.laws import audit_mechanism
-from dpcore.audit.verdict import Outcome
+import numpy as np
+
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.frontier.meter import meter
+from dpcore.audit.exact import LawAudit, audit_mechanism
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Number, Outcome, Verdict
 from dpcore.guarantee import Status
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
+from dpcore.measure.deniability import measure
+from dpcore.measure.words import sample
+from dpcore.mechanisms.certificate import CalibratedMechanism
+from dpcore.mechanisms.exponential.budget import Budget
+from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
+from dpcore.mechanisms.exponential.packing import known_weights
+from dpcore.mechanisms.exponential.santext import SanText
+from dpcore.mechanisms.exponential.tem import TemCalibrated
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.outwards import at_least
 from dpcore.papers.carvalho2021.claims import (
     LITTLE_CUT,
     audit_tem,
@@ -17,13 +35,7 @@ from dpcore.papers.carvalho2021.claims import (
     truncating_epsilon,
 )
 from dpcore.papers.claim import judged
-
-if TYPE_CHECKING:
-    from dpcore.audit.exact.laws import LawAudit
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number, Verdict
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.calibrated import CalibratedMechanism
+from dpcore.papers.field.candidates import nearest_of_each, proved, sampled_words
 
 _SAMPLE = 5  # times `settings.words`: private words compared for the repair of truncated Gumbel
 
@@ -88,3 +100,211 @@ def tem_calibrated(
     moved = settings.moved_to(epsilon, LITTLE_CUT)
     gaps = {"method": audit.method, "gain": gain, "fewer": fewer, "moved": moved}
     return _verdict(mechanism, audit, settings, numbers, **gaps)
+
+
+# Claims about an ε of its own for each word, by a public rule: the obvious form, two repairs.
+
+
+_SHARE = 0.2  # of ε, for the rarer half of the words
+_LINE = (0.0, 0.1, 10.0)  # two words next to each other, and a far one
+
+
+def rule_of(lexicon: Lexicon) -> str:
+    """The rarer half of the words gets a fifth of ε."""
+    return f"rank>{len(lexicon) // 2}:{_SHARE}"
+
+
+def own_epsilon(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """The exponential mechanism, run for each word at the ε of that word."""
+    epsilon = settings.epsilon
+    line = Lexicon("crafted", ("a", "b", "c"), np.array(_LINE, dtype=np.float32)[:, None])
+    crafted, promised = losses_at_own_epsilons(
+        line, epsilon, np.array([0]), np.array([1]), np.array([_SHARE]), np.ones(1)
+    )
+    words, fewer = sampled_words(lexicon, settings)
+    near, half = nearest_of_each(lexicon, words), len(lexicon) // 2
+    shares = [np.where(side < half, 1.0, _SHARE) for side in (words, near)]
+    different = shares[0] != shares[1]
+    true, allowed = losses_at_own_epsilons(lexicon, epsilon, words, near, *shares)
+    progress("words", words.size, words.size)
+    # Pairs of one share keep the promise: they share a mechanism.
+    times = (true / allowed)[different]
+    return judged(
+        "budget-own-epsilon",
+        lexicon,
+        settings,
+        Outcome.REFUTED if crafted[0] > promised[0] else Outcome.NOT_REFUTED,
+        parameters={"epsilon": epsilon, "share": _SHARE, "words": int(words.size),
+                    "seed": settings.seed},
+        numbers={
+            "claimed loss of crafted words": float(promised[0]),
+            "true loss of crafted words": float(crafted[0]),
+            "pairs of nearest words with different budgets": int(times.size),
+            "of these, the loss over the claimed one, largest": float(times.max(initial=0.0)),
+        },
+        met=(False,),
+        fewer=fewer,
+        count=int(words.size),
+    )  # fmt: skip
+
+
+def losses_at_own_epsilons(
+    lexicon: Lexicon,
+    epsilon: float,
+    words: IntArray,
+    others: IntArray,
+    shares: FloatArray,
+    other_shares: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """The largest losses of pairs of which each word has an ε of its own, and ε·d of the larger ε.
+
+    Args:
+        lexicon: words and vectors.
+        epsilon: of share 1.
+        words: shape (k,).
+        others: shape (k,).
+        shares: of `words`, shape (k,).
+        other_shares: of `others`, shape (k,).
+    """
+    mechanism, true, claimed = SanText(lexicon=lexicon), [], []
+    for w, v, r, s in zip(words, others, shares, other_shares, strict=True):
+        logs = mechanism.log_law(int(w), epsilon * r), mechanism.log_law(int(v), epsilon * s)
+        true.append(float(np.abs(logs[0] - logs[1]).max()))
+        apart = distances(lexicon.vectors[[v]], lexicon.vectors[[w]])[0, 0]
+        claimed.append(epsilon * float(max(r, s)) * float(apart))
+    return np.array(true), np.array(claimed)
+
+
+def budget(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """The budget of a word is public: what holds within one, and between two."""
+    mechanism = Budget(lexicon=lexicon, rule=rule_of(lexicon))
+    return proved(
+        "budget",
+        mechanism,
+        settings,
+        progress,
+        numbers={"largest loss of two words of different budgets": settings.epsilon
+                 * mechanism.apart},
+    )  # fmt: skip
+
+
+def budget_any(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """Each budget against all words, and what the others pay for it."""
+    mechanism = Budget(lexicon=lexicon, rule=rule_of(lexicon), promise="any")
+    return proved(
+        "budget-any",
+        mechanism,
+        settings,
+        progress,
+        numbers={"epsilon left to two words of the largest budget, median": settings.epsilon
+                 * mechanism.left},
+    )  # fmt: skip
+
+
+# Claims about the line that nobody can cross, and how far from it the noise of the field runs.
+
+
+_HALF = 0.5
+_CLIPPED = ("laplace", "l2-laplace", "gaussian")
+_FACTORS = np.geomspace(1.0, 64.0, 61)
+_SAMPLE_FRONTIER, _RUNS = 4, 200  # times `settings.words`; directions behind each
+_TWO = 2.0
+_MANY = 0.9  # of the words: a promise that permits so many guesses excludes nothing
+
+
+def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """A11: the packing bound from above, the mechanism's own words that stay from below."""
+    mechanism = Optimal(lexicon=lexicon)
+    mechanism.strength(settings.epsilon)  # computes the weights of a small vocabulary
+    table = known_weights(lexicon, Metric.EUCLIDEAN)
+    epsilon = settings.epsilon
+    if table is not None:
+        below = table.wanted[table.wanted <= epsilon]
+        epsilon = float(below[-1] if below.size else table.wanted[0])
+    (reading,) = meter(lexicon, epsilon, compute=table is None, progress=progress).rows
+    gap = (reading.high - reading.low) / reading.high
+    attained = gap <= ATTAINED
+    numbers: dict[str, Number] = {
+        "no mechanism gives away more than": reading.high,
+        "this one gives away": reading.low,
+        "relative gap": gap,
+        "exponent over epsilon": mechanism.strength(epsilon) / epsilon,
+    }
+    return judged(
+        "optimal",
+        lexicon,
+        settings,
+        Outcome.CHECKED if attained else Outcome.NOT_REFUTED,
+        mechanism=mechanism,
+        parameters={"epsilon": epsilon, **mechanism.settings()},
+        numbers=numbers,
+        met=[True, attained],
+        epsilon=epsilon,
+        reached="" if attained else f": {at_least(100.0 * (1.0 - gap), places=1)} % of the bound",
+        gap=gap,
+        reading=reading,
+        moved=settings.moved_to(epsilon, "the nearest ε whose weights are known"),
+    )
+
+
+def neighbour_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A12: how many times the ε clipped noise needs to keep half of the words."""
+    response = create("neighbour-response", lexicon, {"k": 1})
+    # Half of the words stay where e^ε = n − 1.
+    epsilon = math.log(len(lexicon) - 1)
+    count, fewer = settings.sample(lexicon, _SAMPLE_FRONTIER)
+    words = sample(lexicon, count, generator(settings.seed, "words of neighbour-response"))
+    numbers: dict[str, Number] = {"epsilon of neighbour-response": epsilon}
+    least = math.inf
+    for short in _CLIPPED:
+        measured = measure(
+            create(short, lexicon, {}), words, epsilon * _FACTORS, runs=_RUNS, seed=settings.seed
+        ).figures
+        # The largest factor below which it certainly keeps less: monotone but for its noise.
+        short_of_half = np.flatnonzero(measured.nw_mean_high >= _HALF)
+        factor = float(_FACTORS[max(int(short_of_half[0]) - 1, 0)]) if short_of_half.size else 64.0
+        numbers[f"times as much for {short}, at least"] = factor
+        numbers[f"{short} keeps at this epsilon"] = float(measured.nw[:, 0].mean())
+        least = min(least, factor)
+    return judged(
+        "neighbour-response",
+        lexicon,
+        settings,
+        # Some words were measured, by an estimate: that decides against a claim and not for it.
+        Outcome.NOT_REFUTED if least > 1.0 else Outcome.REFUTED,
+        mechanism=response,
+        parameters={"epsilon": epsilon, "words": count, "runs": _RUNS, "seed": settings.seed},
+        numbers=numbers,
+        epsilon=epsilon,
+        least=least,
+        count=count,
+        fewer=fewer,
+    )
+
+
+def epsilon_two(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
+    """What the promise of metric privacy excludes at ε = 2 for each unit of distance."""
+    mechanism = Optimal(lexicon=lexicon)
+    mechanism.strength(_TWO)
+    compute = known_weights(lexicon, Metric.EUCLIDEAN) is None
+    (reading,) = meter(lexicon, _TWO, compute=compute, progress=progress).rows
+    extent = lexicon.extent
+    numbers: dict[str, Number] = {
+        "guessed at best, at least": reading.low,
+        "guessed at best, at most": reading.high,
+        "least distance of two words": extent.separation,
+        "largest distance of two words": extent.diameter,
+    }
+    outcome = Outcome.REFUTED if reading.high < _MANY else Outcome.NOT_REFUTED
+    if reading.low >= _MANY:
+        outcome = Outcome.CHECKED
+    return judged(
+        "epsilon-two",
+        lexicon,
+        settings,
+        outcome,
+        mechanism=mechanism,
+        parameters={"epsilon": _TWO},
+        numbers=numbers,
+        reading=reading,
+    )

@@ -7,7 +7,7 @@ since then works everywhere else; it is listed here when the study is recorded a
 
 from __future__ import annotations
 
-from dpcore.study.definition import Choice, Panel, Study, grid, powers, series, words_plan
+from dpcore.study.plan import Choice, Panel, Study, grid, powers, series, words_plan
 from dpcore.study.vocabularies import BUNDLED
 
 _METRIC, _LOCAL = grid(0.5, 500, 40), grid(1, 5_000, 40)

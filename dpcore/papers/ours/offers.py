@@ -8,26 +8,23 @@ safe side, and where a certificate knows some ε alone, one of those.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.guarantee import Status
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
-from dpcore.study.reading import Reading
-from dpcore.study.utility_solve import solve_each
+from dpcore.study.recorded import Reading
+from dpcore.study.utility import Solved, solve_each
 from dpcore.study.utility_summary import curves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas as pd
-
-    from dpcore.guarantee import Status
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.utility_solve import Solved
 
 COIN = 0.5
 """AUC of one who guesses."""
@@ -87,7 +84,7 @@ def accuracy_offer(
         mechanism: which.
         curve: as for `guess_offer`.
         taught: as for `guess_offer`.
-        solved: what `dpcore.study.utility_solve.solve` says of it.
+        solved: what `dpcore.study.utility.solve` says of it.
     """
     if solved is None:
         return Offer(None, Filled("what such texts teach was not measured"))
@@ -127,7 +124,7 @@ def run_curves(table: pd.DataFrame, learner: str) -> Mapping[str, TradeCurve]:
         table: rows of a run of `dpcore.study.live`.
         learner: name of the classifier.
     """
-    from dpcore.study.membership_trial import STRONGER
+    from dpcore.study.labelled_trial import STRONGER
 
     wanted = {
         "accuracy": {"learner": learner, "tested_on": "private"},

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from dpcore.attack.language.context import SMOLLM2, WORDS
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.rewrite.sentence import Sentence
+from dpcore.study.plan import Arm, Cell, Given, Plan, Row, Study
 from dpcore.study.recorded import read_recorded
+from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import BUNDLED
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.rewrite.sentence import Sentence
-    from dpcore.study.definition import Given
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
 
 LEVELS = (0.10, 0.25)
 """Shares of the lexicon's words that one output gives away, at which all are compared."""

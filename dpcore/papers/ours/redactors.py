@@ -20,39 +20,26 @@ spread between texts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcore.attack.language.chain import forward_backward
+from dpcore.arrays import FloatArray
 from dpcore.attack.language.context import SENTENCE_ENDS
+from dpcore.attack.language.language import Bigram, forward_backward
 from dpcore.attack.language.trial import share_of
 from dpcore.attack.linking import linking, ordinary_words_of
-from dpcore.learn.corpus import SPAN_TYPES
-from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.learn.corpus import SPAN_TYPES, Bags, Corpus
+from dpcore.learn.corpus import Span as Marked
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.bulk import outputs_at
 from dpcore.rewrite.redact.redaction import Redaction, redact
 from dpcore.rewrite.redact.spans import Span
-from dpcore.rewrite.sentence import prepare
+from dpcore.rewrite.sentence import Sentence, prepare
 from dpcore.rewrite.tokens import Kind
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.rows import row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from dpcore.arrays import FloatArray
-    from dpcore.attack.language.language import Bigram
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.corpus import Corpus
-    from dpcore.learn.corpus import Span as Marked
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.rewrite.sentence import Sentence
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
+from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
+from dpcore.study.runner import Sources
 
 ARMS = (
     Arm("", label="as written"),
@@ -82,8 +69,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
         MissingPackageError: the packages of the redactor are not installed.
     """
     from dpcore.attack.language.language import language
-    from dpcore.learn.bags import bags_of
-    from dpcore.learn.corpus import teaching_corpus
+    from dpcore.learn.corpus import bags_of, teaching_corpus
 
     corpus, lexicon = teaching_corpus(), sources.lexicon(cell.lexicon)
     bags, sentences = bags_of(corpus.texts, lexicon), [prepare(t, lexicon) for t in corpus.texts]

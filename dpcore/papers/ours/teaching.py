@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.learn.corpus import LABELLINGS, teaching_corpus
-from dpcore.learn.labelled import LabelledTexts
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan, Settings
+from dpcore.learn.corpus import LABELLINGS, LabelledTexts, teaching_corpus
+from dpcore.study.plan import Arm, Cell, Plan, Row, Settings, Study
+from dpcore.study.runner import Sources
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
 
 ARMS = (
     Arm(""),

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import BAYES, LEAKAGES, UTILITIES
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
+from dpcore.attack.trade.ground import BAYES, LEAKAGES, UTILITIES, Amount
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.study.plan import Arm, Cell, Plan, Row, Study
 from dpcore.study.recorded import read_bundled, read_recorded
-
-if TYPE_CHECKING:
-    from dpcore.attack.trade.ground import Amount
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
+from dpcore.study.runner import Sources
 
 _LOCAL = (5.0, 6.0, 7.0, 8.0, 8.5, 9.0, 9.5, 10.0, 11.0, 12.0)
 _NOISE = (5.5, 7.0, 8.5, 9.5, 10.5, 11.5, 13.0, 14.0, 16.0, 18.0, 20.0)
@@ -88,7 +81,7 @@ def amount_row(amount: Amount, count: int) -> Row:
         amount: the number.
         count: outputs behind it.
     """
-    from dpcore.study.rows import row
+    from dpcore.study.plan import row
 
     return row(
         amount.quantity,

@@ -16,31 +16,22 @@ Each text is written once: intervals are of level 95 %, from the spread between 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from dpcore.audit.composition import composition
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.learn.intervals import mean_interval
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import prepare
-from dpcore.rewrite.write.writer import written
-from dpcore.rewrite.write.writers import writer_of
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.rows import CLEAN, PRIVATE, row
+from dpcore.rewrite.write.writers import writer_of, written
+from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Study, row
+from dpcore.study.runner import Sources
 from dpcore.study.utility import majority
 from dpcore.study.vocabularies import BUNDLED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.study.plan import Cell
-    from dpcore.study.rows import Row
-    from dpcore.study.sources import Sources
 
 TEXTS = 40
 TOTALS = (100.0, 200.0, 400.0, 800.0)
@@ -146,11 +137,9 @@ class _Looked:
     """
 
     def __init__(self, lexicon: Lexicon, numbers: Sequence[int]) -> None:
-        from dpcore.learn.bags import bags_of
         from dpcore.learn.classifiers import learner_of, train
-        from dpcore.learn.corpus import LABELLINGS, teaching_corpus
-        from dpcore.learn.labelled import LabelledTexts
-        from dpcore.measure.similarity.encoder import load_encoder
+        from dpcore.learn.corpus import LABELLINGS, LabelledTexts, bags_of, teaching_corpus
+        from dpcore.measure.similarity import load_encoder
 
         self.lexicon = lexicon
         corpus = teaching_corpus()
@@ -176,7 +165,7 @@ class _Looked:
 
     def rows(self, released: Sequence[str], total: float | None, tested_on: str) -> Iterator[Row]:
         """What is left in texts that came out."""
-        from dpcore.learn.bags import bags_of
+        from dpcore.learn.corpus import bags_of
 
         pieces = [rows.mean(axis=0) for rows in self._encoder.pieces(released)]
         cosines = [

@@ -8,25 +8,21 @@ the two probabilities (`gumbel.bounds`), not on the quadrature that found the pa
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.exact.laws import audit_mechanism
-from dpcore.audit.verdict import Outcome
+from dpcore.arrays import FloatArray
+from dpcore.audit.exact import audit_mechanism
+from dpcore.audit.report import AuditSettings
+from dpcore.audit.verdict import Number, Outcome, Verdict
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
-from dpcore.mechanisms.gumbel.bounds import Certified, certify
 from dpcore.mechanisms.gumbel.law import law_from_distances
+from dpcore.mechanisms.gumbel.log_law import Certified, certify
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.papers.claim import judged
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number, Verdict
-    from dpcore.lexicon.lexicon import Lexicon
 
 CRAFTED_WORDS = 1000
 

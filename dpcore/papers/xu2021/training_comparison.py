@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcore.papers.row import percent, rounded, signed
-from dpcore.papers.xu2021 import printed as paper
-from dpcore.papers.xu2021.comparison import row
-from dpcore.papers.xu2021.plans import seeds_of
-from dpcore.papers.xu2021.training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER
-
-if TYPE_CHECKING:
-    from dpcore.papers.row import Row
-    from dpcore.papers.xu2021.printed import Column
-    from dpcore.study.reading import Figures
+from dpcore.papers.row import Row, percent, rounded, signed
+from dpcore.papers.xu2021 import comparison as paper
+from dpcore.papers.xu2021.comparison import Column, row
+from dpcore.papers.xu2021.plans import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, seeds_of
+from dpcore.study.recorded import Figures
 
 _TABLES = {"madlib": "Table 3", "truncated-gumbel": "Table 2"}
 _NAMES = {"madlib": "multivariate Laplace", "truncated-gumbel": "truncated Gumbel"}

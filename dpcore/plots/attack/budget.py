@@ -10,9 +10,7 @@ import plotly.graph_objects as go
 
 from dpcore.outwards import at_most
 from dpcore.plots.attack.words import limit_text, share_at_most
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, factor_text, plain, powers_of_ten
-from dpcore.plots.style import BLUE, VERMILION
+from dpcore.plots.style import BLUE, VERMILION, Caption, axis, factor_text, plain, powers_of_ten
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.plots.attack.words import chance_text, count_text, limit_text, share_text, times_text
-from dpcore.plots.layout import number
+from dpcore.plots.style import number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import share_text
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
-from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.style import BLUE, GREY, LEGEND_CLOSE, VERMILION, Caption, axis, number, plain
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "group", "nearest", "stays")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, note, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, tint
+from dpcore.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    PURPLE,
+    VERMILION,
+    Caption,
+    axis,
+    note,
+    plain,
+    tint,
+)
 from dpcore.plots.traces import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COLUMNS = ("when", "mark", "word", "count")
 """One row a word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares, `count`

@@ -11,16 +11,17 @@ import plotly.graph_objects as go
 
 from dpcore.outwards import at_least, at_most, without_noise
 from dpcore.plots.attack.words import count_text, limit_text
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import (
+from dpcore.plots.style import (
+    Caption,
     axis,
     factor_text,
+    name_tag,
     note,
     one_sided,
     plain,
     powers_of_ten,
+    style_of,
 )
-from dpcore.plots.style import name_tag, style_of
 from dpcore.plots.traces import drawn, rule, upright
 
 COLUMNS = (

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import share_text
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, Style
+from dpcore.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LEGEND_CLOSE,
+    SCALES,
+    VERMILION,
+    Caption,
+    Style,
+    axis,
+    number,
+    plain,
+)
 from dpcore.plots.traces import curve, drawn, outline, rule, upright
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
 """One row an attacker and ε, ε ascending: share of right guesses and an interval around it."""

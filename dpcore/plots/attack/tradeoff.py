@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpcore.outwards import at_least, at_most
-from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
-from dpcore.plots.style import GREY, style_of
+from dpcore.plots.style import GREY, LEGEND_CLOSE, axis, number, plain, style_of
 from dpcore.plots.traces import curve, drawn, line, whiskers
 
 if TYPE_CHECKING:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from dpcore.outwards import at_least, at_most, ordinary, without_noise
-
-if TYPE_CHECKING:
-    from dpcore.outwards import Shown
+from dpcore.outwards import Shown, at_least, at_most, ordinary, without_noise
 
 _MOST = 1e6  # a count above it says nothing to anybody
 MANY = "over a million"

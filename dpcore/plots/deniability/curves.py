@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import (
+from dpcore.arrays import Float32Array
+from dpcore.plots.style import (
+    Caption,
+    Style,
     axis,
     epsilon_hover,
     number,
     plain,
     probability_text,
+    short_name,
+    style_of,
     whole_ticks,
 )
-from dpcore.plots.mark import Frame, mark
-from dpcore.plots.style import Style, short_name, style_of
-from dpcore.plots.traces import End, curve, drawn, end_labels
+from dpcore.plots.traces import End, Frame, curve, drawn, end_labels, mark
 from dpcore.plots.traces import band as edges
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.arrays import Float32Array
-
 
 COLUMNS = (
     "mechanism", "epsilon", "mean", "standard_error", "mean_low", "mean_high",

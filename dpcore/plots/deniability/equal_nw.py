@@ -11,12 +11,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
 from dpcore.plots.deniability.curves import in_runs
-from dpcore.plots.layout import LEGEND, axis, number, whole_ticks
-from dpcore.plots.mark import Frame, mark
-from dpcore.plots.style import short_name, style_of
-from dpcore.plots.traces import curve, drawn
+from dpcore.plots.style import LEGEND, Caption, axis, number, short_name, style_of, whole_ticks
+from dpcore.plots.traces import Frame, curve, drawn, mark
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
@@ -24,7 +21,7 @@ measured; the last may be infinite."""
 
 READ_COLUMNS = ("mechanism", "epsilon", "low", "high", "sw", "effective")
 """One row a mechanism and ε at which its mean Nw is the chosen one, as
-`dpcore.measure.equal_nw.Crossing`; a mechanism without such an ε has one row of empty cells."""
+`dpcore.measure.pair.Crossing`; a mechanism without such an ε has one row of empty cells."""
 
 _TITLES = {"sw": "mean Sw: different outputs", "effective": "median effective number"}
 _TOP = 90  # room for a legend of three lines

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, note, number, plain
-from dpcore.plots.maps.maps import COLOURS
-from dpcore.plots.mark import Frame, laid, placed
-from dpcore.plots.traces import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from dpcore.arrays import FloatArray
+from dpcore.plots.maps.panes import COLOURS
+from dpcore.plots.style import Caption, axis, note, number, plain
+from dpcore.plots.traces import Frame, drawn, laid, placed
 
 DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
 """One row a neighbour of a or b; `distance` in the unit of the vectors."""
@@ -207,3 +205,241 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption
     if longest != shortest:
         finding += f", that of {titles[shortest]} {number(ratios[shortest])} times"
     return Caption(f"{finding}.", " ".join([strip.text, *lengths]))
+
+
+# The neighbours of a word at their true distances, at angles that are arranged for reading.
+#
+# A plane cannot keep the distances of many words. It can keep those from one word: they are the
+# radii. The angles come from the two directions in which the neighbours differ most, are evened
+# out, and then moved as little as leaves room for every name.
+
+
+SIDES = ("right", "left", "above", "below")
+"""Where a name stands beside its dot."""
+
+_EVEN = 0.6  # share of the way from the angles of the vectors to evenly spread ones
+_TURN = math.radians(2.0)  # by which an angle is tried
+_TURNS = 90
+_DOT_RINGS, _GAP, _AIR = 4.0, 7.0, 1.5  # pixels: of a dot, from a dot to its name, around a name
+_BESIDE, _INWARD = math.radians(9.0), math.radians(14.0)  # turns that a worse side is worth
+_ACROSS = math.radians(20.0)  # and a name that lies across the rim
+_STEPS = (1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The paper that names are arranged for, in pixels; the word is in its middle.
+
+    Attributes:
+        width: of the paper.
+        height: of the paper.
+        radius: from the middle to the rim.
+        letter: width of a letter, on average.
+        line: height of a line.
+    """
+
+    width: float = 540.0
+    height: float = 500.0
+    radius: float = 232.0
+    letter: float = 7.1
+    line: float = 15.0
+
+
+SHEET = Sheet()
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """Where neighbours stand around a word, nearest first.
+
+    Attributes:
+        angles: counterclockwise from the right, in radians, shape (k,).
+        sides: of each name, positions in `SIDES`, shape (k,).
+        named: whether there is room for the name, shape (k,).
+    """
+
+    angles: FloatArray
+    sides: NDArray[np.int64]
+    named: NDArray[np.bool_]
+
+
+def rim(*distances: FloatArray) -> float:
+    """The distance at which panes of one scale end: a little beyond the farthest neighbour."""
+    return 1.05 * max(float(part[-1]) for part in distances)
+
+
+def ring_distances(reach: float, most: int = 5) -> list[float]:
+    """Round distances up to a reach: multiples of 1, 2 or 5 times a power of ten."""
+    power = math.floor(math.log10(reach / most))
+    steps = [factor * 10.0**place for place in (power, power + 1) for factor in _STEPS]
+    step = next(step for step in steps if reach / step < most + 1)
+    # Of the step's digits alone, so that 3 · 0.1 is 0.3.
+    return [float(f"{n * step:.12g}") for n in range(1, math.floor(reach / step) + 1)]
+
+
+def local_angles(offsets: FloatArray) -> FloatArray:
+    """Angles of k neighbours from the two directions in which they differ most, evened out.
+
+    Their order around the circle is that of the projection; the gaps are between those of the
+    projection and equal ones.
+
+    Args:
+        offsets: of the neighbours from the word, shape (k, d).
+
+    Returns:
+        Shape (k,).
+    """
+    angles = plane_angles(offsets, offsets)
+    order = np.argsort(angles, kind="stable")
+    count = len(angles)
+    even = 2.0 * math.pi * np.arange(count) / count
+    even += float((angles[order] - even).mean())
+    spread = np.empty(count)
+    spread[order] = (1.0 - _EVEN) * angles[order] + _EVEN * even
+    return spread
+
+
+def plane_angles(offsets: FloatArray, others: FloatArray) -> FloatArray:
+    """Angles of any words on the plane of the two directions in which the neighbours differ most.
+
+    Args:
+        offsets: of the neighbours from the word, shape (k, d).
+        others: offsets of the words asked for, shape (m, d).
+
+    Returns:
+        Shape (m,).
+    """
+    neighbours = np.asarray(offsets, dtype=np.float64)
+    middle = neighbours.mean(axis=0)
+    _, _, axes = np.linalg.svd(neighbours - middle, full_matrices=False)
+    axes = axes[:2]
+    # The sign of a principal direction is arbitrary: its largest coordinate is made positive.
+    largest = np.abs(axes).argmax(axis=1)
+    axes = axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]
+    plane = np.zeros((len(others), 2))
+    plane[:, : len(axes)] = (np.asarray(others, dtype=np.float64) - middle) @ axes.T
+    return np.arctan2(plane[:, 1], plane[:, 0])
+
+
+def arrange(
+    angles: FloatArray,
+    distances: FloatArray,
+    names: Sequence[str],
+    reach: float,
+    *,
+    middle: str = "",
+    rings: Sequence[float] = (),
+    sheet: Sheet = SHEET,
+) -> Arrangement:
+    """Turn words around their middle, each as little as gives its name room; no distance changes.
+
+    One after the other, the nearest first, since there is least room near the middle.
+
+    Args:
+        angles: where the words would best stand, shape (k,).
+        distances: true ones, ascending, shape (k,).
+        names: of the words.
+        reach: distance at the rim.
+        middle: name of the word in the middle.
+        rings: distances of the rings, whose numbers stand at their tops.
+        sheet: the paper.
+    """
+    count = len(names)
+    taken = _Taken(sheet, reach, middle, rings)
+    turned, sides = np.array(angles, dtype=np.float64), np.zeros(count, dtype=np.int64)
+    named = np.zeros(count, dtype=np.bool_)
+    for i in range(count):
+        radius = sheet.radius * distances[i] / reach
+        tried, side, dots, boxes = _candidates(turned[i], radius, len(names[i]), sheet)
+        free = np.flatnonzero(taken.leave(boxes, dots))
+        named[i] = free.size > 0
+        # Without room for its name a word stands at its own angle, the first one tried.
+        place = int(free[0]) if free.size else 0
+        turned[i], sides[i] = tried[place], side[place]
+        taken.add(boxes[place] if named[i] else None, dots[place])
+    return Arrangement(turned, sides, named)
+
+
+def _candidates(
+    angle: float, radius: float, letters: int, sheet: Sheet
+) -> tuple[FloatArray, NDArray[np.int64], FloatArray, FloatArray]:
+    """Angles, sides, places and boxes to try, the best first.
+
+    Good is little turning, a name that points outwards, and one that does not lie across the rim.
+    """
+    turns = np.arange(-_TURNS, _TURNS + 1)
+    tried = np.repeat(angle + _TURN * turns, len(SIDES))
+    side = np.tile(np.arange(len(SIDES)), turns.size)
+    dots = radius * np.stack((np.cos(tried), np.sin(tried)), axis=1)
+    boxes = name_boxes(dots, side, letters, sheet)
+    outward = np.where(np.cos(tried) >= 0, 0, 1)
+    corners = np.hypot(*np.maximum(np.abs(boxes[:, :2]), np.abs(boxes[:, 2:])).T)
+    cost = np.abs(tried - angle) + _ACROSS * (corners > sheet.radius)
+    cost += np.where(side == outward, 0.0, np.where(side < 2, _INWARD, _BESIDE))
+    order = np.argsort(cost, kind="stable")
+    return tried[order], side[order], dots[order], boxes[order]
+
+
+def name_boxes(
+    dots: FloatArray, sides: NDArray[np.int64], letters: int, sheet: Sheet = SHEET
+) -> FloatArray:
+    """Where a name stands: left, bottom, right and top of its box, y upwards, shape (m, 4).
+
+    Args:
+        dots: places of the word, in pixels from the middle, shape (m, 2).
+        sides: of the name at each of them, shape (m,).
+        letters: of the name.
+        sheet: the paper.
+    """
+    width, half = sheet.letter * letters, sheet.line / 2
+    across = np.array([_GAP, -_GAP - width, -width / 2, -width / 2])[sides]
+    up = np.array([-half, -half, _GAP - 1, 1 - _GAP - sheet.line])[sides]
+    left, bottom = dots[:, 0] + across, dots[:, 1] + up
+    return np.stack((left, bottom, left + width, bottom + sheet.line), axis=1)
+
+
+class _Taken:
+    """What stands on the paper already."""
+
+    def __init__(self, sheet: Sheet, reach: float, middle: str, rings: Sequence[float]) -> None:
+        half = (sheet.width / 2, sheet.height / 2)
+        self._paper = np.array([-half[0], -half[1], *half])
+        self._boxes = [self._middle(sheet, middle)]
+        for distance in rings:
+            top = sheet.radius * distance / reach
+            wide = sheet.letter * len(f"{distance:g}") / 2 + 2
+            self._boxes.append(np.array([-wide, top - sheet.line / 2, wide, top + sheet.line / 2]))
+        self._dots = [np.zeros(2)]
+
+    @staticmethod
+    def _middle(sheet: Sheet, name: str) -> FloatArray:
+        wide, high = 0.65 * sheet.letter * len(name) + 4, 0.75 * sheet.line
+        return np.array([-wide, -high, wide, high])
+
+    def add(self, box: FloatArray | None, dot: FloatArray) -> None:
+        if box is not None:
+            self._boxes.append(box)
+        self._dots.append(dot)
+
+    def leave(self, boxes: FloatArray, dots: FloatArray) -> NDArray[np.bool_]:
+        """Which candidates have room, shape (m,)."""
+        around = boxes + _AIR * np.array([-1.0, -1.0, 1.0, 1.0])
+        paper = self._paper
+        inside = (boxes[:, :2] >= paper[:2]).all(axis=1) & (boxes[:, 2:] <= paper[2:]).all(axis=1)
+        taken, places = np.array(self._boxes), np.array(self._dots)
+        dotted = np.concatenate((places - _DOT_RINGS, places + _DOT_RINGS), axis=1)
+        own = np.concatenate((dots - _DOT_RINGS, dots + _DOT_RINGS), axis=1)
+        return np.asarray(
+            inside
+            & ~overlap(around, taken).any(axis=1)
+            & ~overlap(around, dotted).any(axis=1)
+            & ~overlap(own, taken).any(axis=1)
+            & ~overlap(own, dotted).any(axis=1)
+        )
+
+
+def overlap(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
+    """Which boxes (m, 4) cover a part of which others (n, 4), shape (m, n)."""
+    low = np.maximum(one[:, None, :2], other[None, :, :2])
+    high = np.minimum(one[:, None, 2:], other[None, :, 2:])
+    return np.asarray((low < high).all(axis=2))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.outwards import at_least, at_most
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import axis, number
-from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.style import BLUE, GREY, VERMILION, Caption, axis, number
 from dpcore.plots.traces import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COLUMNS = ("class", "score", "low", "high")
 """One row a class: its score under the draws, and bounds on its expected score."""

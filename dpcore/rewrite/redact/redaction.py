@@ -6,22 +6,19 @@ stands. There is no ε: nothing is promised about what stays, and what is not fo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dpcore.arguments import a_kind, a_name
 from dpcore.errors import ParameterError, TextError
 from dpcore.limits import MAX_REDACTED_CHARACTERS
-from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.redact.entities import ENTITIES
 from dpcore.rewrite.redact.rules import RULES
+from dpcore.rewrite.redact.spans import Redactor, Span
+from dpcore.rewrite.sentence import check_text
 from dpcore.rewrite.tokens import Kind, tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dpcore.rewrite.redact.spans import Redactor, Span
 
 REDACTORS = (RULES, ENTITIES)
 """The redactors; one whose packages are not installed says so when it is used."""

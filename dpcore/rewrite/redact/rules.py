@@ -19,18 +19,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
-from dpcore.rewrite.casing import Case, released_case, sentence_starts
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.redact.spans import Redactor, Span, disjoint
-from dpcore.rewrite.tokens import Kind, bare, tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpcore.rewrite.tokens import Token
+from dpcore.rewrite.tokens import Case, Kind, Token, bare, released_case, sentence_starts, tokenize
 
 _ADDRESSES = {Kind.EMAIL: "e-mail", Kind.URL: "web"}
 

@@ -29,19 +29,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.audit.composition import TEXT_DELTA, Composition, composed
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
-from dpcore.mechanisms.hooks import LossBounds
+from dpcore.mechanisms.mechanism import LossBounds
 from dpcore.noise.discrete import Digits, Weights, draws
 from dpcore.outwards import at_most
-
-if TYPE_CHECKING:
-    from dpcore.arrays import FloatArray
 
 FORMS = ("published", "calibrated", "response")
 """How a token may be drawn (`drawing`)."""

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+import pandas as pd
 import streamlit as st
 
+from dpcore.errors import DpcoreError
 from dpcore.guarantee import EpsilonMeaning, Status
 from dpcore.mechanisms.registry import resolve
-from dpcore.plots.layout import number
-from dpcore.plots.style import SCALES
+from dpcore.plots.style import SCALES, Caption, number, percent
 from dpcore.plots.utility.curves import TITLES, utility_caption, utility_figure
 from dpcore.plots.utility.equal import equal_caption, equal_figure
-from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
+from dpcore.study.utility import LOSS, at_equal, loss_sentence, solve
 from dpcore.study.utility_summary import curves
-from pages.shared.figure import show_figure
-from pages.shared.groups import GROUPS
+from pages.shared.dial import GROUPS, Group
+from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, numeral, say
-from pages.shared.linking import choose_one, choose_some
-from pages.shared.messages import inform, note
+from pages.shared.learning.evidence import Evidence
+from pages.shared.link import choose_one, choose_some
+from pages.shared.messages import inform, note, refuse
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
     import plotly.graph_objects as go
 
-    from dpcore.plots.captions import Caption
-    from pages.shared.groups import Group
-    from pages.shared.learning.evidence import Evidence
 
 T = TypeVar("T")
 
@@ -218,3 +217,70 @@ def _over(
 def _pairs(items: list[T]) -> list[list[T]]:
     """Two of them a row."""
     return [items[start : start + 2] for start in range(0, len(items), 2)]
+
+
+# Solve for ε: the smallest that keeps accuracy within a margin of the one without privacy.
+
+
+_COLUMNS = (
+    later("mechanism"),
+    later("smallest ε"),
+    later("interval from"),
+    later("interval to"),
+    later("measured from"),
+    later("to"),
+)
+
+
+def solve_view(evidence: Evidence) -> None:
+    """Draw the margin, the answer in words, and the table."""
+    if "accuracy" not in evidence.quantities:
+        note(say("No accuracy was measured in this experiment."))
+        return
+    points = st.number_input(
+        say("Accuracy may fall by at most (percentage points)"),
+        0.0,
+        100.0,
+        5.0,
+        step=1.0,
+        format="%g",
+        key="use_within",
+        bind="query-params",
+        width=330,
+        help=say("Of the accuracy without privacy, with the same classifier on clean text."),
+    )
+    try:
+        answers = solve(evidence.table, points / 100, **evidence.where("accuracy"))
+    except DpcoreError as error:
+        refuse(say("There is no answer from these trials."), error)
+        return
+    reference = next(iter(evidence.lines("accuracy")))
+    st.markdown(
+        say(
+            "**Within {points:g} points of {accuracy}**, the accuracy without privacy:",
+            points=points,
+            accuracy=numeral(percent(reference.value)),
+        )
+    )
+    st.text("\n".join(answer.sentence for answer in answers))
+    table = pd.DataFrame(
+        [(a.curve, a.epsilon, a.low, a.high, a.smallest, a.largest) for a in answers],
+        columns=list(_COLUMNS),
+    ).astype(dict.fromkeys(_COLUMNS[1:], "float64"))
+    show_table(
+        table,
+        say("The smallest ε of each mechanism, with its interval"),
+        column_config=numbers(_COLUMNS[1:]),
+    )
+    csv_button(
+        say("Answers as CSV"), f"{evidence.name}_epsilon", lambda: table, key="csv_use_solution"
+    )
+    note(
+        say(
+            "From this ε on, up to the largest that was measured, the mean loss of accuracy is "
+            "within the margin. The interval is where both ends of the loss's 95 % interval "
+            "(over trials, each compared with its own baseline) come within the margin. Read on "
+            "a straight line in ln ε between measured values. **The ε of two mechanisms are not "
+            "one quantity.**"
+        )
+    )

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
 
+from dpcore.attack.latent import examples
 from dpcore.errors import StudyError
 from dpcore.learn.classifiers import TITLES as LEARNERS
 from dpcore.learn.classifiers import learner_of
+from dpcore.mechanisms.registry import resolve
+from dpcore.outwards import at_most
+from dpcore.plots.style import Caption
 from dpcore.plots.utility.curves import TITLES, Line
-from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
-from dpcore.study.rows import CLEAN, PRIVATE
+from dpcore.plots.utility.roc import roc_caption, roc_figure
+from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
+from dpcore.study.plan import CLEAN, PRIVATE
 from dpcore.study.tables import chosen
-from dpcore.study.utility_summary import baseline
-from pages.shared.language import later, say
-from pages.shared.linking import choose_one
+from dpcore.study.utility_summary import baseline, roc_curves
+from pages.shared.figure import show_figure
+from pages.shared.language import later, numeral, say
+from pages.shared.link import choose_one, pick, steps
+from pages.shared.messages import note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     import pandas as pd
+
+    from pages.release.running import Run
+
 
 T = TypeVar("T")
 
@@ -37,7 +46,7 @@ class Rows:
     """All rows of an experiment or a run, and what was computed of them: a click computes little.
 
     Attributes:
-        table: rows with the columns of `dpcore.study.rows`.
+        table: rows with the columns of `dpcore.study.plan`.
     """
 
     table: pd.DataFrame
@@ -229,3 +238,260 @@ def _choice(
         return options[0] if options else ""
     shown = {name: (titles or {}).get(name, name) for name in options}
     return choose_one(st.selectbox, label, shown, f"use_{key}", help=explained, width=230)
+
+
+# Texts that a classifier of the private texts gets wrong: the original beside what it saw.
+
+
+def own_examples(run: Run) -> None:
+    """Draw the examples of a run of one's own."""
+    if not run.job.examples:
+        note(
+            say(
+                "There are none: in what was measured no text was read rightly as it was "
+                "written and wrongly in its private form."
+            )
+            if run.job.done
+            else say("There are none yet: they come with the first mechanism of the first trial.")
+        )
+        return
+    show_examples(run.job.examples)
+    note(
+        say(
+            "The original is shown only here, to you: whoever releases the private text keeps "
+            "it to themselves."
+        )
+    )
+
+
+def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the choice of a mechanism and its ε, and the examples."""
+    labels = list(dict.fromkeys(example["label"] for example in examples))
+    with st.container(horizontal=True):
+        label = pick(
+            say("Mechanism of the examples"),
+            labels,
+            "use_example",
+            say("Under which the texts were rewritten."),
+            width=260,
+        )
+        values = sorted({each["epsilon"] for each in examples if each["label"] == label})
+        epsilon = values[0]
+        if len(values) > 1:
+            epsilon = st.select_slider(
+                say("ε of {label} in the examples", label=label),
+                values,
+                value=values[len(values) // 2],
+                format_func=lambda value: numeral(f"{value:.4g}"),
+                key=f"use_example_{label}_{len(values)}",
+                help=say("To the left stronger privacy. Only values of ε with such a text."),
+            )
+    note(
+        say(
+            "What privacy costs, in single texts of the first trial: a classifier that learned "
+            "from clean text reads the original rightly; one that learned from private text "
+            "reads the private form wrongly. No others are shown, not those either that only "
+            "the second reads rightly; and of each mechanism and ε only the first few."
+        )
+    )
+    for example in examples:
+        if (example["label"], example["epsilon"]) == (label, epsilon):
+            _example(example)
+
+
+def _example(example: Mapping[str, Any]) -> None:
+    """All in st.text: neither a text nor a label is Markdown."""
+    with st.container(border=True, gap="xsmall"):
+        left, right = st.columns(2)
+        with left:
+            st.markdown(say("**Original**"))
+            st.text(example["original"])
+            st.text(say("Its label: {label}", label=example["true"]))
+        with right:
+            st.markdown(say("**Private**"))
+            st.text(example["private"])
+            st.text(say("Read as: {label}", label=example["guessed"]))
+
+
+# Utterances as a network writes them from a noisy vector: recorded with ADePT.
+
+
+NOISES = ("adept", "adept-l1", "laplace", "l2-laplace")
+"""The published noise of the vector, and three that keep what they promise."""
+
+
+def choose_latent_epsilon(there: tuple[float, ...], field: str) -> float:
+    """Draw the choice of the claimed ε."""
+    return steps(
+        say("ε that is claimed"),
+        there,
+        there[len(there) // 2],
+        field,
+        say(
+            "Between any two utterances. The published noise is too small for its claim: its "
+            "true ε is √32 = 5.66 times as large here."
+        ),
+    )
+
+
+def latent_rewrites() -> None:
+    """Draw what the network wrote of one utterance, under the published noise and its repairs."""
+    recorded = examples()
+    texts = list(dict.fromkeys(row.text for row in recorded.rewrites))
+    number = choose_one(
+        st.selectbox,
+        say("Utterance"),
+        {str(i): text for i, text in enumerate(texts)},
+        "adept_text",
+        help=say("Written for this laboratory; the network was trained on ATIS."),
+    )
+    measured = {row.epsilon for row in recorded.rewrites if row.epsilon is not None}
+    epsilon = choose_latent_epsilon(tuple(sorted(measured)), "adept_epsilon")
+    text = texts[int(number)]
+    rows = [row for row in recorded.rewrites if row.text == text]
+    clean = next(row for row in rows if not row.mechanism)
+    st.text(
+        say(
+            "Written: {text}\nWithout noise: {clean}",
+            text=text,
+            clean=_shown(clean.output, clean.in_corpus),
+        )
+    )
+    noisy = {row.mechanism: row for row in rows if row.epsilon == epsilon}
+    for pair in (NOISES[:2], NOISES[2:]):
+        for column, name in zip(st.columns(2), pair, strict=True):
+            row = noisy.get(name)
+            if row is None:
+                continue
+            with column, st.container(border=True, gap="xsmall"):
+                st.markdown(f"**{say(resolve(name).title)}**")
+                st.text(_shown(row.output, row.in_corpus))
+                st.text(
+                    say(
+                        "claimed ε = {claimed:g}, true ε = {true:.3g}",
+                        claimed=epsilon,
+                        true=row.true_epsilon,
+                    )
+                )
+    note(
+        say(
+            "The network is small (32 coordinates): what is lost without noise is the network's "
+            "doing, the rest is the noise's. One draw of each noise serves every ε."
+        )
+    )
+
+
+def _shown(output: str, in_corpus: bool) -> str:
+    return say("(an utterance of ATIS, not shown)") if in_corpus else output or say("(nothing)")
+
+
+# Membership inference: can an attacker tell which texts a model was trained on?
+
+
+_RATES = (0.01, 0.001)
+_VACUOUS = 0.999  # an AUC above it is allowed by a bound that bounds nothing
+_MOST = 3  # values of ε in one figure
+
+
+def membership_view(evidence: Evidence) -> None:
+    """Draw the choice of a curve and its ε, the ROC, and what it means."""
+    rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
+    curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
+    if not curves:
+        note(say("There is no ROC curve of an inference of membership here, or not yet."))
+        return
+    with st.container(horizontal=True):
+        label = pick(
+            say("Mechanism"),
+            curves,
+            "use_roc",
+            say("Whose private text the attacked model was trained on."),
+            width=230,
+        )
+        values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
+        picked = st.pills(
+            say("ε of {label}", label=label),
+            values,
+            selection_mode="multi",
+            default=sorted({values[0], values[len(values) // 2], values[-1]}),
+            format_func=lambda value: numeral(f"{value:.4g}"),
+            key=f"use_roc_{label}",
+            help=say(
+                "The privacy parameter, as far as it was measured; up to {most} at a time.",
+                most=_MOST,
+            ),
+        )
+    epsilons = sorted(picked)[:_MOST]
+    picks = [("baseline", None), *((label, epsilon) for epsilon in epsilons)]
+    table = roc_curves(evidence.table, picks, **evidence.where("roc"))
+    outside = int(rows["count"].min())
+    rates = dict.fromkeys(max(rate, 1 / outside) for rate in _RATES)
+    captions = [roc_caption(table, rate) for rate in rates]
+    caption = Caption(captions[0].finding, "\n".join(caption.how for caption in captions))
+    show_figure(roc_figure(table), caption, table, f"{evidence.name}_roc")
+    note(
+        say(
+            "Both axes are logarithmic, because an accusation can afford few false positives. "
+            "On the dotted line the attacker guesses. The band is the 95 % interval of the mean "
+            "over trials, at each false-positive rate by itself."
+        )
+    )
+    st.text(_resolution(outside, evidence.trials))
+    _promises(evidence, label, epsilons)
+
+
+def _resolution(outside: int, trials: int) -> str:
+    """Below which false-positive rate nothing was seen."""
+    each = (
+        say("In the one trial") if trials == 1 else say("In each of {trials} trials", trials=trials)
+    )
+    return say(
+        "{each} about {outside:,} texts were used and as many were not, so nothing is seen "
+        "below a false-positive rate of 1/{outside:,} = {rate:.2g}: there the curves are "
+        "straight lines to 0.",
+        each=each,
+        outside=outside,
+        rate=1 / outside,
+    )
+
+
+def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
+    """What differential privacy promises about a whole text, where that was computed."""
+    rows = evidence.table[
+        (evidence.table["quantity"] == "document_auc")
+        & (evidence.table["lexicon"] == evidence.lexicon)
+        & (evidence.table["label"] == label)
+        & evidence.table["epsilon"].isin(epsilons)
+    ]
+    if not len(rows):
+        return
+    words = int(rows["count"].iloc[0])
+    bounds = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
+    empty = [numeral(f"{epsilon:g}") for epsilon, bound in bounds.items() if bound > _VACUOUS]
+    allowed = [
+        say(
+            "at ε = {epsilon:g} an AUC of at most {bound:.3g}",
+            epsilon=epsilon,
+            bound=float(at_most(bound, 3)),
+        )
+        for epsilon, bound in bounds.items()
+        if bound <= _VACUOUS
+    ]
+    if empty:
+        allowed.append(
+            say(
+                "at ε = {epsilons} an attacker who is practically always right: it rules out "
+                "nothing",
+                epsilons=", ".join(empty),
+            )
+        )
+    st.text(
+        say(
+            "What {label} promises of one word allows, for a whole text of {words} words in "
+            "place of another of as many, {allowed}. That less is given away here is measured, "
+            "not promised.",
+            label=label,
+            words=words,
+            allowed="; ".join(allowed),
+        )
+    )

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import streamlit as st
 
-from pages.papers.frontier import frontier_view
-from pages.release.running import title_of
+from pages.papers.experiments import frontier_view
+from pages.release.running import Run, title_of
 from pages.shared import link
-from pages.shared.downloads import csv_button
+from pages.shared.figure import csv_button
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
-from pages.shared.learning.curves import curves_view
-from pages.shared.learning.evidence import choose_part
-from pages.shared.learning.examples import own_examples
-from pages.shared.learning.membership import membership_view
-from pages.shared.learning.solving import solve_view
+from pages.shared.learning.curves import curves_view, solve_view
+from pages.shared.learning.evidence import (
+    Evidence,
+    Rows,
+    choose_part,
+    membership_view,
+    own_examples,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pages.release.running import Run
-    from pages.shared.learning.evidence import Evidence, Rows
-
-    View = Callable[[Evidence], None]
+View = Callable[[Evidence], None]
 
 VIEW = "use_view"
 TABS = {

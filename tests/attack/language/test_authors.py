@@ -19,7 +19,7 @@ from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.language.recovered import FREQUENCY
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import CorpusError
-from dpcore.learn.bags import Bags, bags_of
+from dpcore.learn.corpus import Bags, bags_of
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.sentence import prepare

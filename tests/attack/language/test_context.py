@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack.language.chain import forward_backward
 from dpcore.attack.language.context import (
     Place,
     context_attack,
     context_prior,
     places_of,
 )
-from dpcore.attack.language.language import UNKNOWN, Bigram, language
+from dpcore.attack.language.language import UNKNOWN, Bigram, forward_backward, language
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load

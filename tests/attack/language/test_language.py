@@ -22,7 +22,7 @@ from dpcore.attack.output.prior import frequency
 from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.train.corpus import tokenise
+from dpcore.lexicon.train.vocabulary import tokenise
 from tests.fixtures import MakeRng
 
 WORDS = ("the", "cat", "sat", "on", "mat", "e-mail", "never")

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.attack.language import reader_build
-from dpcore.attack.language.reader_build import build_reader, pseudo_perplexity
+from dpcore.attack.language import reader_training as reader_build
 from dpcore.attack.language.reader_training import (
     ReaderPlan,
+    build_reader,
     cut,
     forward,
+    pseudo_perplexity,
     sampled_loss,
     train,
 )

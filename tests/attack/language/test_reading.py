@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcore.attack.language.context import read_on
 from dpcore.attack.language.language import UNKNOWN
-from dpcore.attack.language.reading import read_on
 from tests.lexicon.masked_models import random_reader
 
 N = 10

@@ -5,15 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.attack.language.chain import (
+from dpcore.attack.language.context import rescored
+from dpcore.attack.language.language import (
+    UNKNOWN,
+    Bigram,
     Seen,
     draw_chains,
     forward_backward,
     log_chance,
     parts_of,
 )
-from dpcore.attack.language.language import UNKNOWN, Bigram
-from dpcore.attack.language.rescoring import rescored
 from dpcore.lexicon.progress import Progress, silent
 from tests.attack.language.chains import END, N, random_bigram
 from tests.mechanisms import lexicons

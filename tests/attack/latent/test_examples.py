@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.attack.latent.examples import (
+from dpcore.attack.latent import (
     examples,
     examples_path,
     guess,
     read_examples,
     success,
+    success_bound,
 )
-from dpcore.attack.latent.rank import success_bound
 from dpcore.errors import EpsilonError, ParameterError, StudyError
-from dpcore.learn.adept.words import words_of
-from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
+from dpcore.learn.adept import words_of
+from dpcore.mechanisms.clipped.adept import FORMS, true_epsilon
 
 
 def test_the_bundled_examples_are_whole() -> None:

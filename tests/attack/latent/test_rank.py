@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.latent.rank import posterior, rank_candidates, success_bound
-from dpcore.audit.settings import AuditSettings
+from dpcore.attack.latent import posterior, rank_candidates, success_bound
+from dpcore.audit.report import AuditSettings
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.clipped.adept_latent import LatentForm, clip_rows, latent_path, noise_scale
+from dpcore.mechanisms.clipped.adept import LatentForm, clip_rows, latent_path, noise_scale
 from dpcore.papers.habernal2021.claims import adept_published
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
@@ -153,7 +153,7 @@ def test_the_attack_is_the_same_for_every_cut_into_blocks(
     candidates = clip_rows(rng().standard_normal((30, 4)), 1.0, LatentForm.ROUND)
     noisy = latent_path(rng(1), candidates, 1.0, LatentForm.ROUND).at(20.0)
     whole = rank_candidates(noisy, candidates, np.arange(30), LatentForm.ROUND)
-    monkeypatch.setattr("dpcore.attack.latent.rank._ROWS", 7)
+    monkeypatch.setattr("dpcore.attack.latent._ROWS", 7)
     cut = rank_candidates(noisy, candidates, np.arange(30), LatentForm.ROUND)
     for name in ("ranks", "first", "best"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(cut, name))

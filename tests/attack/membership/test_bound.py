@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.attack.membership.bound import DocumentBound, document_bound
+from dpcore.attack.membership import DocumentBound, document_bound
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, PureLocalPrivacy, Status
 from dpcore.mechanisms.registry import create

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.membership.membership import (
+from dpcore.attack.membership import (
     Answers,
     AttackNetwork,
     Knowledge,
     Scores,
+    auc,
     train_attacker,
 )
-from dpcore.attack.membership.roc import auc
 from dpcore.errors import MissingPackageError, ParameterError
 from tests.chance import FALSE_ALARM
 from tests.fixtures import MakeRng, Uninstall

@@ -5,8 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from dpcore.attack.membership.membership import Scores
-from dpcore.attack.membership.roc import FEW, auc, rate_at, roc
+from dpcore.attack.membership import FEW, Scores, auc, rate_at, roc
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 from tests.fixtures import MakeRng

@@ -7,18 +7,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.columns import ExponentialColumns, RepairedColumns
-from dpcore.attack.output.gumbel_columns import GumbelColumns
-from dpcore.attack.output.odds import worst_odds
-from dpcore.attack.output.rows import Rows
+from dpcore.attack.output.channel import (
+    ExponentialColumns,
+    GumbelColumns,
+    RepairedColumns,
+    Rows,
+    open_channel,
+)
+from dpcore.attack.output.posterior import worst_odds
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_ATTACK_WORDS
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
-from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import poisson_weights
+from dpcore.noise.samplers import log_survival_and_density
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(400, 12)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack.output.noisy_vector import divergence, information, kept_at_most, likeliest_words
+from dpcore.attack.output.nearest import divergence, information, kept_at_most, likeliest_words
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

@@ -9,12 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.output.bayes_success import bernstein, overall_success
-from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.likelihood import Likelihood
-from dpcore.attack.output.odds import odds, worst_odds
-from dpcore.attack.output.posterior import posterior, posterior_bound
+from dpcore.attack.output.channel import Likelihood, open_channel
+from dpcore.attack.output.posterior import odds, posterior, posterior_bound, worst_odds
 from dpcore.attack.output.prior import Prior, typed, uniform, uniform_over
+from dpcore.attack.output.success import bernstein, overall_success
 from dpcore.errors import ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.lexicon.metric import distances
@@ -272,7 +270,7 @@ def test_a_ratio_where_none_is_allowed_is_the_worst(
         losses[far] = 0.0
         return losses
 
-    monkeypatch.setattr("dpcore.attack.output.odds.promised_losses", allowed)
+    monkeypatch.setattr("dpcore.attack.output.posterior.promised_losses", allowed)
     ratio = worst_odds(LEXICON, likelihood, guarantee, 3)
     assert (ratio.second, ratio.used) == (far, math.inf)
     assert ratio.broken

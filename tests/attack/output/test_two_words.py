@@ -9,14 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.output.compare import compare
-from dpcore.attack.output.two_words import Success, bound, success
+from dpcore.attack.output.two_words import Success, bound, compare, success
 from dpcore.errors import EpsilonError, ParameterError, UnknownWordError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
-from dpcore.measure.maps.model import Map, Projection
-from dpcore.measure.outputs import Outputs, outputs_of
+from dpcore.measure.directions import Outputs, outputs_of
+from dpcore.measure.maps.store import Map, Projection
 from dpcore.measure.pair import Pair, output_distance, spread_on_map
-from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, deviation

@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.prior import Prior, uniform
-from dpcore.attack.output.worst import exposure
+from dpcore.attack.output.success import exposure
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.registry import create

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.attack.trade.drawn import repeated
+from dpcore.attack.trade.attackers import from_laws, repeated
 from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.levels import Outputs, epsilons_at, first_epsilons
-from dpcore.attack.trade.stronger import from_laws
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.registry import create

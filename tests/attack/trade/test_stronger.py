@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.trade.stronger import from_laws, learned
+from dpcore.attack.trade.attackers import from_laws, learned
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack.trade.drawn import repeated
+from dpcore.attack.trade.attackers import repeated
 from dpcore.attack.trade.ground import BAYES, LEAKAGES, REPEATS, UTILITIES, Amount, Ground
 from dpcore.attack.trade.tradeoff import amounts, tradeoff
 from dpcore.errors import EpsilonError, ParameterError

@@ -18,12 +18,12 @@ import dpcore
 from dpcore.arrays import FloatArray
 from dpcore.audit.blackbox.audit import audit_function
 from dpcore.audit.blackbox.report import FunctionReport
-from dpcore.audit.exact.exact import audit_laws
+from dpcore.audit.exact import audit_laws
 from dpcore.audit.montecarlo import loss_bound
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import DpcoreError, EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.exponential.tem_law import tem_gamma
+from dpcore.mechanisms.exponential.tem import tem_gamma
 from dpcore.mechanisms.registry import create
 from tests.audit import canaries
 from tests.chance import FALSE_ALARM

@@ -12,7 +12,7 @@ from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ComputationError, EpsilonError, ParameterError
 from dpcore.mechanisms.clipped.clipped import ClippedMechanism
-from dpcore.mechanisms.clipped.truncation import worst_delta
+from dpcore.mechanisms.clipped.trlaplace import worst_delta
 from dpcore.mechanisms.registry import MECHANISMS
 
 CLIPPED = [kind.short for kind in MECHANISMS.values() if issubclass(kind, ClippedMechanism)]

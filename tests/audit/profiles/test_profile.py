@@ -9,17 +9,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from dpcore.audit.profiles.coordinates import product_loss
 from dpcore.audit.profiles.profile import (
     gaussian,
     l2_laplace,
     product,
+    product_loss,
     spread_shift,
     trade_off,
     worst_product,
 )
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.clipped.truncation import (
+from dpcore.mechanisms.clipped.trlaplace import (
     corrected_truncation,
     published_truncation,
     worst_delta,

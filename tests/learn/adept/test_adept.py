@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError, MissingPackageError, ParameterError, TextError
-from dpcore.learn.adept import network as adept_network
-from dpcore.learn.adept.adept import AutoEncoder, load_adept, save_adept
+from dpcore.learn import adept as adept_network
+from dpcore.learn.adept import AutoEncoder, load_adept, save_adept
 from dpcore.learn.checkpoint import load, save
-from dpcore.mechanisms.clipped.adept_latent import LatentForm, privatise
+from dpcore.mechanisms.clipped.adept import LatentForm, privatise
 from tests.fixtures import MakeRng, Uninstall
 from tests.learn.adept_cases import TEXTS, shared
 
@@ -35,7 +35,7 @@ def test_the_text_is_a_function_of_the_noisy_vector_alone(
     np.testing.assert_array_equal(result.latents.vectors, noisy.vectors)
     assert result.texts == model().decode(noisy.vectors)
     released = dataclasses.replace(noisy, vectors=noisy.vectors.copy())
-    monkeypatch.setattr("dpcore.learn.adept.adept.privatise", lambda *_: released)
+    monkeypatch.setattr("dpcore.learn.adept.privatise", lambda *_: released)
     for private in (FIRST, OTHER, "unknown words only"):
         assert model().rewrite([private], 5.0, rng(1), form).texts == result.texts
 
@@ -51,7 +51,7 @@ def test_the_decoder_is_not_given_the_text(rng: MakeRng, monkeypatch: pytest.Mon
     def never(*_: object) -> None:
         raise AssertionError("the private text was read while decoding")
 
-    monkeypatch.setattr("dpcore.learn.adept.adept.encode", never)
+    monkeypatch.setattr("dpcore.learn.adept.encode", never)
     monkeypatch.setattr(type(model().vocabulary), "rows", never)
     assert model().decode(noisy) == expected
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
-from dpcore.learn.adept import network as adept_network
-from dpcore.learn.adept.network import Shape, build, clip, decode, encode, taught
-from dpcore.learn.packages import torch
+from dpcore.learn import adept as adept_network
+from dpcore.learn.adept import Shape, build, clip, decode, encode, taught
+from dpcore.optional import torch
 from tests.fixtures import MakeRng
 from tests.learn.adept_cases import TEXTS, shared
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError, TextError
-from dpcore.learn.adept.training import AdeptSettings, train_adept
+from dpcore.learn.adept import AdeptSettings, train_adept
 from dpcore.learn.tensors import array
-from dpcore.learn.training_settings import Training
+from dpcore.learn.training import Training
 from tests.learn.adept_cases import SETTINGS, TEXTS, shared
 
 SHORT = dataclasses.replace(SETTINGS, training=Training(epochs=3, batch=8, rate=2e-2))

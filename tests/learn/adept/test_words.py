@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import CorpusError, ParameterError, TextError
-from dpcore.learn.adept.words import END, PAD, UNKNOWN, WordList, word_list, words_of
+from dpcore.learn.adept import END, PAD, UNKNOWN, WordList, word_list, words_of
 
 TEXTS = ["To Oslo, please!", "to lima at 5:30 p.m.", "to oslo"]
 

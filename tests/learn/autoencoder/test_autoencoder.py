@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import EpsilonError, ParameterError
-from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
-from dpcore.learn.autoencoder.training import untrained
+from dpcore.learn.autoencoder import Architecture, Autoencoder, untrained
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

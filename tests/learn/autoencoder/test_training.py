@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
-from dpcore.learn.autoencoder.training import (
+from dpcore.learn.autoencoder import (
+    Architecture,
+    Autoencoder,
     drawn,
     frequent_words,
     load_autoencoder,
@@ -21,7 +22,7 @@ from dpcore.learn.autoencoder.training import (
 )
 from dpcore.learn.checkpoint import load, save
 from dpcore.learn.tensors import array
-from dpcore.learn.training_settings import Training
+from dpcore.learn.training import Training
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.documents import encode_all
 from tests import needs

@@ -6,9 +6,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
-from dpcore.learn.bags import Bags
+from dpcore.learn.corpus import Bags
 from dpcore.learn.linear.certificate import Places, certify_linear, changes_allowed
-from dpcore.learn.linear.linear import LinearModel
+from dpcore.learn.linear.training import LinearModel
 from dpcore.learn.substitutions import Substitutions
 from tests.fixtures import MakeRng
 

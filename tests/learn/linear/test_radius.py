@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
-from dpcore.learn.linear.radius import linear_radii, ordinary_radii
+from dpcore.learn.linear.certificate import linear_radii, ordinary_radii
 from dpcore.learn.pixeldp.digits import digits
 
 RNG = np.random.default_rng(5)

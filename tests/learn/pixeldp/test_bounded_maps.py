@@ -6,8 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
-from dpcore.learn.pixeldp.bounded_maps import BoundedMap
-from dpcore.learn.pixeldp.sensitivity import sensitivity
+from dpcore.learn.pixeldp.noise_layer import BoundedMap, sensitivity
 from tests.fixtures import MakeRng
 
 NORMS = [(1, 1), (1, 2), (1, math.inf), (2, 2)]

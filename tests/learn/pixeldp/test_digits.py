@@ -4,7 +4,7 @@ from scipy import stats
 from sklearn.decomposition import PCA
 
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.pixeldp.certified_prediction import (
+from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
     certified_accuracy,
@@ -13,8 +13,7 @@ from dpcore.learn.pixeldp.certified_prediction import (
     score_bounds,
 )
 from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, look_at, train_digits
-from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
-from dpcore.learn.pixeldp.noisy_classifier import layer_of
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer, layer_of
 from tests.fixtures import MakeRng
 from tests.learn.pictures import only
 

@@ -7,7 +7,7 @@ from scipy import stats
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
-from dpcore.mechanisms.clipped.gaussian import classical_sigma, gaussian_log_delta
+from dpcore.mechanisms.clipped.clipped import classical_sigma, gaussian_log_delta
 from tests.chance import assert_distribution
 from tests.fixtures import MakeRng
 

@@ -3,8 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.pixeldp.noise_layer import Accounting
-from dpcore.learn.pixeldp.noisy_classifier import layer_of, train_noisy
+from dpcore.learn.pixeldp.noise_layer import Accounting, layer_of, train_noisy
 from tests.fixtures import MakeRng
 
 

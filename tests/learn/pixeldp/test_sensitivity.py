@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
-from dpcore.learn.pixeldp.sensitivity import NORMS, identity_sensitivity, sensitivity
+from dpcore.learn.pixeldp.noise_layer import NORMS, identity_sensitivity, sensitivity
 from tests.fixtures import MakeRng
 
 SHAPES = [(3, 5), (6, 2), (1, 4), (4, 1), (4, 4)]

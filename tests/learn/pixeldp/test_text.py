@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
-from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import averaged
-from dpcore.learn.pixeldp.certified_prediction import (
+from dpcore.learn.corpus import Bags
+from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
     Scores,

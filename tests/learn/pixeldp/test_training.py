@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
-from dpcore.learn.pixeldp.certified_prediction import (
+from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
     certified_accuracy,

@@ -7,21 +7,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.learn.pixeldp.bounded_maps import BoundedMap
-from dpcore.learn.pixeldp.certified_prediction import (
+from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
+    certified_size,
     certify,
     draw_scores,
     score_bounds,
+    tight_size,
 )
-from dpcore.learn.pixeldp.certified_size import certified_size, tight_size
 from dpcore.learn.pixeldp.digits import Digits, Place, digits
-from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
+from dpcore.learn.pixeldp.noise_layer import Accounting, BoundedMap, NoiseLayer
 from dpcore.learn.pixeldp.training import LossTask, added_noise, train_pixeldp
 from dpcore.learn.tensors import array, torch_generator
-from dpcore.learn.training import fit
-from dpcore.learn.training_settings import Training
+from dpcore.learn.training import Training, fit
 from tests.fixtures import MakeRng
 
 ATTACKS = 10_000

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack.genetic.candidates import from_substitutions
-from dpcore.attack.genetic.genetic import Genetic, attack
+from dpcore.attack.genetic import Genetic, attack, from_substitutions
 from dpcore.errors import ParameterError
 from dpcore.learn.text_network.classifier import keep, recall
 from dpcore.learn.text_network.network import Kind, Shape, padded, places

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.learn.text_network.interval import (
+from dpcore.learn.text_network.network import (
     Bounded,
+    Kind,
     affine,
     convolved,
     joined,
@@ -17,7 +18,6 @@ from dpcore.learn.text_network.interval import (
     scaled,
     summed,
 )
-from dpcore.learn.text_network.network import Kind
 from tests import needs
 from tests.learn.networks import bag, random_texts, small_network, small_substitutions
 

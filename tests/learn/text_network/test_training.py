@@ -11,7 +11,7 @@ from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.tensors import array
 from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.learn.text_network.training import Certified, Examples, perturbed, train_network
-from dpcore.learn.training_settings import Training
+from dpcore.learn.training import Training
 from dpcore.mechanisms.registry import create
 from tests import needs
 from tests.learn.networks import bag, small_lexicon, small_substitutions

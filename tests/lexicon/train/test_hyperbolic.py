@@ -9,15 +9,13 @@ import pytest
 
 from dpcore.arrays import FloatArray
 from dpcore.errors import LexiconError, ParameterError
-from dpcore.lexicon.bundled import hyperbolic_folder
-from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.cache import hyperbolic_folder
+from dpcore.lexicon.catalogue import load, read_manifest, read_stored
 from dpcore.lexicon.hyperbolic import distances
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.stored import read_manifest, read_stored
 from dpcore.lexicon.train import poincare
-from dpcore.lexicon.train.hyperbolic import train_hyperbolic
-from dpcore.lexicon.train.hypernyms import Hypernyms, hypernyms
-from dpcore.lexicon.train.poincare import HyperbolicPlan, embed, reconstruction
+from dpcore.lexicon.train.poincare import HyperbolicPlan, embed, reconstruction, train_hyperbolic
+from dpcore.lexicon.train.wordnet import Hypernyms, hypernyms
 
 SYNSETS = [
     # synset, class, members, hypernyms

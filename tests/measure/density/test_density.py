@@ -11,8 +11,8 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
-from dpcore.measure.density import density as density_room
-from dpcore.measure.density.density import (
+from dpcore.measure import density as density_room
+from dpcore.measure.density import (
     FILE,
     bundled_density,
     density_from_table,

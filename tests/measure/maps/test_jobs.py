@@ -15,10 +15,10 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.jobs.background import BACKGROUND
+from dpcore.lexicon.catalogue import write_stored
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.stored import write_stored
+from dpcore.measure.maps import fit as maps
 from dpcore.measure.maps import jobs as map_jobs
-from dpcore.measure.maps import maps
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
 

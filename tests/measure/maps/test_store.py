@@ -11,11 +11,11 @@ import pytest
 
 from dpcore.errors import MapMissingError
 from dpcore.lexicon import catalogue
-from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.maps import maps
+from dpcore.measure.maps import fit as maps
 from dpcore.measure.maps import store as maps_store
-from dpcore.measure.maps.model import (
+from dpcore.measure.maps.store import (
     SETTINGS,
     MapPlan,
     Projection,

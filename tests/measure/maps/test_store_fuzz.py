@@ -14,12 +14,12 @@ from dpcore.attack.language import counts as language_counts
 from dpcore.attack.language import language
 from dpcore.attack.output import spectrum
 from dpcore.errors import LexiconError
-from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.cache import bundled_folder
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
-from dpcore.measure.density import density as density_room
+from dpcore.measure import density as density_room
 from dpcore.measure.maps import store as maps_store
-from dpcore.measure.maps.model import MapPlan, Projection
+from dpcore.measure.maps.store import MapPlan, Projection
 from tests.fuzzing import damaged, distorted, repeated
 
 PLANS = [MapPlan(projection) for projection in Projection]

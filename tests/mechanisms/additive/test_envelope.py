@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.envelope import (
+from dpcore.mechanisms.additive.rays import (
     Candidates,
     Lines,
     Steps,

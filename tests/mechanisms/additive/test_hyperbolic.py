@@ -19,7 +19,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.hyperbolic import distances
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
-from dpcore.noise.radial import Radial
+from dpcore.noise.samplers import Radial
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.envelope import Steps, lower_envelope
-from dpcore.mechanisms.additive.vickrey import Pairs, two_nearest
+from dpcore.mechanisms.additive.euclidean import Pairs, two_nearest
+from dpcore.mechanisms.additive.rays import Steps, lower_envelope
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.additive.additive import RadialMechanism
-from dpcore.mechanisms.additive.towards import rays_towards
+from dpcore.mechanisms.additive.rays import rays_towards
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import generator
 from tests.chance import FALSE_ALARM

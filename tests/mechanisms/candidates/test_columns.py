@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.mechanisms.candidates.tours import tours
-from dpcore.mechanisms.hooks import ColumnForm
+from dpcore.mechanisms.candidates.clusters import tours
+from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
 

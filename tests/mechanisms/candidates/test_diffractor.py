@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.exact import audit_mechanism
 from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
+from dpcore.mechanisms.candidates.clusters import places, tours
 from dpcore.mechanisms.candidates.diffractor import Diffractor
-from dpcore.mechanisms.candidates.tours import places, tours
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

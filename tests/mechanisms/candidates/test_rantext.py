@@ -9,8 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.audit.exact.exact import audit_bounds, hockey_stick
-from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.exact import audit_bounds, audit_mechanism, hockey_stick
 from dpcore.audit.report import audit_report
 from dpcore.audit.verdict import Outcome
 from dpcore.guarantee import Status

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.exact import audit_mechanism
 from dpcore.guarantee import Status
 from dpcore.mechanisms.candidates.syntf import SynTF
 from tests.mechanisms import lexicons

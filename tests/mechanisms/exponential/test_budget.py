@@ -10,7 +10,7 @@ import pytest
 from dpcore.arrays import FloatArray
 from dpcore.audit.composition import composition, group_compositions
 from dpcore.audit.document import document_losses
-from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.exact import audit_mechanism
 from dpcore.errors import ParameterError
 from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon

@@ -8,7 +8,7 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.exponential.optimal import Optimal
-from dpcore.mechanisms.packing.weights import known_weights
+from dpcore.mechanisms.exponential.packing import known_weights
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.outwards import at_most
 from tests.chance import assert_law

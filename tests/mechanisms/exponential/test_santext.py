@@ -8,12 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.exact import audit_mechanism
 from dpcore.errors import ParameterError
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.exponential.santext import SanText, cosine_stretch
-from dpcore.mechanisms.exponential.santext_plus import SanTextPlus
+from dpcore.mechanisms.exponential.santext import SanText, SanTextPlus, cosine_stretch
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms import all_pairs, distance_blocks
-from dpcore.mechanisms.exponential.tem_law import log_odds
+from dpcore.mechanisms import distances as all_pairs
+from dpcore.mechanisms import distances as distance_blocks
+from dpcore.mechanisms.exponential.tem import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from tests.mechanisms import lexicons
 from tests.mechanisms.plain import tem_log_law

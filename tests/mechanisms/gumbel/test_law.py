@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
-from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.gumbel.far_words import Grid
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.gumbel.law import (
     ABSOLUTE_ERROR,
+    Grid,
     compact_laws,
     grouped_laws,
     law_from_distances,

@@ -11,11 +11,11 @@ from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.noise.gumbel import truncated_from_uniform
 from dpcore.noise.poisson import poisson_quantile
+from dpcore.noise.samplers import truncated_from_uniform
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

@@ -16,7 +16,7 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms import calibrated
+from dpcore.mechanisms import certificate as calibrated
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
 from dpcore.mechanisms.gumbel.repaired import (
     TruncatedGumbelRepaired,
@@ -27,8 +27,8 @@ from dpcore.mechanisms.gumbel.repaired import (
 )
 from dpcore.mechanisms.gumbel.repaired_certificate import normaliser_bounds, repaired_losses
 from dpcore.mechanisms.registry import create
-from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.poisson import poisson_weights, truncated_poisson
+from dpcore.noise.samplers import standard_gumbel
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

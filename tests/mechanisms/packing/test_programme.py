@@ -6,10 +6,8 @@ from scipy.optimize import linprog
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.packing import kernel as kernels
-from dpcore.mechanisms.packing.certified import NORMALISER_ERROR, certified_weights
-from dpcore.mechanisms.packing.kernel import Kernel
-from dpcore.mechanisms.packing.programme import solve
+from dpcore.mechanisms.exponential import packing as kernels
+from dpcore.mechanisms.exponential.packing import NORMALISER_ERROR, Kernel, certified_weights, solve
 from tests.mechanisms import lexicons
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.attack.output.bayes_success import overall_success
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.prior import uniform
-from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.attack.output.success import overall_success
+from dpcore.audit.exact import audit_mechanism
 from dpcore.audit.report import audit_report
 from dpcore.mechanisms.registry import create
 from dpcore.noise.discrete import Digits
@@ -73,7 +73,7 @@ def test_a_path_leads_from_one_other_word_to_the_word(rng: MakeRng) -> None:
 @pytest.mark.parametrize("epsilon", [0.7, 6.0, 900.0])
 def test_units_are_whole_and_every_word_can_come_out(epsilon: float) -> None:
     """The stored weights are those of e^(−ε) to its last bit, also where float64 holds none."""
-    from dpcore.mechanisms.response.k_ary import _shifts
+    from dpcore.mechanisms.response import _shifts
 
     weights = _shifts(N, epsilon)
     owned = np.diff(np.append(0, weights.steps.astype(object)))

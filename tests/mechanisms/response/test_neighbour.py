@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpcore.lexicon.metric import distances
+from dpcore.mechanisms import response as neighbour
 from dpcore.mechanisms.registry import create
-from dpcore.mechanisms.response import neighbour
-from dpcore.mechanisms.response.neighbour import NeighbourResponse
+from dpcore.mechanisms.response import NeighbourResponse
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

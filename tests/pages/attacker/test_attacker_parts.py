@@ -11,9 +11,9 @@ from dpcore.limits import MAX_PAGE_WORK
 from dpcore.mechanisms.registry import create
 from pages.attacker import channels
 from pages.attacker.channels import Opening
-from pages.attacker.listing import LISTS
-from pages.shared import turn
-from pages.shared.resources import lexicon
+from pages.attacker.game_view import LISTS
+from pages.shared import once as turn
+from pages.shared.session import lexicon
 from pages.shared.words import plain_label
 from tests.mechanisms import lexicons
 

@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacker.board import GAME
-from pages.attacker.listing import ANY, LISTS, NEAR, OWN
-from pages.shared.groups import GROUPS
+from pages.attacker.game_view import ANY, LISTS, NEAR, OWN
+from pages.shared.dial import GROUPS
 from tests.pages.app import shown_text, table, turn
 from tests.pages.attacker.reading import FEW, metrics
 

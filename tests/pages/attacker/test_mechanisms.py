@@ -9,8 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.game import Game
-from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.likelihood import Channel
+from dpcore.attack.output.channel import Channel, open_channel
 from dpcore.cli.main import main
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.mechanisms.mechanism import Mechanism
@@ -18,7 +17,7 @@ from dpcore.mechanisms.registry import MECHANISMS
 from pages.attacker import channels, recorded_view
 from pages.attacker.believing import AROUND, LIST
 from pages.attacker.board import BUDGET, GAME, OUTPUT, SENTENCE
-from pages.attacker.listing import OWN
+from pages.attacker.game_view import OWN
 from tests.pages.app import forget, shown_text, table
 
 

@@ -11,8 +11,8 @@ from dpcore.mechanisms.registry import create
 from dpcore.plots.attack.words import chance_text
 from pages.attacker import weighing
 from pages.attacker.believing import AROUND, LIST
-from pages.attacker.scene import defined_steps
-from pages.shared.groups import GROUPS
+from pages.attacker.board import defined_steps
+from pages.shared.dial import GROUPS
 from tests.pages.app import component, shown_text, table, turn, type_word
 from tests.pages.attacker.reading import FEW, believed, small
 

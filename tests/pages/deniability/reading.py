@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import measuring
+from pages.deniability import curves as measuring
 from pages.shared.process import AHEAD
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."

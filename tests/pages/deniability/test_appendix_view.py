@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import appendix
-from pages.shared.pair import OTHER, WORD
+from pages.deniability import papers as appendix
+from pages.shared.words import OTHER, WORD
 
 
 def script() -> None:
-    from pages.deniability.appendix import appendix_view
-    from pages.shared.resources import lexicon
+    from pages.deniability.papers import appendix_view
+    from pages.shared.session import lexicon
 
     appendix_view(lexicon("default"))
 

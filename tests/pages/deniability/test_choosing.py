@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from dpcore.errors import TextError
 from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS, PAGE_WORDS
 from pages.deniability.choosing import LIST, TEXT, Words
-from pages.shared import resources
-from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared import session as resources
+from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import shown_text, strings_of
 from tests.pages.deniability.reading import CORPUS
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import measuring
+from pages.deniability import curves as measuring
 from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
-from pages.shared import resources
-from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared import session as resources
+from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import dials, figures, shown_text
 from tests.pages.deniability.reading import watch_sessions
 

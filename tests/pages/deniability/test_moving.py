@@ -10,7 +10,7 @@ from pages.deniability import curves as computing
 from pages.deniability import moving
 from pages.deniability.board import EQUAL
 from pages.deniability.moving import COMPARED, TAKING, VIEWS, fragment_of
-from pages.shared.groups import GROUPS
+from pages.shared.dial import GROUPS
 from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.deniability.reading import assert_no_cell_says_none, marks, row, watch_sessions
 

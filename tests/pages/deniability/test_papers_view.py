@@ -11,7 +11,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.comparison import compare
 from dpcore.papers.studies import STUDIES
 from dpcore.study.recorded import read_recorded
-from pages.shared import recorded
+from pages.shared import taking as recorded
 
 
 def script() -> None:

@@ -12,11 +12,8 @@ from streamlit.testing.v1 import AppTest
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
-from pages.lesson.guessing import GUESS, computed
-from pages.lesson.steps import BY_PAGE, STEPS, step
-from pages.lesson.taking import answer_cell
-from pages.lesson.turning import turn_table, turned
-from pages.lesson.worksheet import answers, worksheet
+from pages.lesson.lesson import GUESS, answer_cell, computed
+from pages.lesson.steps import BY_PAGE, STEPS, answers, step, turn_table, turned, worksheet
 from tests.needs import ROOT
 from tests.pages.app import component, open_link, shown_text, unopened
 

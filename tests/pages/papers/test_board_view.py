@@ -4,13 +4,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.papers.ours.benchmark.board import Board, boards
+from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier_finding
-from dpcore.papers.ours.benchmark.plans import STUDIES
-from dpcore.papers.ours.benchmark.record import read_benchmark
-from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
+from dpcore.papers.ours.benchmark.record import STUDIES, read_benchmark
 from dpcore.papers.ours.benchmark.tables import absent, cells
 from pages.papers.board import boards_of, is_benchmark
-from pages.shared.recorded import recorded
+from pages.shared.taking import recorded
 from tests.pages.app import figures, open_link, shown_text
 
 NAMES = [study.name for study in STUDIES]

@@ -12,13 +12,12 @@ from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.papers import claims as audited
-from dpcore.papers.claims import CLAIMS
+from dpcore.papers.claims import CLAIMS, read_recorded
 from dpcore.papers.overview import CITED, PAPERS, REPAIRS, measured
-from dpcore.papers.verdicts import read_recorded
-from pages.papers import pictures
-from pages.papers.claims import word
-from pages.papers.tables import signed
-from pages.shared import progress, resources
+from pages.papers import detail as pictures
+from pages.papers.claims import signed, word
+from pages.shared import progress
+from pages.shared import session as resources
 from pages.shared.signs import SIGNS
 from tests.mechanisms import lexicons
 from tests.pages.app import component, open_link, shown_text, table

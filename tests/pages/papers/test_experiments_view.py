@@ -11,14 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
-from dpcore.papers.agreement import agreement
-from dpcore.papers.comparison import compare
+from dpcore.papers.comparison import agreement, compare
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS
-from dpcore.study import live_jobs
+from dpcore.study import live as live_jobs
 from pages.papers import experiments
-from pages.shared import recorded as shared_recorded
-from pages.shared.recorded import recorded as bundled_record
+from pages.shared import taking as shared_recorded
+from pages.shared.taking import recorded as bundled_record
 from tests.needs import ROOT
 from tests.pages.app import component, figures, open_link, shown_text
 
@@ -94,8 +93,8 @@ def test_the_python_cell_prints_what_the_page_shows(
 
 def test_no_learner_is_loaded_for_the_first_view() -> None:
     program = (
-        "import sys, pages.papers.experiment;"
-        "from pages.shared.recorded import recorded;"
+        "import sys, pages.papers.experiments;"
+        "from pages.shared.taking import recorded;"
         f"recorded({NAMES[0]!r}); assert 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.recorded import recorded
+from pages.shared.taking import recorded
 from tests.pages.app import open_page
 
 

@@ -11,14 +11,12 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_least
-from dpcore.papers.ours.equal_leakage_comparison import task_curves, without_privacy
+from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
 from dpcore.papers.ours.offers import Offer, guess_offer
 from dpcore.papers.ours.tradeoff import recorded_curve
-from dpcore.study.reading import Figures, Reading
-from dpcore.study.recorded import read_recorded
+from dpcore.study.recorded import Figures, Reading, read_recorded
 from pages.release.below import BELOW
-from pages.release.board import accuracy_text, auc_text, badge, finding, guessed_text
-from pages.release.goal import GOALS
+from pages.release.board import GOALS, accuracy_text, auc_text, badge, finding, guessed_text
 from tests.pages.app import component, run_parts, shown_text, watched
 
 GUESS, ACCURACY = GOALS["guess"], GOALS["accuracy"]

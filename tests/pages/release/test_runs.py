@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.jobs.executors import Serial
-from dpcore.study import live_jobs
+from dpcore.study import live as live_jobs
 from pages.release.below import BELOW
 from tests.pages.app import figures, run_parts, shown_text
 from tests.pages.release.settings import SMALL, taken

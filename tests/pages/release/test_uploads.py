@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.limits import MAX_LABELLED_BYTES
-from dpcore.study import live_jobs
+from dpcore.study import live as live_jobs
 from tests.pages.app import component, shown_text
 from tests.pages.release.settings import SMALL, taken, upload
 from tests.shell import run

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from dpcore.cli.main import main
-from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.registry import MECHANISMS
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
+from dpcore.rewrite.tokens import CasePolicy
 from pages.rewrite.scene import Scene
-from pages.rewrite.taking import command
-from pages.shared import resources
-from pages.shared.bench import Bench, admissible
+from pages.rewrite.tables import command
+from pages.shared import session as resources
+from pages.shared.session import Bench, admissible
 from pages.shared.sidebar import Choices
 
 TEXT = "Anna's $(dog) `barks`; qqzzyyxx said \"it's 3 o'clock\"!"

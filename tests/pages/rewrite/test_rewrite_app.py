@@ -10,10 +10,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import resources
-from pages.shared.groups import GROUPS
-from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
-from pages.shared.session import first_bench
+from pages.shared import session as resources
+from pages.shared.dial import GROUPS
+from pages.shared.session import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS, first_bench
 from pages.shared.sidebar import Choices
 from tests.pages.app import (
     dials,
@@ -346,5 +345,5 @@ def test_redactors_stand_beside_the_mechanisms_when_they_are_chosen(
 def test_no_redactor_is_read_for_the_first_view(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.shared.bench.redact", lambda *_: pytest.fail("a redactor was read"))
+    monkeypatch.setattr("pages.shared.session.redact", lambda *_: pytest.fail("it was read"))
     assert not any(key.startswith("redactor") for key in rows(opened()))

@@ -26,7 +26,7 @@ FEW: dict[str, Any] = {
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     model = tiny.model()
-    monkeypatch.setattr("dpcore.rewrite.write.dp_prompt.load_model", lambda: model)
+    monkeypatch.setattr("dpcore.rewrite.write.writers.load_model", lambda: model)
     monkeypatch.setattr("pages.shared.language_model.load_model", lambda: model)
     _shelf("language model").results.clear()
     return lambda **state: open_page("rewrite", **FEW | {"view": "A new sentence"} | state)

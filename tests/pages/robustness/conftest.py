@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
-from pages.shared import resources, warmup
+from pages.shared import session as resources
+from pages.shared import warmup
 from tests.pages.app import open_link
 
 _WORDS = 2_000

@@ -6,14 +6,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.attack.genetic.candidates import from_substitutions
-from dpcore.attack.genetic.genetic import Genetic
-from dpcore.attack.genetic.trial import adversarial_accuracy
+from dpcore.attack.genetic import Genetic, adversarial_accuracy, from_substitutions
 from dpcore.errors import ParameterError
 from dpcore.learn.substitutions import nearest_words
 from pages.robustness import attack_work
 from pages.robustness.words_work import NORMAL, Rules, model, read
-from pages.shared.groups import GROUPS
+from pages.shared.dial import GROUPS
 from tests.pages.app import figures, shown_text, table, turn
 from tests.pages.robustness.conftest import small
 

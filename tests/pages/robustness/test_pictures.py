@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.learn.pixeldp.digits import digits
-from dpcore.plots.layout import percent
+from dpcore.plots.style import percent
 from pages.robustness import pictures_work
 from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.attack.latent.examples import examples, guess
+from dpcore.attack.latent import examples, guess
 from dpcore.errors import StudyError
 from dpcore.papers.huang2024.autoencoder_examples import read_examples
 from dpcore.study.recorded import read_bundled, read_recorded
 from dpcore.study.robust_curves import training_curves
-from pages.robustness import recorded_frame
+from pages.robustness import recorded_view as recorded_frame
 from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.reading import curve
 

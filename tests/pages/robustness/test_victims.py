@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.attack.genetic.genetic import Genetic
-from dpcore.learn.bundled_networks import NEIGHBOURS
+from dpcore.attack.genetic import Genetic
+from dpcore.learn.classifiers import NEIGHBOURS
 from dpcore.lexicon.catalogue import load
 from pages.robustness import attack_work, victims
 from pages.robustness.words_work import Rules

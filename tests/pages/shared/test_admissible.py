@@ -4,7 +4,7 @@ import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from pages.shared.bench import admissible
+from pages.shared.session import admissible
 from tests.pages.app import open_link
 
 LEXICON, NONE_ADMISSIBLE = "hyperbolic", "truncated-gumbel-repaired"

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.sentence import prepare, redraw
-from pages.shared import resources
-from pages.shared.bench import Bench, admissible
+from pages.shared import session as resources
+from pages.shared.session import Bench, admissible
 
 BETWEEN = 13.0  # of the steps 12 and 14
 

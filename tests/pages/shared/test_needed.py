@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon import catalogue
-from pages.shared import resources
+from pages.shared import session as resources
 from tests.pages.app import unopened
 
 

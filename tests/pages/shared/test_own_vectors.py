@@ -6,7 +6,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.catalogue import only_here
 from dpcore.lexicon.readers import read_uploaded
-from pages.shared import once, own_vectors, resources
+from pages.shared import once, own_vectors
+from pages.shared import session as resources
 from pages.shared.contents import CONTENTS
 from tests.pages.app import open_page, unopened
 
@@ -82,7 +83,8 @@ def test_nothing_of_them_is_shared() -> None:
     def page() -> None:
         import streamlit as st
 
-        from pages.shared import once, resources
+        from pages.shared import once
+        from pages.shared import session as resources
 
         words = resources.lexicon("yours")
         st.text(str(id(resources.mechanism(words, "tem.v1"))))

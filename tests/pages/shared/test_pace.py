@@ -10,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from dpcore import limits
-from pages.shared.pace import Pace
+from pages.shared.server import Pace
 
 LEFT = {"type": "websocket.disconnect", "code": 1001}
 

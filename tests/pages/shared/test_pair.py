@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.presets import PRESETS
+from pages.shared.session import PRESETS
 from tests.pages.app import open_page, unopened
 
 FEW = {"metric": ["tem"], "log": [], "local": []}

@@ -63,7 +63,7 @@ ring = Ring()
 ring.own, gone = ring, weakref.ref(ring)
 settle()
 show()
-held = [[number] for number in range(10_000)]
+held = [[number] for number in range(12_000)]
 del ring
 now += 19.0
 settle()

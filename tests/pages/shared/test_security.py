@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.shared.security import (
+from pages.shared.server import (
     BrowserRules,
     OwnHosts,
     OwnMetrics,

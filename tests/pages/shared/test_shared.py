@@ -11,12 +11,18 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
-from pages.shared import progress, resources
-from pages.shared.bench import Bench, admissible
-from pages.shared.groups import GROUPS, admissible_grid, group_of
-from pages.shared.memo import memo
-from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
-from pages.shared.session import bench_for
+from pages.shared import progress
+from pages.shared import session as resources
+from pages.shared.dial import GROUPS, admissible_grid, group_of
+from pages.shared.once import memo
+from pages.shared.session import (
+    DEFAULT_MECHANISMS,
+    DEFAULT_PRESET,
+    PRESETS,
+    Bench,
+    admissible,
+    bench_for,
+)
 from pages.shared.sidebar import Choices
 
 

@@ -7,8 +7,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from dpcore import limits
-from pages.shared import uploads
-from pages.shared.uploads import Uploads
+from pages.shared import server as uploads
+from pages.shared.server import Uploads
 
 SHORT = 0.2
 

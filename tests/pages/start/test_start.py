@@ -11,14 +11,14 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.outwards import at_most
+from dpcore.papers.claims import read_recorded
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.papers.overview import SAYS, measured
-from dpcore.papers.verdicts import read_recorded
 from dpcore.rewrite.sentence import draw, prepare
 from pages.lesson.steps import STEPS
-from pages.papers.tables import signed
+from pages.papers.claims import signed
 from pages.shared.contents import CONTENTS
-from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from pages.shared.session import DEFAULT_PRESET, PRESETS
 from tests.needs import ROOT
 from tests.pages.app import component, open_link, open_page, shown_text
 

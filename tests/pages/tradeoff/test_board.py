@@ -11,12 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
-from dpcore.papers.ours.equal_leakage_comparison import task_curves
+from dpcore.papers.ours.equal_leakage import task_curves
 from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.rewrite.sentence import draw, prepare
-from dpcore.study.reading import Figures
-from dpcore.study.recorded import read_recorded
-from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from dpcore.study.recorded import Figures, read_recorded
+from pages.shared.session import DEFAULT_PRESET, PRESETS
 from pages.tradeoff import scene
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Utility
 from tests.pages.app import component, open_link, open_page, shown_text, table, unopened

@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
-from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.plots.style import style_of
-from pages.shared import resources
-from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared import session as resources
+from pages.shared.session import CURVE_MECHANISMS
 from pages.words import measuring, session
 from pages.words.tables import swatch
 from tests.pages.app import dials, figures, shown_text

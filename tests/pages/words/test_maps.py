@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
-from pages.shared import resources
+from pages.shared import session as resources
 from tests.pages.app import figures, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.groups import GROUPS, admissible_grid
+from pages.shared.dial import GROUPS, admissible_grid
 from pages.words import moving
 from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.words.reading import FEW, panes, table, watch_sessions

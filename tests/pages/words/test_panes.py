@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.mechanism import Mechanism
-from pages.shared import resources
-from pages.shared.bench import admissible
-from pages.shared.groups import admissible_grid, group_of
+from pages.shared import session as resources
+from pages.shared.dial import admissible_grid, group_of
+from pages.shared.session import admissible
 from pages.words.bench import SEED, PairBench
 from pages.words.panes import pane_data, pane_table
 from tests.pages.words.reading import FEW, panes

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.catalogue import load, only_here
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.ranking import rank
-from dpcore.measure.density.density import bundled_density
-from dpcore.measure.maps.maps import vocabulary_map
-from dpcore.measure.maps.model import Projection
+from dpcore.lexicon.neighbours import rank
+from dpcore.measure.density import bundled_density
+from dpcore.measure.maps.fit import vocabulary_map
+from dpcore.measure.maps.store import Projection
 from pages.shared import own_vectors
 from pages.words import vocabulary
 from pages.words.maps import WHOLE

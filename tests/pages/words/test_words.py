@@ -8,10 +8,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.density.density import vocabulary_density
-from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.measure.density import vocabulary_density
+from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from pages.shared import resources
+from pages.shared import session as resources
 from pages.words import session
 from tests.pages.app import shown_text
 from tests.pages.words.reading import FEW, panes, shown

@@ -5,10 +5,10 @@ import math
 import pytest
 from scipy.integrate import dblquad
 
-from dpcore.audit.settings import AuditSettings
+from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Outcome
 from dpcore.papers.claims import verdict
-from dpcore.papers.feyisetan2019.claims import log_flat_normaliser
+from dpcore.papers.feyisetan import log_flat_normaliser
 from tests.mechanisms import lexicons
 
 

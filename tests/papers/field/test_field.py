@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.audit.settings import AuditSettings
+from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Outcome, Verdict
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.candidates.clusters import clusters

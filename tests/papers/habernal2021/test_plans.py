@@ -11,7 +11,7 @@ import pytest
 
 from dpcore.errors import StudyError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
+from dpcore.mechanisms.clipped.adept import FORMS, true_epsilon
 from dpcore.papers.habernal2021.plans import (
     NO_NOISE,
     STUDY,
@@ -21,9 +21,8 @@ from dpcore.papers.habernal2021.plans import (
     trained,
     unprotected,
 )  # fmt: skip
-from dpcore.study.plan import Arm, Plan, canonical
-from dpcore.study.rows import Row
-from dpcore.study.sources import Sources, gather
+from dpcore.study.plan import Arm, Plan, Row, canonical
+from dpcore.study.runner import Sources, gather
 from dpcore.study.tables import check_trials, tidy
 from tests.fixtures import MakeRng
 

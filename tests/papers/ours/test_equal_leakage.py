@@ -16,23 +16,25 @@ from dpcore.cli import study as study_command
 from dpcore.cli.main import main
 from dpcore.errors import StudyError
 from dpcore.lexicon.catalogue import load
-from dpcore.papers.ours import equal_leakage, equal_leakage_comparison
-from dpcore.papers.ours.equal_leakage import ARMS, LEVELS, STUDIES, TEACHING, measure
-from dpcore.papers.ours.equal_leakage_comparison import (
+from dpcore.papers.ours import equal_leakage
+from dpcore.papers.ours import equal_leakage as equal_leakage_comparison
+from dpcore.papers.ours.equal_leakage import (
+    ARMS,
+    LEVELS,
     NEAR,
     REFERENCE,
+    STUDIES,
+    TEACHING,
     Compared,
     compared,
+    measure,
     without_privacy,
 )
 from dpcore.papers.ours.tradeoff import recorded_curves
-from dpcore.study.definition import Study
-from dpcore.study.membership_trial import STRONGER
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.reading import Figures
-from dpcore.study.recorded import Recorded, read_bundled, read_recorded
-from dpcore.study.rows import COLUMNS, Row, row
-from dpcore.study.sources import Sources, gather
+from dpcore.study.labelled_trial import STRONGER
+from dpcore.study.plan import COLUMNS, Arm, Plan, Row, Study, row
+from dpcore.study.recorded import Figures, Recorded, read_bundled, read_recorded
+from dpcore.study.runner import Sources, gather
 from tests.study import toy_corpus
 
 DATA = "toy.parquet"

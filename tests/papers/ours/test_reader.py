@@ -8,7 +8,7 @@ import pytest
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours import authors
 from dpcore.papers.ours.reader import LEVELS, STUDIES, complete, texts_of
-from dpcore.study.definition import Given, Study
+from dpcore.study.plan import Given, Study
 from dpcore.study.recorded import read_recorded
 
 

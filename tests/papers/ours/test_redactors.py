@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.language.chain import forward_backward
-from dpcore.attack.language.language import language
+from dpcore.attack.language.language import forward_backward, language
 from dpcore.learn.corpus import Span as Marked
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours.redactors import ARMS, GUESSES, STUDY, hidden, marks, ranked

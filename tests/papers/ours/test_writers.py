@@ -13,9 +13,9 @@ from dpcore.mechanisms.registry import create
 from dpcore.papers.ours import writers
 from dpcore.papers.ours.writers import ARMS, STUDY, TEXTS, TOTALS, measure
 from dpcore.rewrite.sentence import prepare
+from dpcore.study.plan import Row
 from dpcore.study.recorded import Recorded, read_recorded
-from dpcore.study.rows import Row
-from dpcore.study.sources import Sources, gather
+from dpcore.study.runner import Sources, gather
 
 LEAVES = {("cosine", ""), ("kept", ""), ("accuracy", "sentiment"), ("accuracy", "topic")}
 

@@ -25,11 +25,12 @@ from dpcore.papers.xu2021.appendix_c import (
     gumbel_floor,
     gumbel_formula,
     gumbel_limit,
+    gumbel_sentences,
     laplace_ceiling,
     laplace_floor,
     laplace_formula,
+    laplace_sentences,
 )
-from dpcore.papers.xu2021.appendix_c_sentences import gumbel_sentences, laplace_sentences
 from tests.chance import FALSE_ALARM, deviation
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

@@ -11,19 +11,27 @@ import numpy as np
 import pytest
 
 from dpcore.errors import StudyError
-from dpcore.learn.bags import Bags
+from dpcore.learn.corpus import Bags
 from dpcore.learn.substitutions import Substitutions
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.papers.xu2021 import material as xu2021_material
-from dpcore.papers.xu2021 import training as xu2021_training
-from dpcore.papers.xu2021.material import LISTS, Trial, material, private_text
-from dpcore.papers.xu2021.plans import TRAININGS
-from dpcore.papers.xu2021.training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, measure
-from dpcore.study.definition import Study
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.rows import Row
-from dpcore.study.sources import Sources, gather
+from dpcore.papers.xu2021 import plans as xu2021_material
+from dpcore.papers.xu2021 import plans as xu2021_training
+from dpcore.papers.xu2021.plans import (
+    AUGMENTED,
+    LISTS,
+    NORMAL,
+    PAPER,
+    ROBUST,
+    STRONGER,
+    TRAININGS,
+    Trial,
+    material,
+    measure,
+    private_text,
+)
+from dpcore.study.plan import Arm, Plan, Row, Study
+from dpcore.study.runner import Sources, gather
 from tests import needs
 
 needs.torch()
@@ -54,7 +62,7 @@ def small(folder: Path, pairs: bool) -> tuple[Plan, Sources]:
     }  # fmt: skip
     plan = Plan(
         "small",
-        "dpcore.papers.xu2021.training:measure",
+        "dpcore.papers.xu2021.plans:measure",
         (Arm(""), Arm("madlib", GRID, options=(("grid", GRID),))),
         ("small",),
         ("texts",),

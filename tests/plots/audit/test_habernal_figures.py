@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpcore.papers.habernal2021.pairs import exceeding_pairs, two_dimensions
-from dpcore.plots.audit.habernal import (
+from dpcore.papers.habernal2021.comparison import exceeding_pairs, two_dimensions
+from dpcore.plots.audit import (
     GEOMETRY_COLUMNS,
     SHARE_COLUMNS,
     exceeding_caption,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dpcore.papers.xu2021.appendix_c import COLUMNS
-from dpcore.plots.deniability.appendix_c import appendix_caption, appendix_figure
+from dpcore.plots.deniability.recorded import appendix_caption, appendix_figure
 
 ROWS = [
     ("madlib.v1", "<b>near", 1.0, 0.5, 0.6, 0.0, 0.1, 0.08, 0.13, 0.5, 0.01, "rao-blackwell"),

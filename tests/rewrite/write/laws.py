@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.noise.streams import generator
-from dpcore.rewrite.write.writer import Writer, written
+from dpcore.rewrite.write.writers import Writer, written
 
 
 def log_law_of_texts(mechanism: Writer, text: str, epsilon: float) -> np.ndarray:

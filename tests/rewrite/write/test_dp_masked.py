@@ -12,10 +12,8 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.noise.streams import generator
-from dpcore.rewrite.write.dp_masked import DpMasked
 from dpcore.rewrite.write.scores import FORMS
-from dpcore.rewrite.write.writer import Writing, written
-from dpcore.rewrite.write.writers import writer_of
+from dpcore.rewrite.write.writers import DpMasked, Writing, writer_of, written
 from tests.lexicon.masked_models import random_reader
 from tests.rewrite.write.laws import (
     assert_losses_are_those_of_the_laws,

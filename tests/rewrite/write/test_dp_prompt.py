@@ -11,11 +11,9 @@ from dpcore.errors import EpsilonError, MissingPackageError, ParameterError, Tex
 from dpcore.limits import MAX_WRITER_TOKENS, MAX_WRITTEN_TOKENS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.write import smollm
-from dpcore.rewrite.write.dp_prompt import DpPrompt
 from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.smollm import INSTALL, load_model
-from dpcore.rewrite.write.writer import Writing, written
-from dpcore.rewrite.write.writers import WRITERS, writer_of
+from dpcore.rewrite.write.writers import WRITERS, DpPrompt, Writing, writer_of, written
 from tests import needs
 from tests.fixtures import Uninstall
 from tests.rewrite.write import tiny
@@ -129,7 +127,7 @@ def test_what_is_missing_is_named_with_what_installs_it(
         needs.writer()
     uninstalled(package)
     monkeypatch.setattr(smollm, "load_model", load_model.__wrapped__)
-    monkeypatch.setattr("dpcore.rewrite.write.dp_prompt.load_model", load_model.__wrapped__)
+    monkeypatch.setattr("dpcore.rewrite.write.writers.load_model", load_model.__wrapped__)
     with pytest.raises(MissingPackageError) as refusal:
         dpcore.write(FIRST, epsilon=1.0)
     assert INSTALL in str(refusal.value)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.rewrite.write import network as network_module
-from dpcore.rewrite.write.network import Network
+from dpcore.rewrite.write import smollm as network_module
+from dpcore.rewrite.write.smollm import Network
 from tests.rewrite.write import tiny
 
 

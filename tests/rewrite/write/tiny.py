@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from dpcore.rewrite.write.network import Block, Network
-from dpcore.rewrite.write.smollm import LanguageModel
+from dpcore.rewrite.write.smollm import Block, LanguageModel, Network
 
 NAMES = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", *"abcdef", " ", "\n")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +20,15 @@ from dpcore.attack.trade.ground import BAYES
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.learn.intervals import places
-from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line, reading
-from dpcore.papers.ours.benchmark.settings import (
+from dpcore.papers.ours.benchmark.cells import (
     ATTACK_LEVELS,
     HOLDS,
     LEVELS,
     LOCAL,
     METRIC,
 )
-from dpcore.study.reading import Reading
-
-if TYPE_CHECKING:
-    pass
+from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line, reading
+from dpcore.study.recorded import Reading
 
 GUESSED, MEMBERSHIP, PROMISED = "guessed", "membership", "promised"
 SENSES = {

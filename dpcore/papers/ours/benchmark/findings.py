@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board, interpolation_error
+from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import Benchmark, Line
-from dpcore.papers.ours.benchmark.settings import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.tables import explained, headings, markdown, place, title
-from dpcore.plots.captions import Caption
-from dpcore.plots.layout import number
+from dpcore.plots.style import Caption, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import pandas as pd
 
 

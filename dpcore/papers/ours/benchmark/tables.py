@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.outwards import at_least
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board
+from dpcore.papers.ours.benchmark.cells import LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
-from dpcore.papers.ours.benchmark.settings import LOCAL, METRIC
-from dpcore.plots.layout import number
+from dpcore.plots.style import number
+from dpcore.study.recorded import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpcore.study.reading import Reading
 
 PER = {METRIC: "per distance", LOCAL: "any two words"}
 """What an ε bounds, beside its number: the loss per unit of Euclidean distance, or of any two."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from dpcore.papers.ours.benchmark.cells import LADDER, LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import Benchmark
-from dpcore.papers.ours.benchmark.settings import LADDER, LEVELS, LOCAL, METRIC
-from dpcore.study.membership_trial import STRONGER
-from dpcore.study.reading import Figures
-from dpcore.study.recorded import Recorded, read_recorded
-from dpcore.study.rows import CLEAN, COLUMNS, PRIVATE, Row, row
+from dpcore.study.labelled_trial import STRONGER
+from dpcore.study.plan import CLEAN, COLUMNS, PRIVATE, Row, row
+from dpcore.study.recorded import Figures, Recorded, read_recorded
 
 TRIALS = 4
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0)

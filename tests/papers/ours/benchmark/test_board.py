@@ -15,12 +15,11 @@ from dpcore.papers.ours.benchmark.board import (
     boards,
     interpolation_error,
 )
+from dpcore.papers.ours.benchmark.cells import ATTACK_LEVELS, LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier_finding
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
-from dpcore.papers.ours.benchmark.settings import ATTACK_LEVELS, LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.tables import absent, cells, fields, frame, headings, markdown
-from dpcore.study.reading import Figures
-from dpcore.study.recorded import read_recorded
+from dpcore.study.recorded import Figures, read_recorded
 from tests.papers.ours.benchmark.made import EPSILONS, LEAST, Made, benchmark
 
 FIRST = Made("first", METRIC, accuracy=(0.5, 0.6, 0.7, 0.8, 0.85))

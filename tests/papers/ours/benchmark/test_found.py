@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from dpcore.guarantee import Status
-from dpcore.mechanisms import calibrated
-from dpcore.papers.ours.benchmark.found import complete
-from dpcore.papers.ours.benchmark.settings import LADDER, QUICK
-from dpcore.study.definition import Given
-from dpcore.study.plan import Arm, Plan
+from dpcore.mechanisms import certificate as calibrated
+from dpcore.papers.ours.benchmark.cells import LADDER, QUICK, complete
+from dpcore.study.plan import Arm, Given, Plan
 from tests.mechanisms import lexicons
 
 

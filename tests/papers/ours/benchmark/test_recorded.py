@@ -9,12 +9,18 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.benchmark.board import GUESSED, NEAR, boards, interpolation_error
+from dpcore.papers.ours.benchmark.cells import (
+    HOLDS,
+    LADDER,
+    LOCAL,
+    METRIC,
+    WHOLE,
+    everything,
+    label_of,
+)
 from dpcore.papers.ours.benchmark.findings import report
-from dpcore.papers.ours.benchmark.found import everything, label_of
-from dpcore.papers.ours.benchmark.plans import STUDIES, study
-from dpcore.papers.ours.benchmark.record import KEPT, Benchmark, read_benchmark
-from dpcore.papers.ours.benchmark.settings import HOLDS, LADDER, LOCAL, METRIC, WHOLE
-from dpcore.study.rows import PRIVATE
+from dpcore.papers.ours.benchmark.record import KEPT, STUDIES, Benchmark, read_benchmark, study
+from dpcore.study.plan import PRIVATE
 from tests.needs import ROOT
 
 NAMES = [each.name for each in STUDIES]

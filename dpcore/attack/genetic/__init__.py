@@ -1,1 +1,0 @@
-"""Genetic word substitution against a classifier."""

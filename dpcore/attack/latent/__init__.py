@@ -1,1 +1,0 @@
-"""Attacks on latent vectors of ADePT."""

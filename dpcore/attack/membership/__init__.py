@@ -1,1 +1,0 @@
-"""Membership inference, and what a guarantee says about it."""

@@ -1,0 +1,238 @@
+"""How often the Bayes attacker is right, over all words and all outputs.
+
+    S = Σ_y max_w π(w)·P(y | w) = E_y[max_w π(w | y)]
+
+For a list of words all outputs are summed. For TEM under a uniform prior the best guess is always
+the output itself: min(D, γ) is a metric, so |ln Z_w − ln Z_y| ≤ η·min(D(w, y), γ), hence
+P(y | w) ≤ P(y | y), and S is the mean of P(w | w). Otherwise outputs are drawn as they would come
+out, and the mean of max_w π(w | y), itself exact, is an unbiased estimate of S: better than
+counting right guesses, whose mean it is. It lies between 0 and 1, so the empirical Bernstein bound
+of Maurer and Pontil 2009 (Theorem 4), taken on both sides, holds at any number of draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.output.channel import Channel
+from dpcore.attack.output.posterior import posterior
+from dpcore.attack.output.prior import Prior
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_ATTACK_SHOWN
+from dpcore.measure.density import NEIGHBOURS, vocabulary_density
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.noise.streams import generator
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Overall:
+    """Success of the Bayes attacker.
+
+    Attributes:
+        value: S, or its estimate.
+        low: lower end of a 95 % interval; if exact, `value` up to the error of the computation.
+        high: upper end.
+        exact: whether all outputs are in it.
+        outputs: how many are, or how many were drawn.
+        blind: success of an attacker who sees nothing: the largest prior.
+    """
+
+    value: float
+    low: float
+    high: float
+    exact: bool
+    outputs: int
+    blind: float
+
+
+def overall_success(
+    channel: Channel,
+    prior: Prior,
+    epsilon: float,
+    *,
+    outputs: int = 200,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Overall:
+    """S at one ε.
+
+    Args:
+        channel: of the mechanism, for all words that the prior holds possible.
+        prior: what the attacker believes; words are drawn from it too.
+        epsilon: admissible.
+        outputs: to draw, where they are not all summed.
+        seed: of the drawing. What is measured protects nothing, so a fixed seed is right here.
+        progress: called with ("attacks", done, all).
+
+    Raises:
+        ParameterError: as `posterior`, or `outputs` is out of range.
+    """
+    mechanism = channel.mechanism
+    value = mechanism.check_epsilon(epsilon)
+    blind = float(prior.probability.max())
+    known = channel.success(prior, value)
+    if known is not None:
+        success, margin, count = known
+        return Overall(success, success - margin, success + margin, True, count, blind)
+    if not 2 <= outputs <= MAX_ATTACK_OUTPUTS:
+        raise ParameterError(
+            f"outputs to draw must be 2 to {MAX_ATTACK_OUTPUTS:,}, got {outputs:,}"
+        )
+    rng = generator(seed, "attack", mechanism.key)
+    drawn = mechanism.sample(rng, prior.draw(rng, outputs), value)
+    # A distinct output has one posterior, however often it came out.
+    distinct, counts = np.unique(drawn, return_counts=True)
+    each = np.empty(distinct.size)
+    for i, output in enumerate(distinct.tolist()):
+        each[i] = posterior(channel.seen(output).at(value), prior).success
+        progress("attacks", i + 1, distinct.size)
+    mean, margin = bernstein(np.repeat(each, counts))
+    return Overall(
+        mean, max(mean - margin, 0.0), min(mean + margin, 1.0), False, outputs, blind
+    )  # fmt: skip
+
+
+def bernstein(values: FloatArray, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Mean of independent values in [0, 1], and the half-width of its interval.
+
+    Maurer and Pontil 2009, Empirical Bernstein bounds and sample-variance penalization, Theorem 4,
+    with half of 1 − confidence on either side.
+    """
+    n = values.size
+    # ln(2/δ) of the theorem with δ = (1 − confidence)/2.
+    log_term = math.log(4.0 / (1.0 - confidence))
+    spread = math.sqrt(2.0 * float(values.var(ddof=1)) * log_term / n)
+    return float(values.mean()), spread + 7.0 * log_term / (3.0 * (n - 1))
+
+
+# Who is least protected, by name.
+#
+# Each word w is judged by how often it stays, P(w | w), and by what an attacker then believes,
+#
+#     π(w | y = w) = π(w)·P(w | w) / Σ_v π(v)·P(w | v).
+#
+# For TEM no output gives w away more, whatever the prior: min(D, γ) is a metric, so for every v P(y
+# | v)/P(y | w) = e^{η·D(w, y) − η·D(v, y)}·Z_w/Z_v ≥ e^{−η·D(v, w)}·Z_w/Z_v = P(w | v)/P(w | w).
+# The first figure is computed for every word of the lexicon, the second for those that stand out. A
+# lonely word stays more often; how lonely it is, its distance to the nearest other word says.
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """One word and how far it is exposed.
+
+    Attributes:
+        word: index.
+        stays: P(w | w).
+        prior: π(w).
+        believed: π(w | y = w).
+        nearest: distance to the nearest other word, Euclidean.
+        lonelier: share of the lexicon whose nearest word is nearer than that.
+    """
+
+    word: int
+    stays: float
+    prior: float
+    believed: float
+    nearest: float
+    lonelier: float
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """The least and the best protected words.
+
+    Attributes:
+        worst: by `stays`, most exposed first.
+        best: least exposed first.
+        stays: of every word that was looked at, shape (m,).
+        words: those words, ascending, shape (m,).
+        correlation: Spearman's, between how often a word stays and how lonely it is; NaN if
+            all stay alike.
+    """
+
+    worst: tuple[Exposed, ...]
+    best: tuple[Exposed, ...]
+    stays: FloatArray
+    words: IntArray
+    correlation: float
+
+    def rows(self, mechanism: Mechanism) -> list[dict[str, Any]]:
+        """One plain row a word, the worst first, then the best."""
+        names = mechanism.lexicon.words
+        return [
+            {
+                "group": group,
+                "word": names[entry.word],
+                "stays": entry.stays,
+                "prior": entry.prior,
+                "believed": entry.believed,
+                "nearest_distance": entry.nearest,
+                "lonelier_than": entry.lonelier,
+            }
+            for group, words in (("worst", self.worst), ("best", self.best))
+            for entry in words
+        ]
+
+
+def exposure(
+    channel: Channel, epsilon: float, prior: Prior, *, count: int = 10, progress: Progress = silent
+) -> Exposure:
+    """Rank the words of a channel by how often they stay.
+
+    Args:
+        channel: of a mechanism with a closed form over its lexicon, or of a list of words.
+        epsilon: admissible.
+        prior: for what the attacker believes; its possible words are those of the channel.
+        count: words of either end.
+        progress: called with ("words", done, all).
+
+    Raises:
+        ParameterError: `count` is out of range, or the mechanism would need a law for every word
+            of a whole lexicon.
+    """
+    if not 1 <= count <= MAX_ATTACK_SHOWN:
+        raise ParameterError(f"words to show must be 1 to {MAX_ATTACK_SHOWN}, got {count}")
+    lexicon = channel.mechanism.lexicon
+    stays = channel.staying(epsilon)
+    k = min(NEIGHBOURS, len(lexicon) - 1)  # what comes with the bundled lexicon
+    gaps = vocabulary_density(lexicon, k).nearest[channel.words].astype(np.float64)
+    order = np.lexsort((channel.words, -gaps, -stays))  # of equal ones the lonelier first
+    count = min(count, order.size)
+    chosen = [*order[:count].tolist(), *order[::-1][:count].tolist()]
+    ranked = np.sort(gaps)
+    exposed = []
+    for done, i in enumerate(chosen, start=1):
+        word = int(channel.words[i])
+        after = posterior(channel.seen(word).at(epsilon), prior)
+        exposed.append(
+            Exposed(
+                word=word,
+                stays=float(stays[i]),
+                prior=float(prior.probability[word]),
+                believed=float(after.probability[word]),
+                nearest=float(gaps[i]),
+                # From the left: words that are equally lonely are not nearer.
+                lonelier=float(np.searchsorted(ranked, gaps[i])) / ranked.size,
+            )
+        )
+        progress("words", done, len(chosen))
+    worst, best = tuple(exposed[:count]), tuple(exposed[count:])
+    return Exposure(worst, best, stays, channel.words, _spearman(stays, gaps))
+
+
+def _spearman(first: FloatArray, second: FloatArray) -> float:
+    from scipy.stats import rankdata
+
+    a, b = rankdata(first), rankdata(second)
+    if first.size < 2 or not (a.std() > 0 and b.std() > 0):
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])

@@ -1,1 +1,0 @@
-"""Exact audits of finite laws."""

@@ -1,1 +1,0 @@
-"""The auto-encoder ADePT."""

@@ -1,1 +1,0 @@
-"""The private auto-encoder that reads noisy word vectors."""

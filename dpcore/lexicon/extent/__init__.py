@@ -1,1 +1,0 @@
-"""Diameter, separation and stretch of a vocabulary."""

@@ -1,1 +1,0 @@
-"""How dense the embedding space is around a word."""

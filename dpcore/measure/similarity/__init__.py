@@ -1,1 +1,0 @@
-"""How much of a text is left after rewriting."""

@@ -1,1 +1,0 @@
-"""Many words and documents at once: the same draws in less time."""

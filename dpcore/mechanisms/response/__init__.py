@@ -1,1 +1,0 @@
-"""Randomised response: the word itself or another, whatever their vectors are."""

@@ -1,1 +1,0 @@
-"""Feyisetan, Diethe, Drake 2019: noise in hyperbolic space."""

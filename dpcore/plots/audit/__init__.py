@@ -1,1 +1,0 @@
-"""Figures of the audit: privacy profiles, and pairs that noise does not cover."""
