@@ -6,20 +6,20 @@
     tem = dp.mechanism("tem", lex)
     tem.replace("doctor", epsilon=5)                    # a word to publish: fresh noise
     tem.law("doctor", epsilon=5).top(3)                 # what comes out, and how often
-    tem.guarantee(5)                                    # what is promised, and why
+    tem.guarantee(5)                                    # the privacy guarantee, and why it holds
     text = dp.read("The weather was terrible.", lex)
     dp.release(text, tem, epsilon=20)                   # a text to publish: fresh noise
     dp.draw(text, tem, seed=1).at(5, 20, 80)            # one noise draw at three ε: for looking
     dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
-    dp.audit(tem, epsilon=5)                            # is the promise true?
-    dp.audit("my_package:replace", epsilon=5)           # the same of any function of yours
-    dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no promise
+    dp.audit(tem, epsilon=5)                            # is the guarantee true?
+    dp.audit("my_package:replace", epsilon=5)           # the same for any function of yours
+    dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no guarantee
     dp.write("My back hurts.", epsilon=40)              # a new sentence by a language model
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
     dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves
 
-Importing the package loads numpy and nothing heavier: each name is imported when it is first used.
+Importing the package loads numpy and nothing heavier: each name is imported on first use.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from importlib import import_module
 
 __version__ = "0.2.0"
 
-# Where each name of the front door stands. They are strings because the package itself is the
-# ground of the house: a room may ask it for the version without the rooms above being loaded.
-# `lexicon` and `audit` are rooms that can also be called.
+# Origin of each public name. The names are strings because every package of the project imports
+# this one: a subpackage may ask it for the version without loading the subpackages above.
+# `lexicon` and `audit` are packages that can also be called.
 _FRONT_DOOR = {
     "audit": "dpcore.audit",
     "deniability": "dpcore.front:deniability",
@@ -52,13 +52,13 @@ __all__ = [*_FRONT_DOOR]
 
 
 def __getattr__(name: str) -> object:
-    """A name of the front door, imported now (PEP 562)."""
+    """Import a public name on first use (PEP 562)."""
     if name not in _FRONT_DOOR:
         raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
     module, _, member = _FRONT_DOOR[name].partition(":")
     value = import_module(module)
     value = getattr(value, member) if member else value
-    globals()[name] = value  # the next look-up does not come here
+    globals()[name] = value  # the next look-up does not call this function
     return value
 
 

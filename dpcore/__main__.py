@@ -1,4 +1,4 @@
-"""`python -m dpcore`: the engine from a shell."""
+"""Command line of the engine: `python -m dpcore`."""
 
 import os
 import sys
@@ -12,14 +12,14 @@ _NEEDED = {
 def _open_standard_streams() -> None:
     """Open closed standard streams on the null device.
 
-    Otherwise the next file that is opened takes the number of the stream, and what a library or a
-    worker prints is written into it.
+    Otherwise the next file that is opened takes the number of the stream, and the output of a
+    library or a worker is written into it.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the least number
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest number
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Checks of the arguments that a caller hands over, one sentence for each refusal.
+"""Checks of arguments, with one sentence for each refusal.
 
-A refusal names the type of what it got, and its value only where that is a number or one word, as
-a command line gives it: a text that was given in the wrong place may be private.
+A refusal names the type of the argument, and its value only if that is a number or one word, as on
+a command line: a text that was given in the wrong place may be private.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _NUMBERS = "iuf"  # kinds of numpy types that hold real numbers
 
 
 def described(value: object) -> str:
-    """Return a number or one word as it is, and of anything else only its type."""
+    """Return a number, one word, a boolean or None as text, and only the type of anything else.
+
+    A number or word is cut after 40 characters.
+    """
     if isinstance(value, str) and len(value.split()) == 1:
         return value[:_SHOWN]
     if isinstance(value, (bool, np.bool_)) or value is None:
@@ -35,10 +38,10 @@ def described(value: object) -> str:
 
 
 def _scalar(value: Any) -> Any:
-    """Return a real number, out of an array without dimensions if need be.
+    """Return a real number, also from an array without dimensions.
 
     Raises:
-        TypeError: It is none: True, a text and an array of numbers are no numbers.
+        TypeError: The value is not a real number, as are True, a text and an array of numbers.
     """
     if isinstance(value, np.ndarray) and not value.ndim:
         value = value[()]
@@ -48,12 +51,12 @@ def _scalar(value: Any) -> Any:
 
 
 def a_real(value: object, what: str, error: type[DpcoreError] = ParameterError) -> float:
-    """Return a number as a float, or one that is written as a command line gives it.
+    """Return a number, or a text that holds one as on a command line, as a float.
 
     NaN and infinity are for the caller to refuse.
 
     Raises:
-        ParameterError: It is no number, or too large for a float.
+        ParameterError: The value is not a number, or too large for a float.
     """
     try:
         return float(value if isinstance(value, str) else _scalar(value))
@@ -72,7 +75,7 @@ def a_whole(
     """Return a whole number in least..most.
 
     Raises:
-        ParameterError: It is none, or out of range; 2.0 and True are none.
+        ParameterError: The value is not a whole number (2.0 and True are not) or out of range.
     """
     number = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
     if isinstance(number, (int, np.integer)) and not isinstance(number, bool):
@@ -89,7 +92,7 @@ def reals(
     """Return one number or several as an array, shape (k,) with k ≥ `least`.
 
     Raises:
-        ParameterError: There are too few, or one of them is no number.
+        ParameterError: There are too few, or one of them is not a number.
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in _NUMBERS:
         try:
@@ -117,7 +120,7 @@ def epsilons(values: object) -> FloatArray:
     """Return one ε or several as an array, shape (E,).
 
     Raises:
-        EpsilonError: One is no finite number above 0, or there is none.
+        EpsilonError: One is not a finite number above 0, or there is none.
     """
     array = reals(values, "epsilon", EpsilonError)
     for value in array.tolist():
@@ -129,16 +132,16 @@ def epsilons(values: object) -> FloatArray:
 def a_kind(
     value: object, kind: type[T], needed: str, error: type[DpcoreError] = ParameterError
 ) -> T:
-    """Return a value of this class.
+    """Return the value if it is of this class.
 
     Args:
         value: The argument.
         kind: Its class.
-        needed: What is needed, as the sentence of a refusal begins.
+        needed: Beginning of the refusal, which says what is needed.
         error: The class of the refusal.
 
     Raises:
-        ParameterError: It is of another class.
+        ParameterError: The value is of another class.
     """
     if isinstance(value, kind):
         return value
@@ -146,9 +149,9 @@ def a_kind(
 
 
 def a_name(value: object, what: str) -> str:
-    """Return a name, which is a string.
+    """Return a name if it is a string.
 
     Raises:
-        ParameterError: It is none.
+        ParameterError: The name is not a string.
     """
     return a_kind(value, str, f"{what} is chosen by its name, a string")

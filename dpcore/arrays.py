@@ -1,4 +1,4 @@
-"""Types of arrays and steps over them that every room needs."""
+"""Array types, and steps over arrays that every subpackage needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpcore.errors import ComputationError
 from dpcore.optional import check_engine
 
-check_engine()  # here the engine first needs a package
+check_engine()  # the engine needs its first package here
 
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
@@ -19,27 +19,27 @@ BoolArray = NDArray[np.bool_]
 
 
 def largest(values: FloatArray, what: str) -> tuple[int, float]:
-    """The place (of the flattened array) and the value of the largest entry; the first of equals.
+    """Return index (in the flattened array) and value of the largest entry; the first of equals.
 
-    `values[values.argmax()] > best` is false for NaN, so one NaN would hide all that was computed
-    with it. Here it is an error.
+    `values[values.argmax()] > best` is false for NaN, so one NaN would hide all other results.
+    Here NaN is an error.
 
     Args:
-        values: not empty.
-        what: the values, as a person calls them ("a privacy loss").
+        values: array, not empty.
+        what: name of the values in the message ("a privacy loss").
 
     Raises:
         ComputationError: an entry is NaN.
     """
-    place = int(values.argmax())  # numpy: the first NaN, if there is one
+    place = int(values.argmax())  # numpy returns the first NaN, if there is one
     return place, a_number(float(values.flat[place]), what)
 
 
 def a_number(value: float, what: str) -> float:
-    """The value itself.
+    """Return the value if it is not NaN.
 
     Raises:
-        ComputationError: it is NaN.
+        ComputationError: the value is NaN.
     """
     if math.isnan(value):
         raise ComputationError(

@@ -1,8 +1,8 @@
-"""Bisection that keeps the safe end: what comes out satisfies the condition, however it is rounded.
+"""Bisection that keeps the safe end: its result satisfies the condition, however it is rounded.
 
-A calibration looks for the least noise that keeps a promise. Halfway between noise that does and
-noise that does not, one of the two moves; at the end the one that does is taken and never the
-middle, so that neither rounding nor an early end can break the promise.
+A calibration looks for the least noise that meets a guarantee. Halfway between noise that does and
+noise that does not, one of the two ends moves; the result is the end that does and never the
+middle, so that neither rounding nor an early stop can break the guarantee.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def safe_end(
     rounds: int = _EXHAUSTED,
     within: float = 0.0,
 ) -> FloatArray:
-    """The last number on the way from `safe` to `unsafe` at which a condition holds, elementwise.
+    """Return the last number from `safe` towards `unsafe` at which a condition holds, elementwise.
 
     Args:
-        holds: whether it does, for numbers of the common shape of the two ends; it is not asked
-            about the ends themselves.
-        safe: where it holds; may lie above or below the other end.
-        unsafe: where it need not hold.
+        holds: the condition, for numbers of the common shape of the two ends; it is not called
+            for the ends themselves.
+        safe: numbers at which it holds; may lie above or below the other end.
+        unsafe: numbers at which it need not hold.
         rounds: halvings at most; by default until no float64 lies between the two ends.
-        within: the width, as a part of the safe end, at which to stop.
+        within: width at which to stop, relative to the safe end.
 
     Returns:
-        The safe ends at the end of the search.
+        The safe ends when the search stops.
     """
     good, bad = np.broadcast_arrays(np.asarray(safe, np.float64), np.asarray(unsafe, np.float64))
     for _ in range(rounds):

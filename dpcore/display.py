@@ -1,9 +1,9 @@
-"""How public values show themselves in a notebook: small pieces of HTML.
+"""HTML for public values in a notebook.
 
-Every text is escaped here, so that no caller can forget it. Text and lines take the colour of the
+All text is escaped here, so that no caller can forget it. Text and lines take the colour of the
 notebook (`currentColor`), and the one blue and one orange that are added (Okabe and Ito 2008) have
-a contrast of at least 3 to white and to black: nothing else is needed for dark mode. No script, no
-style sheet and no address of the network: a notebook that is not trusted may show them.
+a contrast of at least 3 to white and to black: dark mode needs nothing else. There is no script,
+style sheet or network address, so a notebook that is not trusted may show them.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from html import escape
 
 _BLUE = "#0072B2"
 _ORANGE = "#D55E00"
-_ROWS = 20  # of a table; a longer one says how many it leaves out
+_ROWS = 20  # of a table; a longer one says how many rows are not shown
 _TABLE = "border-collapse:collapse;color:inherit"
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top"
 
 
 def card(title: str, *lines: str, body: Iterable[str] = ()) -> str:
-    """A title, what is under it, and a line for each note.
+    """Return a card with a title, a body and a line for each note.
 
     Args:
         title: text.
-        lines: texts, in small print below the body.
-        body: HTML that functions of this module made.
+        lines: notes, in small print below the body.
+        body: HTML from functions of this module.
     """
     notes = "".join(
         f'<div style="opacity:0.8;font-size:90%">{escape(line)}</div>' for line in lines if line
@@ -36,7 +36,7 @@ def card(title: str, *lines: str, body: Iterable[str] = ()) -> str:
 
 
 def bars(shares: Sequence[tuple[str, float]], caption: str) -> str:
-    """A horizontal bar for each label, as long as its share of 1.
+    """Return a horizontal bar for each label, as long as its share of 1.
 
     Args:
         shares: labels and numbers in [0, 1].
@@ -53,7 +53,7 @@ def bars(shares: Sequence[tuple[str, float]], caption: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table of texts and numbers; numbers with four digits, None as an empty cell."""
+    """Return a table of texts and numbers; numbers with four digits, None as an empty cell."""
     head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in columns)
     lines = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{escape(_cell(v))}</td>' for v in row) + "</tr>"
@@ -68,11 +68,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def marked(pieces: Iterable[tuple[str, str, bool]], before: str = "") -> str:
-    """A sentence in which some words are marked by colour, weight and a line below.
+    """Return a sentence in which some words are marked by colour, weight and an underline.
 
     Args:
-        pieces: white space, word, and whether it is marked.
-        before: what stands before the sentence.
+        pieces: white space, word, and True if the word is marked.
+        before: label before the sentence.
     """
     text = "".join(
         escape(space)

@@ -1,12 +1,12 @@
-"""The errors that a person may see: each message is one sentence that says what to do."""
+"""Errors that a person may see; each message is one sentence that says what to do."""
 
 
 class DpcoreError(ValueError):
-    """An input that the engine refuses; the message can be shown as it stands."""
+    """An input that the engine refuses; the message can be shown unchanged."""
 
 
 class ParameterError(DpcoreError):
-    """A parameter outside its admissible set."""
+    """A parameter that is not admissible."""
 
 
 class EpsilonError(ParameterError):
@@ -14,7 +14,7 @@ class EpsilonError(ParameterError):
 
 
 class ComputationError(DpcoreError):
-    """A number that a statement rests on came out as NaN: nothing may be concluded."""
+    """A number that a statement relies on is NaN: nothing may be concluded."""
 
 
 class UnknownWordError(DpcoreError):
@@ -42,7 +42,7 @@ class StudyError(DpcoreError):
 
 
 class InputError(StudyError):
-    """A corpus that cannot be rewritten as it stands: a run on it can never be finished."""
+    """A corpus that cannot be rewritten in its present form: a run on it can never be finished."""
 
 
 class MapMissingError(DpcoreError):

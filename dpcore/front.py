@@ -1,4 +1,4 @@
-"""What the front door adds to the engine: noise that nobody can repeat, and words for indices."""
+"""Public functions with fresh noise for releases, and with words in place of indices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpcore.rewrite.sentence import Sentence
 
 
 def mechanism(name: str, lexicon: Lexicon, **settings: Any) -> Mechanism:
-    """A mechanism over a lexicon.
+    """Create a mechanism over a lexicon.
 
     Args:
         name: short name ("tem", "madlib", "gaussian", …) or versioned key ("tem.v1").
@@ -33,16 +33,16 @@ def mechanism(name: str, lexicon: Lexicon, **settings: Any) -> Mechanism:
 
 
 def release(text: Sentence, mechanism: Mechanism, epsilon: float) -> str:
-    """A text to publish: every protected word replaced, with fresh noise.
+    """Return a text to publish: every protected word replaced, with fresh noise.
 
-    The noise comes from the operating system; nobody can repeat it, hence no seed. A text released
-    twice spends ε twice. The result is bare text and does not say which words changed: that would
-    tell which words are the typed ones.
+    The noise comes from the operating system and cannot be repeated, hence no seed. A text that is
+    released twice spends ε twice. The result is plain text and does not say which words changed:
+    that would reveal which words are the typed ones.
 
     Args:
-        text: what `dpcore.read` returned.
+        text: result of `dpcore.read`.
         mechanism: over the text's lexicon.
-        epsilon: the privacy parameter of each word, in the mechanism's own meaning;
+        epsilon: privacy parameter of each word, with the mechanism's meaning of ε;
             `mechanism.guarantee(epsilon).for_tokens(text.protected)` says what it means for the
             whole text, `dpcore.audit.composition` by how much less than the sum.
 
@@ -58,17 +58,17 @@ def deniability(
     epsilons: float | FloatArray | Sequence[float],
     **options: Any,
 ) -> Deniability:
-    """How deniable words are: Nw, Sw and the effective number of outputs (Feyisetan et al. 2020).
+    """Measure the deniability of words: Nw, Sw, effective outputs (Feyisetan et al. 2020).
 
     Nw is the probability that the word stays, Sw the expected number of distinct outputs in `runs`
-    runs, the effective number the inverse Simpson index of the outputs.
+    runs, the effective number of outputs their inverse Simpson index.
 
     Args:
         mechanism: over some lexicon.
         words: one word, several words or their indices, or a selection of `dpcore.measure.words`.
         epsilons: one ε or several, shape (E,).
         options: `method`, `runs`, `seed`, `repetitions` and `progress` of
-            `dpcore.measure.deniability.measure`. What is measured protects nothing, so its noise
+            `dpcore.measure.deniability.measure`. Measurements protect nothing, so their noise
             has a fixed seed.
 
     Raises:

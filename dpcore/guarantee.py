@@ -1,4 +1,4 @@
-"""What a mechanism promises, as data that can be compared, printed and saved.
+"""Privacy guarantees of mechanisms, as data that can be compared, printed and saved.
 
 A guarantee is a bound on the privacy loss ln P(y|w) − ln P(y|w′) between two input words. Three
 kinds occur in the literature on private text, and their ε are not the same quantity:
@@ -21,14 +21,14 @@ from dpcore.outwards import at_most, delta_at_most
 
 
 class Status(StrEnum):
-    """What is known about a guarantee."""
+    """Status of a guarantee: proved, certified, conditional or refuted."""
 
     PROVED = "proved"
-    """A proof is known that covers the mechanism as it is implemented here."""
+    """A known proof covers the mechanism as it is implemented here."""
     CERTIFIED = "certified on this lexicon"
-    """The loss of every pair of words and every output of this lexicon was computed."""
+    """The loss was computed for every pair of words and every output of this lexicon."""
     CONDITIONAL = "conditional"
-    """It holds under a condition that these settings may not meet; the reason names it."""
+    """The guarantee needs a condition that these settings may not meet; the reason names it."""
     REFUTED = "refuted"
     """A counterexample is known; the reason names it."""
 
@@ -40,7 +40,7 @@ _BEGINNINGS = {
 
 
 class EpsilonMeaning(StrEnum):
-    """What ε multiplies; mechanisms with different meanings never share an axis silently."""
+    """Meaning of ε; mechanisms with different meanings never share an axis silently."""
 
     METRIC = "metric"
     """Loss ≤ ε·d(w, w′): ε per unit of distance."""
@@ -54,13 +54,13 @@ class EpsilonMeaning(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding:
-    """How far the law that floating point samples may lie from the law that is stated.
+    """Bound on the gap between the law that floating point samples and the stated law.
 
     Attributes:
         relative: bound on |ln(sampled probability / stated probability)| of every output of every
             word; it adds 2·relative to the loss between any two words.
         total_variation: bound on the total variation between the two laws of any word, beyond
-            `relative`; it is a probability with which nothing is promised.
+            `relative`; with this probability nothing is guaranteed.
         reason: one sentence that says what was bounded, and how.
     """
 
@@ -69,7 +69,7 @@ class Rounding:
     reason: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no bound."""
+        """Refuse values that are not bounds."""
         if not (0 <= self.relative < math.inf and 0 <= self.total_variation <= 1):
             raise ParameterError(
                 "a rounding needs a finite relative error >= 0 and a total variation in [0, 1], "
@@ -78,11 +78,11 @@ class Rounding:
 
     @property
     def loss(self) -> float:
-        """What rounding may add to the privacy loss between two words, in nats."""
+        """Largest privacy loss that rounding may add between two words, in nats."""
         return 2.0 * self.relative
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form."""
+        """Return the JSON form."""
         return {
             "relative": self.relative,
             "loss": self.loss,
@@ -96,12 +96,12 @@ class Guarantee(ABC):
     """A bound on the privacy loss between two words of one lexicon.
 
     Attributes:
-        epsilon: the parameter of the bound, finite and positive.
+        epsilon: parameter of the bound, finite and positive.
         status: proved, certified on this lexicon, conditional or refuted.
         reason: one sentence that says why.
-        source: where the claim or its proof stands, with the number of the theorem.
-        rounding: how far what is sampled may lie from the law that the bound speaks of; None
-            where that is not bounded.
+        source: reference for the claim or its proof, with the number of the theorem.
+        rounding: bound on the gap between the sampled law and the law of the guarantee; None
+            if that gap is not bounded.
     """
 
     kind: ClassVar[str]
@@ -119,44 +119,44 @@ class Guarantee(ABC):
 
     @abstractmethod
     def loss(self, distance: float) -> float:
-        """Largest claimed privacy loss (in nats) between two words at this distance."""
+        """Return the largest claimed privacy loss (in nats) between two words at this distance."""
 
     def euclidean_loss(self, distance: float) -> float:
-        """Largest claimed privacy loss at a Euclidean distance, whatever the own metric is."""
+        """Return the largest claimed privacy loss at a Euclidean distance, for any metric."""
         return self.loss(distance)
 
     @property
     @abstractmethod
     def _statement(self) -> str:
-        """What is claimed, in one sentence."""
+        """Claim for one word, in one sentence."""
 
     @abstractmethod
     def _for_tokens(self, tokens: int) -> str:
-        """What is claimed of a whole text, in one sentence."""
+        """Return the claim for a whole text, in one sentence."""
 
     @property
     def statement(self) -> str:
-        """The promise in one sentence of everyday terms and numbers, true as it stands.
+        """Guarantee in one sentence of everyday terms and numbers, true without context.
 
-        Of a refuted or conditional promise it says that it is one.
+        The sentence says so if the guarantee is refuted or conditional.
         """
         return self.qualified(self._statement)
 
     def for_tokens(self, tokens: int) -> str:
-        """The promise for a whole text whose tokens get independent noise, as `statement`."""
+        """Return the guarantee for a whole text whose tokens get independent noise."""
         return self.qualified(self._for_tokens(tokens))
 
     def qualified(self, sentence: str) -> str:
-        """A sentence that follows from the promise, after what must be said of a weaker status."""
+        """Prefix a consequence of the guarantee with the caveat of a weaker status."""
         beginning = _BEGINNINGS.get(self.status)
         return sentence if beginning is None else beginning + sentence[0].lower() + sentence[1:]
 
     def __repr__(self) -> str:
-        """One line: the sentence, its status and its source."""
+        """Return one line: the sentence, its status and its source."""
         return f"{type(self).__name__}({self.statement} [{self.status}; {self.source}])"
 
     def _repr_html_(self) -> str:
-        """The card of a guarantee in a notebook: sentence, status with its reason, source."""
+        """Return the notebook card of a guarantee: sentence, status with its reason, source."""
         from dpcore.display import card
 
         rounding = "" if self.rounding is None else self.rounding.reason
@@ -165,7 +165,7 @@ class Guarantee(ABC):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form: kind, parameters, status, reason, source and statement."""
+        """Return the JSON form: kind, parameters, status, reason, source, statement, rounding."""
         return {
             "kind": self.kind,
             "epsilon": self.epsilon,
@@ -178,7 +178,7 @@ class Guarantee(ABC):
 
 
 def _two_texts(tokens: int) -> str:
-    """Which texts a sum over places speaks of: what is released unchanged is the same in both."""
+    """Name the two texts of a composed bound: they differ only in their protected words."""
     words = "protected word" if tokens == 1 else "protected words"
     return f"For two texts that differ in nothing but their {tokens} {words}, place by place,"
 
@@ -189,7 +189,7 @@ class MetricPrivacy(Guarantee):
 
     `euclidean_factor` converts: ε·euclidean_factor·‖φ_w − φ_w′‖₂ bounds the same loss, so that
     mechanisms over different metrics can be compared. No two words are farther apart than
-    `farthest`, in the own metric.
+    `farthest`, in the guarantee's metric.
     """
 
     kind: ClassVar[str] = "metric"
@@ -198,11 +198,11 @@ class MetricPrivacy(Guarantee):
     farthest: float = math.inf
 
     def loss(self, distance: float) -> float:
-        """ε·d, with d in the guarantee's own metric."""
+        """Return ε·d, with d in the guarantee's metric."""
         return self.epsilon * distance
 
     def euclidean_loss(self, distance: float) -> float:
-        """ε·f·d₂, f the factor that bounds the own metric by the Euclidean one."""
+        """Return ε·min(f·d₂, `farthest`): f·d₂ bounds the guarantee's metric."""
         return self.loss(min(self.euclidean_factor * distance, self.farthest))
 
     @property
@@ -213,14 +213,14 @@ class MetricPrivacy(Guarantee):
         )
 
     def _for_tokens(self, tokens: int) -> str:
-        """Losses add up over tokens: ε times the sum of the distances."""
+        """Add losses over tokens: ε times the sum of the distances."""
         return (
             f"{_two_texts(tokens)} the factor is at most e^({at_most(self.epsilon)}·D), D the sum "
             "of the distances of the two words in each place."
         )
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form, with the metric."""
+        """Return the JSON form, with the metric."""
         return super().to_dict() | {
             "metric": self.metric,
             "euclidean_factor": self.euclidean_factor,
@@ -234,7 +234,7 @@ class PureLocalPrivacy(Guarantee):
     kind: ClassVar[str] = "pure-local"
 
     def loss(self, distance: float) -> float:
-        """ε for two different words, 0 for a word and itself."""
+        """Return ε for two different words, 0 for a word and itself."""
         return self.epsilon if distance > 0 else 0.0
 
     @property
@@ -245,21 +245,21 @@ class PureLocalPrivacy(Guarantee):
         )
 
     def _for_tokens(self, tokens: int) -> str:
-        """Losses add up over tokens: ℓ·ε."""
+        """Add losses over tokens: ℓ·ε."""
         return (
             f"{_two_texts(tokens)} the factor is at most "
             f"e^({tokens}·{at_most(self.epsilon)}) = e^{at_most(self.epsilon, times=tokens)}."
         )
 
 
-_LOG_ERROR = 1e-14  # relative, of a sum of two logarithms
+_LOG_ERROR = 1e-14  # relative error of a sum of two logarithms
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ApproximateLocalPrivacy(Guarantee):
     """P(S|w) ≤ e^ε P(S|w′) + δ for every two words and every set of outputs.
 
-    δ is carried as its natural logarithm: 4^−1700 is not a float64.
+    δ is stored as its natural logarithm: 4^−1700 is not a float64.
     """
 
     kind: ClassVar[str] = "approximate-local"
@@ -273,18 +273,18 @@ class ApproximateLocalPrivacy(Guarantee):
             raise ParameterError(msg)
 
     def loss(self, distance: float) -> float:
-        """ε for two different words (up to the failure probability δ)."""
+        """Return ε for two different words (up to the failure probability δ), else 0."""
         return self.epsilon if distance > 0 else 0.0
 
     @property
     def delta_text(self) -> str:
-        """δ as a person reads it, also where it underflows a float."""
+        """δ as readable text, even if it underflows a float."""
         return self.summed_delta(1)
 
     def summed_delta(self, tokens: int) -> str:
-        """δ of so many words added up, in three digits, rounded up; "1" from 1 on."""
+        """Return δ summed over tokens, in three digits, rounded up; "1" from 1 on."""
         log_delta = self.log_delta + math.log(max(tokens, 1))
-        # The logarithm's own error must not make 0.000121 of 12·1e-5.
+        # The logarithm's own error must not turn 12·1e-5 into 0.000121.
         return delta_at_most(log_delta * (1 + _LOG_ERROR)) if log_delta < 0 else "1"
 
     @property
@@ -295,7 +295,7 @@ class ApproximateLocalPrivacy(Guarantee):
         )
 
     def _for_tokens(self, tokens: int) -> str:
-        """Basic composition: ℓ·ε and ℓ·δ."""
+        """Apply basic composition: ℓ·ε and ℓ·δ."""
         delta = self.summed_delta(tokens)
         if delta == "1":
             return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is promised."
@@ -305,5 +305,5 @@ class ApproximateLocalPrivacy(Guarantee):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form, with ln δ."""
+        """Return the JSON form, with ln δ and δ."""
         return super().to_dict() | {"log_delta": self.log_delta, "delta": self.delta_text}

@@ -1,4 +1,4 @@
-"""Every limit of the laboratory, in one place; past one of them a refusal names the number."""
+"""All limits of the laboratory; a refusal beyond one of them names the number."""
 
 # Text
 MAX_TEXT_CHARACTERS = 2_000  # of a text typed into a page
@@ -10,7 +10,7 @@ MAX_WRITER_TOKENS = 512  # of a private text, as a language model counts them
 MAX_WRITTEN_TOKENS = 200  # that a mechanism draws for one text: about a quarter of a minute
 MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of any size
 MAX_TABLE_COLUMNS = 10_000  # of a table; a page shows MAX_LABELLED_COLUMNS
-MAX_ROW_LINES = 500_000  # of one row of CSV: more were swallowed by a quotation mark
+MAX_ROW_LINES = 500_000  # of one row of CSV: more come from an unclosed quotation mark
 MAX_DECODED_BYTES = 500_000_000  # of the rows of a parquet file that are read at a time
 
 # Lexicons
@@ -24,9 +24,9 @@ MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is 
 NEIGHBOUR_TABLE_WIDTH = 128
 SEPARATED_AT_ONCE_WORDS = 2_000  # above this the least distance of derived points is not computed
 CERTIFIED_AT_ONCE_WORDS = 1_000  # above this a certificate of noise is computed on request only
-CERTIFIED_BY_COMMAND_WORDS = 2_000  # or, where 2,000 words take seconds, by a command that needs it
-PACKING_WORDS = 25_000  # whose packing programme is solved at a time; more are taken in parts
-PACKING_BYTES = 1_300_000_000  # distances held while the packing programme is solved: 25,000 words
+CERTIFIED_BY_COMMAND_WORDS = 2_000  # or by a command that needs it, where 2,000 words take seconds
+PACKING_WORDS = 25_000  # of one packing programme; more are solved in parts
+PACKING_BYTES = 1_300_000_000  # of distances while a packing programme is solved: 25,000 words
 MAX_MAP_WORDS = 50_000  # on the map of a whole lexicon: the most frequent ones
 MAX_MAP_NEIGHBOURS = 500  # of a word, on the map of its neighbourhood
 MAX_MAP_JOBS = 1  # maps that are built at a time for the pages; others wait
@@ -35,7 +35,7 @@ MAX_MAP_JOBS = 1  # maps that are built at a time for the pages; others wait
 MAX_DRAWS = 100_000  # of one word, by the command line
 MAX_RUNS = 100_000  # R of Sw; the papers have 1,000
 MAX_EPSILONS = 1_000  # on one axis, by the command line
-MAX_RUNS_TIMES_EPSILONS = 20_000_000  # held at a time: about 160 MB for each array
+MAX_RUNS_TIMES_EPSILONS = 20_000_000  # in memory at a time: about 160 MB for each array
 PAGE_DRAWS = 100  # of a sentence, on the Rewrite page
 PAGE_WORDS = 100  # measured at a time, on the Deniability page
 PAGE_RUNS = 2_000  # R of Sw, on the Deniability page
@@ -48,9 +48,9 @@ PAGE_CORPUS_CHARACTERS = 200_000  # of a text whose words are measured there: a 
 MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
 
 # Audit
-MAX_AUDIT_WORDS = 5_000  # whose pairs are all compared; beyond, a declared sample
+MAX_AUDIT_WORDS = 5_000  # all of whose pairs are compared; beyond, a declared sample
 MAX_AUDIT_TEM_WORDS = 50_000  # as above, for laws whose audit takes n² steps and not n³: TEM
-MAX_AUDIT_ENTRIES = 50_000_000  # log-probabilities held at a time: 400 MB
+MAX_AUDIT_ENTRIES = 50_000_000  # log-probabilities in memory at a time: 400 MB
 MAX_AUDIT_PAIRS = 100_000  # of a sample of pairs
 MAX_AUDIT_DELTA_PAIRS = 20_000  # beyond ε·d for which δ is computed, the furthest first
 MAX_AUDIT_DRAWS = 10_000_000  # of one Monte Carlo bound, and calls of a function that is audited
@@ -64,13 +64,13 @@ MAX_GAME_RELEASES = 20  # outputs of one secret in that game
 MAX_WORKERS = 256  # processes of one machine
 
 # Learning
-MIN_CLASS_TEXTS = 5  # of each class, in what is trained on and in what is tested on
+MIN_CLASS_TEXTS = 5  # of each class, in the training set and in the test set
 MAX_LABELLED_BYTES = 5_000_000  # of an uploaded table of labelled texts
 MAX_LABELLED_ROWS = 50_000  # of such a table
 MAX_LABELLED_COLUMNS = 200  # of such a table: each is an entry of two menus
 MAX_LABELLED_ENTRY = 131_072  # characters of a text in such a table
 MAX_CLASSES = 20  # of the column of labels: more are names or numbers, not classes
-LIVE_TEXTS = 1_500  # of a live run, trained on and tested on; of a larger table a sample
+LIVE_TEXTS = 1_500  # training and test texts of a live run; a larger table is sampled
 LIVE_WORDS = 60  # of a text of a live run, its first ones
 LIVE_EPSILONS = 10  # of a mechanism in a live run
 LIVE_SEEDS = 5  # of a live run

@@ -1,8 +1,8 @@
-"""Packages of others: which releases are needed, which are installed, and what installs them.
+"""Dependencies: the releases that are needed and installed, and the commands to install them.
 
-The ranges are those of the project: in a checkout of `pyproject.toml` and its requirement files, in
-an installation of the metadata and of the copies of these files. No package is imported to find
-out, but for `need`, which imports it.
+The ranges are those of the project: in a checkout from `pyproject.toml` and its requirement files,
+in an installation from the metadata and the copies of these files. No package is imported to find
+out its release; only `need` imports it.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _IN_CHECKOUT = {
     "write": "pip install --no-deps -r requirements-write.txt",
     "train": "pip install -r dpcore/lexicon/train/requirements.txt",
 }
-"""Part of the laboratory -> what installs its packages, in a checkout."""
+"""Part of the laboratory -> command that installs its packages, in a checkout."""
 _FILES = {
     "redact": "_data/requirements-redact.txt",
     "write": "_data/requirements-write.txt",
     "train": "lexicon/train/requirements.txt",
 }
-"""Parts that are no extra, and their requirement files in an installation."""
+"""Parts that are not extras, and their requirement files in an installation."""
 
 
 @cache
 def _project() -> dict[str, Any] | None:
-    """The table `project` of pyproject.toml in a checkout; None in an installation."""
+    """Return the table `project` of pyproject.toml in a checkout; None in an installation."""
     path = _PACKAGE.parent / "pyproject.toml"
     if not path.is_file():
         return None
@@ -56,7 +56,7 @@ def _project() -> dict[str, Any] | None:
 
 
 def install(part: str) -> str:
-    """The command that installs the packages of a part."""
+    """Return the command that installs the packages of a part."""
     if _project() is not None:
         return _IN_CHECKOUT[part]
     if part in _FILES:
@@ -66,18 +66,18 @@ def install(part: str) -> str:
 
 
 def install_releases(needed: Iterable[Requirement], part: str) -> str:
-    """The command that installs these releases and nothing else of a part."""
+    """Return the command that installs these releases and nothing else of a part."""
     options = "--no-deps " if "--no-deps" in install(part) else ""
     return f"pip install {options}" + " ".join(f'"{each.name}{each.specifier}"' for each in needed)
 
 
 @cache
 def requirements(part: str) -> tuple[Requirement, ...]:
-    """The packages of a part with their ranges, on this system; none where nothing is declared."""
+    """Return the packages of a part with their ranges, on this system; empty if undeclared."""
     from packaging.requirements import Requirement
 
     needed = [each for each in map(Requirement, _declared(part)) if _applies(each, part)]
-    # The extra of `dask[distributed]` is a distribution of its own.
+    # The extra of `dask[distributed]` is a separate distribution.
     more = [Requirement(extra) for each in needed for extra in sorted(each.extras)]
     return (*needed, *more)
 
@@ -100,7 +100,7 @@ def _declared(part: str) -> list[str]:
 
 
 def _applies(needed: Requirement, part: str) -> bool:
-    """Return True if a requirement is of a part, and of this system."""
+    """Return True if a requirement belongs to a part, and applies to this system."""
     if needed.marker is None:
         return part == "engine" or part in _FILES or _project() is not None
     if part == "engine" or _project() is not None:
@@ -109,7 +109,7 @@ def _applies(needed: Requirement, part: str) -> bool:
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:
-    """The versions of those packages that are installed, by name of the distribution."""
+    """Return the versions of the installed packages among `names`, by distribution name."""
     versions = {}
     for name in names:
         try:
@@ -125,10 +125,10 @@ def fits(needed: Requirement, version: str) -> bool:
 
 
 def check_engine() -> None:
-    """Refuse a release of a package that the engine cannot work with.
+    """Refuse releases of packages that the engine cannot work with.
 
-    A package that is missing says so itself when it is imported; another release may fail in the
-    middle of the work.
+    A missing package raises its own error when it is imported; an unsuitable release may fail in
+    the middle of the work.
 
     Raises:
         MissingPackageError: the message names the releases, and the command.
@@ -145,11 +145,11 @@ def check_engine() -> None:
 
 
 def missing(reason: str, part: str) -> MissingPackageError:
-    """The refusal where a package is missing.
+    """Return the error for a missing package.
 
     Args:
         reason: who needs which package, such as "classifiers need the package scikit-learn".
-        part: of the laboratory, to which the package belongs.
+        part: part of the laboratory to which the package belongs.
     """
     what = {"app": "what the app needs", "train": "what the trainer needs"}.get(part, "it")
     return MissingPackageError(f"{reason}; install {what} with: {install(part)}")
@@ -173,7 +173,7 @@ def need(module: str, reason: str, part: str) -> Any:
 
 
 def need_of_trainer(package: str) -> Any:
-    """Import a package that the trainer of lexicons needs.
+    """Import a package that the lexicon trainer needs.
 
     Raises:
         MissingPackageError: it is not installed.
@@ -182,33 +182,33 @@ def need_of_trainer(package: str) -> Any:
     return need(package, reason, "train")
 
 
-# scikit-learn, torch, safetensors and pandas, imported late, and without news that are none.
+# Late imports of scikit-learn, torch, safetensors and pandas, without irrelevant warnings.
 
 
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def sklearn(module: str) -> Any:
-    """A module of scikit-learn; MissingPackageError if it is not installed."""
+    """Import a module of scikit-learn; raise MissingPackageError if it is not installed."""
     return need(f"sklearn.{module}", "classifiers need the package scikit-learn", "app")
 
 
 def torch() -> Any:
-    """The package torch, for neural networks; MissingPackageError if it is not installed."""
+    """Import torch, for neural networks; raise MissingPackageError if it is not installed."""
     return need("torch", "neural networks need the package torch", "learn")
 
 
 def safetensors(module: str) -> Any:
-    """The package safetensors, or a module of it; MissingPackageError if it is not installed."""
+    """Import safetensors, or a module of it; raise MissingPackageError if it is not installed."""
     name = f"safetensors.{module}".rstrip(".")
     return need(name, "checkpoints need the package safetensors", "learn")
 
 
 def need_pandas(purpose: str) -> Any:
-    """Pandas with a parquet engine, or which command installs them.
+    """Import pandas and check for a parquet engine; an error names the command that installs them.
 
     Args:
-        purpose: begins the sentence, such as "recorded results need".
+        purpose: beginning of the sentence, such as "recorded results need".
     """
     pandas = need("pandas", f"{purpose} the package pandas", "app")
     need("pyarrow", f"{purpose} the package pyarrow", "app")  # the engine that pandas uses
@@ -217,7 +217,7 @@ def need_pandas(purpose: str) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Training stops after a fixed number of rounds: that it could go on is no news."""
+    """Silence convergence warnings: training stops after a fixed number of rounds by design."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sklearn("exceptions").ConvergenceWarning)
         yield
@@ -225,14 +225,14 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra in one thread: small problems wait for each other's threads otherwise.
+    """Run linear algebra in one thread: small problems otherwise wait for each other's threads.
 
     On a busy machine the threads of a matrix product spin until all of them had their turn, which
-    makes a training of a tenth of a second take minutes. The setting is the process's, so that one
-    training at a time has it.
+    makes a training of a tenth of a second take minutes. The setting belongs to the process, so
+    only one training at a time has it.
     """
     from threadpoolctl import threadpool_limits
 
-    # Two that overlapped would each restore what the other had set.
+    # Two that overlap would each restore the other's setting.
     with _ONE_AT_A_TIME, threadpool_limits(1):
         yield

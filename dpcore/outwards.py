@@ -1,6 +1,6 @@
 """Bounds as text, rounded outwards: an upper bound never down, a lower bound never up.
 
-A float64 is read as the shortest decimal that it stands for, and all further arithmetic is decimal.
+A float64 is read as the shortest decimal that represents it, and all further arithmetic is decimal.
 So .07 of 100 is 7 and three times 1.1 is 3.3, although float64 makes 7.000000000000001 and
 3.3000000000000003 of them. No tolerance is needed, and the text, read as a float64, never lies on
 the wrong side of the bound. `pages/shared/outwards.js` does the same in the browser.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 Shown = Callable[[float, int], str]
-"""A way to write a number in so many significant digits."""
+"""Function that writes a number in a given number of significant digits."""
 
 _CERTAIN_DIGITS = 14  # a float64 has 15 to 17; e^x and ln x of one have these at least
 
@@ -22,7 +22,7 @@ def at_most(bound: float, digits: int = 4, *, times: int = 1, places: int | None
     """Format an upper bound, rounded up.
 
     Args:
-        bound: it; of an infinite one the text is "inf".
+        bound: the bound; the text of an infinite one is "inf".
         digits: significant digits.
         times: a factor to multiply it by first, such as 100 of a share.
         places: decimal places to round to in place of `digits`.
@@ -45,12 +45,12 @@ def delta_at_most(log_delta: float) -> str:
     if not log_delta > -690.0:  # below e^−690, about 10^−300, a float64 soon has fewer digits
         tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
         return f"10^{tenths / 10.0:.1f}"
-    # In 28 digits: a float64 of δ could already be rounded down, and no guarantee may be.
+    # In 28 digits: a float64 of δ could already be rounded down, which a guarantee must not be.
     return _text(Decimal(log_delta).exp(), 3, None, ROUND_CEILING)
 
 
 def without_noise(value: float) -> float:
-    """Return a computed value in the digits that e^x and ln x leave certain.
+    """Round a computed value to the digits that e^x and ln x leave certain.
 
     e^(ln 10) is 10.000000000000002 in float64, and as an upper bound it would be shown as 10.1.
     This moves a value by less than 10⁻¹³ of itself.

@@ -1,4 +1,4 @@
-"""Private texts in a pipeline of scikit-learn: `PrivateText`."""
+"""Transformer to private texts for scikit-learn pipelines: `PrivateText`."""
 
 from __future__ import annotations
 
@@ -36,29 +36,30 @@ class PrivateText(  # type: ignore[call-arg]
     """Transformer from texts to private texts; every `transform` draws fresh noise.
 
     `fit` reads no text: the vocabulary is public and nothing is learned, so fitting spends no
-    budget. `transform` spends ε for each word of each text that it is given, each time it is
-    called; there is no `random_state`, since who knows the noise knows the words. Hence:
+    budget. `transform` spends ε for each word of each text, each time it is called; there is no
+    `random_state`, since anyone who knows the noise knows the words. Hence:
 
     * Training and test texts of different persons are two releases of different data: each person
       spends ε a word once.
     * A search over folds (`cross_val_score`, `GridSearchCV`) with this transformer inside the
-      pipeline transforms each text once a fold and candidate, and what it says was computed from
-      all of them: their ε add up. Transform once before the search, and search over the result.
-    * `Pipeline(memory=…)` keeps a release and gives it again, which spends nothing; its folder
+      pipeline transforms each text once for each fold and candidate, and its result is computed
+      from all of them: their ε add up. Transform once before the search, and search over the
+      result.
+    * `Pipeline(memory=…)` stores a release and returns it again, which spends nothing; its folder
       holds a hash of the private texts, so treat it as private.
 
     A table of one column is read like that column, so that a `ColumnTransformer` may name the
     texts by `"text"` or by `["text"]`. The output is a list, as vectorisers take it.
 
     Args:
-        epsilon: the privacy parameter of each word, in the mechanism's own meaning.
-        mechanism: a name of the registry ("tem", "madlib", …), or a mechanism.
-        lexicon: with a name: a lexicon, its name or its path; None for the bundled one. A mechanism
-            has its own.
+        epsilon: privacy parameter of each word, with the mechanism's meaning of ε.
+        mechanism: name in the registry ("tem", "madlib", …), or a mechanism.
+        lexicon: for a named mechanism: a lexicon, its name or its path; None for the bundled one.
+            A mechanism object has its own lexicon.
 
     Attributes:
-        mechanism_: the mechanism of the present parameters, after `fit`. Parameters that are set
-            later hold from then on, all of them.
+        mechanism_: mechanism of the present parameters, after `fit`. Parameters that are set later
+            apply from then on, all of them.
         n_features_in_: 1.
         feature_names_in_: name of the column, if `fit` was given a table whose columns have names.
     """
@@ -79,7 +80,7 @@ class PrivateText(  # type: ignore[call-arg]
 
         Args:
             X: n texts.
-            y: not needed.
+            y: ignored.
 
         Raises:
             EpsilonError: ε was not given, or is not admissible.
@@ -116,7 +117,7 @@ class PrivateText(  # type: ignore[call-arg]
 
     @property
     def mechanism_(self) -> Mechanism:
-        """See the class."""
+        """Mechanism of the present parameters; see the class."""
         check_is_fitted(self)
         return self._make()
 
@@ -149,12 +150,12 @@ class PrivateText(  # type: ignore[call-arg]
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose the container of `transform`.
 
-        scikit-learn's own always makes a DataFrame, of which a vectoriser in the next step reads
-        the names of the columns for its texts. So a column stays a column here, and the global
+        scikit-learn's `set_output` always makes a DataFrame, of which a vectoriser in the next step
+        reads the column names as its texts. So a column stays a column here, and the global
         `transform_output` changes nothing.
 
         Args:
-            transform: "default" (a list), "pandas", or None, which leaves it as it is.
+            transform: "default" (a list), "pandas", or None, which changes nothing.
 
         Raises:
             ParameterError: there is no such container.
@@ -165,7 +166,7 @@ class PrivateText(  # type: ignore[call-arg]
                 raise ParameterError(
                     f"the output must be one of {', '.join(_CONTAINERS)}, got {shown}"
                 )
-            # Where scikit-learn keeps it, so that a clone has it too.
+            # The attribute that scikit-learn uses, so that a clone has it too.
             self._sklearn_output_config = {"transform": transform}
         return self
 
@@ -174,7 +175,7 @@ class PrivateText(  # type: ignore[call-arg]
         return str(getattr(self, "_sklearn_output_config", {}).get("transform", "default"))
 
     def _given(self) -> float:
-        """Return ε, which has no default: who spends it says how much."""
+        """Return ε, which has no default: the caller must state what they spend."""
         if self.epsilon is None:
             raise EpsilonError("epsilon must be given, as in PrivateText(epsilon=20), got None")
         return self.epsilon
@@ -195,5 +196,5 @@ class PrivateText(  # type: ignore[call-arg]
 
 
 def _same(kept: object, asked: object) -> bool:
-    """Return True for one object, and for two equal names."""
+    """Return True if both are one object, or equal names."""
     return kept is asked or (isinstance(kept, str) and isinstance(asked, str) and kept == asked)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpcore import optional as packages
+from dpcore import optional
 from tests.needs import ROOT, missing, stopped_without_torch
 
 STRICT = ("CI", "DPCORE_REQUIRE_ALL")
@@ -34,7 +34,7 @@ def test_want_of_torch_deep_within_a_call_skips_the_test(
         pytest.raises(pytest.skip.Exception, match=r"requirements-learn\.txt"),
         stopped_without_torch(),
     ):
-        packages.torch()
+        optional.torch()
     monkeypatch.setenv(STRICT[0], "true")
     with pytest.raises(pytest.fail.Exception, match="no such thing"):
         missing("no such thing")

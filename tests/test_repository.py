@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 from dpcore import __version__
-from tests import rules
+from tests import rooms, rules
 from tests.needs import ROOT
 
 TOP_LEVEL = {
@@ -203,6 +203,13 @@ def test_the_rule_finds_upward_imports_and_unknown_rooms() -> None:
     assert not any("imports dpcore.limits" in entry for entry in upward)
     with pytest.raises(KeyError, match="on no floor"):
         rules.upward({"dpcore/attic/box.py": "import dpcore.attic.box"})
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_imports() -> None:
+    assert rooms.PICTURE.read_text(encoding="utf-8") == rooms.picture(ENGINE)
+    assert rooms.reduced({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {
+        "a": {"b"}, "b": {"c"}, "c": set(),
+    }  # fmt: skip
 
 
 def test_rooms_form_no_circle() -> None:

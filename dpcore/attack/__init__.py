@@ -1,1 +1,1 @@
-"""What an attacker still learns from an output."""
+"""Attacks on private outputs: the information about the input that an attacker recovers."""

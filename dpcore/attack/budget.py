@@ -1,10 +1,10 @@
-"""What a guarantee adds up to over the words of a text, and over repeated releases.
+"""Sum of a guarantee over the words of a text, and over repeated releases.
 
 Independent noise on every word makes losses add up (basic composition; Dwork and Roth 2014,
 Theorem 3.16, and the same sum for metric privacy). Two texts of ℓ words, released r times, are
 told apart by at most r·Σ ε·d(w_i, v_i) under metric privacy and r·ℓ·ε between any two words, with
-r·ℓ·δ where there is a δ. A word that occurs twice is protected half as well: whoever knows that the
-two places hold one word sees two releases of it.
+r·ℓ·δ where there is a δ. A word that occurs twice is protected half as well: anyone who knows that
+the two positions hold one word sees two releases of it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ from dpcore.mechanisms.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class WordBudget:
-    """What is promised about one distinct word of a text.
+    """Guarantee for one distinct word of a text.
 
     Attributes:
         word: index.
-        places: how often it stands in the text.
-        releases: places · r, how many independent outputs of it are seen.
-        nearest: the other word that is promised the smallest loss against it.
-        nearest_loss: that loss, over all releases: how well it hides behind its nearest word.
-        other: the word of the other text, or the word with the largest loss.
-        other_loss: the loss against it, over all releases.
+        places: number of positions with this word.
+        releases: places · r, the number of independent outputs of it that are seen.
+        nearest: the other word with the smallest guaranteed loss against it.
+        nearest_loss: that loss, over all releases: the smaller, the better the word hides behind
+            its nearest word.
+        other: the word of the other text at its first position, or the word with the largest loss.
+        other_loss: the loss against the words of the other text, or against `other`, over all
+            releases.
     """
 
     word: int
@@ -48,17 +50,17 @@ class WordBudget:
 
 @dataclass(frozen=True)
 class Budget:
-    """What is promised about a text.
+    """Guarantee for a whole text.
 
     Attributes:
-        words: one entry a distinct word, in the order of the text.
-        tokens: ℓ, protected places.
+        words: one entry for each distinct word, in the order of the text.
+        tokens: ℓ, protected positions.
         releases: r.
         nearest_loss: the sum of all `nearest_loss`: against the text in which every word is
             replaced by its nearest.
         other_loss: the sum of all `other_loss`: against the other text, or the farthest one.
         log_delta: ln of the sum of the δ; None without one.
-        statement: the promise for all places and releases, in one sentence.
+        statement: the guarantee for all positions and releases, in one sentence.
         status: proved, certified, conditional or refuted.
     """
 
@@ -73,11 +75,11 @@ class Budget:
 
     @property
     def nearest_success(self) -> float:
-        """The most that a guess between the text and its nearest one may be right, δ aside."""
+        """Largest probability of a right guess between the text and its nearest one, δ aside."""
         return 1.0 / (1.0 + math.exp(-self.nearest_loss))
 
     def rows(self, mechanism: Mechanism) -> list[dict[str, Any]]:
-        """One plain row a word."""
+        """Return one plain row for each word."""
         names = mechanism.lexicon.words
         return [
             {
@@ -101,15 +103,15 @@ def budget(
     others: Sequence[int] | None = None,
     releases: int = 1,
 ) -> Budget:
-    """Add the losses up.
+    """Sum the losses that the guarantee allows.
 
     Args:
-        mechanism: with fresh independent noise for every place and release.
-        words: of the text, place by place; each one of the vocabulary.
-        epsilon: of every word.
-        others: the words of another text to be told apart from, place by place; if not given,
-            each word is compared with the one that is promised the largest loss.
-        releases: r, of the whole text.
+        mechanism: with fresh independent noise for every position and release.
+        words: words of the text, position by position; each one of the vocabulary.
+        epsilon: ε of every word.
+        others: words of another text to be told apart from, position by position; if not given,
+            each word is compared with the one that has the largest guaranteed loss.
+        releases: r, releases of the whole text.
 
     Raises:
         ParameterError: the text is empty or too long, the other text differs in length, or r is
@@ -131,7 +133,7 @@ def budget(
     for word in dict.fromkeys(entries.tolist()):
         places = np.flatnonzero(entries == word)
         allowed = promised_losses(mechanism.lexicon, guarantee, word)
-        away = np.where(np.arange(allowed.size) == word, math.inf, allowed)  # itself is no other
+        away = np.where(np.arange(allowed.size) == word, math.inf, allowed)  # without the word
         nearest = int(away.argmin())
         count = int(places.size) * releases
         if second is None:

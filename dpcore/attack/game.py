@@ -1,11 +1,11 @@
-"""Guess the word: who guesses better, a person or the Bayes attacker?
+"""Game of guessing a released word, by a person against the Bayes attacker.
 
 One word of a short list is drawn, each with the same probability, and the mechanism releases it
 once or several times, each time with fresh noise. Person and attacker know the list, the mechanism
 and ε, and see the outputs y₁, …, y_r. By Bayes' rule the attacker's posterior is proportional to
-P(y₁|w)·…·P(y_r|w), and whoever names its largest entry is right most often. Where the law of a
-mechanism cannot be computed, the attacker names the word that is nearest to the outputs instead;
-that is an attacker as well, but a better one may exist.
+P(y₁|w)·…·P(y_r|w), and naming its largest entry is right most often. If the law of a mechanism
+cannot be computed, the attacker names the word that is nearest to the outputs instead; a better
+attacker may exist.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dpcore.mechanisms.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Round:
-    """One secret and what was released of it.
+    """A secret and its releases.
 
     Attributes:
-        secret: its place in the list of candidates.
+        secret: index in the list of candidates.
         outputs: indices of the released words.
     """
 
@@ -38,10 +38,10 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What the attacker makes of the outputs.
+    """Attacker's conclusion from the outputs.
 
     Attributes:
-        guess: a place in the list of candidates, of equal ones the first.
+        guess: index in the list of candidates, the first of equal ones.
         posterior: of each candidate, shape (k,); None for the attacker who goes by distance.
         distance: mean Euclidean distance of the outputs from each candidate, shape (k,).
     """
@@ -53,13 +53,13 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """The rules of a round.
+    """Rules of a round.
 
     Attributes:
         mechanism: known to all.
         epsilon: ε of every release.
         candidates: indices of the words that the secret is drawn from, distinct.
-        releases: r, how many outputs of the one secret are seen.
+        releases: r, number of outputs of the one secret.
     """
 
     mechanism: Mechanism
@@ -94,10 +94,10 @@ class Game:
         return Round(secret, tuple(outputs.tolist()))
 
     def judge(self, outputs: tuple[int, ...]) -> Judgement:
-        """The attacker's answer to these outputs.
+        """Return the attacker's answer to these outputs.
 
         Raises:
-            ParameterError: there are none, or one is no word of the lexicon.
+            ParameterError: there are none, or one is not a word of the lexicon.
         """
         seen = self.mechanism.check_words(outputs)
         if not seen.size:
@@ -111,7 +111,7 @@ class Game:
         return Judgement(int(posterior.argmax()), posterior, away)
 
     def long_run(self) -> float | None:
-        """How often the Bayes attacker is right: (1/k) Σ_y max_w P(y|w).
+        """Return the success probability of the Bayes attacker: (1/k) Σ_y max_w P(y|w).
 
         None if there are several releases, or no law that can be computed.
         """
@@ -123,13 +123,13 @@ class Game:
     def _log_laws(self) -> FloatArray:
         """ln P(y|w) of every candidate, shape (k, n); −∞ where P is 0."""
         rows = Rows(self.mechanism, np.array(self.candidates))
-        # Rows are in the order of the lexicon, candidates in that of the list.
+        # Rows are in lexicon order, candidates in the order of the list.
         places = np.searchsorted(rows.words, self.candidates)
         return np.asarray(rows.laws(self.epsilon)[0][places])
 
 
 def _normalised(log_weights: FloatArray) -> FloatArray:
-    """Weights as probabilities; where all are 0 within the laws' numerical error, all alike."""
+    """Return weights as probabilities; equal ones if all are 0 within the laws' numerical error."""
     top = log_weights.max()
     if top == -np.inf:
         return np.full(log_weights.size, 1.0 / log_weights.size)

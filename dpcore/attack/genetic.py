@@ -1,13 +1,13 @@
-"""Genetic word substitution: a population of changed texts that a classifier should get wrong.
+"""Genetic word substitution: an evolved population of changed texts that fool a classifier.
 
 Alzantot et al. 2018, as used by Xu et al. 2021 (Section 6.3): each member begins with one random
 substitution; while no member fools the classifier, the fittest one is kept, and the others are
 replaced by children that take every word from one of two parents, drawn by fitness, and are
-changed in one more place. Fitness is 1 less the probability of the label. The whole population is
-one call of the classifier, which needs nothing but probabilities.
+changed in one more position. Fitness is 1 less the probability of the label. The whole population
+is one call of the classifier, of which only probabilities are needed.
 
-The attack shows that a prediction can be changed. That it fails shows nothing: see
-`dpcore.learn.linear.certificate` for what no attack gets below.
+A successful attack shows that a prediction can be changed. A failure shows nothing: see
+`dpcore.learn.linear.certificate` for a bound that no attack gets below.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from dpcore.noise.streams import generator
 
 
 class Victim(Protocol):
-    """Anything that gives probabilities of classes."""
+    """Classifier that returns class probabilities."""
 
     def probabilities(self, bags: Bags) -> FloatArray:
-        """Probability of each class for each document, shape (k, m)."""
+        """Return the probability of each class for each document, shape (k, m)."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Genetic:
 
     Attributes:
         population: members, at least 2.
-        generations: after the first one.
-        share: of the known words that may be changed; see `changes_allowed` in
+        generations: number of generations after the first one.
+        share: share of the known words that may be changed; see `changes_allowed` in
             `dpcore.learn.linear.certificate`.
-        tries: candidates that are tried in a changed place, of which the fittest is taken; 1 as in
-            Xu et al. 2021, more as in Alzantot et al. 2018.
+        tries: candidates that are tried in a changed position, of which the fittest is taken; 1 as
+            in Xu et al. 2021, more as in Alzantot et al. 2018.
     """
 
     population: int = 40
@@ -78,9 +78,9 @@ class Generation:
 
     Attributes:
         number: 0 for the original text, 1 for the first population.
-        probability: of the label.
-        changed: words that differ from the original.
-        words: lexicon index in each place.
+        probability: probability of the label.
+        changed: number of words that differ from the original.
+        words: lexicon index in each position.
     """
 
     number: int
@@ -91,13 +91,13 @@ class Generation:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What the attack found.
+    """Result of an attack on one document.
 
     Attributes:
         label: the class that should stay.
-        success: whether the last text is classified otherwise.
-        generations: the fittest text of each, the original first.
-        queries: texts that the classifier was asked about.
+        success: True if the last text is classified otherwise.
+        generations: the fittest text of each generation, the original first.
+        queries: number of texts that the classifier was asked about.
     """
 
     label: int
@@ -107,7 +107,7 @@ class Attacked:
 
     @property
     def words(self) -> IntArray:
-        """The text that was found, shape (t,)."""
+        """Final text of the attack, shape (t,)."""
         return np.array(self.generations[-1].words, dtype=np.int64)
 
 
@@ -122,22 +122,22 @@ def attack(
 
     Args:
         victim: the classifier.
-        candidates: the document, and what its words may become.
+        candidates: the document, and the substitutes of its words.
         label: the class that should stay.
-        settings: of the attack.
-        rng: of everything that is drawn.
+        settings: settings of the attack.
+        rng: generator for all draws.
 
     Returns:
         The original text alone if it is already classified otherwise, or nothing may change.
 
     Raises:
-        ParameterError: the label is no class of the classifier.
+        ParameterError: the label is not a class of the classifier.
     """
     return _Hunt(victim, candidates, label, settings, rng).run()
 
 
 class _Hunt:
-    """One attack, and what it counts."""
+    """State of one attack, with its query count."""
 
     def __init__(
         self,
@@ -165,14 +165,14 @@ class _Hunt:
                     break
                 if number > 1:
                     members = self.children(members, kept)
-                first = 0 if number == 1 else 1  # the fittest one stays as it is
+                first = 0 if number == 1 else 1  # the fittest one stays unchanged
                 members[first:] = self.mutated(members[first:])
                 kept, fooled = self.look(members)
                 generations.append(self.note(number, members, kept, fooled))
         return Attacked(self.label, bool(fooled.any()), tuple(generations), self.queries)
 
     def look(self, members: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Probability of the label, and whether another class is predicted, of each text."""
+        """Return each text's probability of the label, and True if another class is predicted."""
         count, size = members.shape
         offsets = np.arange(count + 1, dtype=np.int64) * size
         bags = Bags(members.flatten(), offsets, self.candidates.document.vocabulary)
@@ -187,22 +187,22 @@ class _Hunt:
     def note(
         self, number: int, members: IntArray, kept: FloatArray, fooled: BoolArray
     ) -> Generation:
-        """The member with the least probability of the label, among those that fool if any do."""
-        # Two less puts those that fool before all others, whatever their probabilities.
+        """Return the member least likely to get the label, among those that fool if any do."""
+        # Subtracting 2 puts members that fool before all others, whatever their probabilities.
         best = int(np.where(fooled, kept - 2.0, kept).argmin())
         changed = int((members[best] != self.original).sum())
         return Generation(number, float(kept[best]), changed, tuple(members[best].tolist()))
 
     def children(self, members: IntArray, kept: FloatArray) -> IntArray:
-        """The fittest member, then children of pairs that are drawn by fitness."""
+        """Return the fittest member, then children of pairs that are drawn by fitness."""
         fitness = np.maximum(1.0 - kept, 0.0)
-        # Where every text is certainly classified right all are alike.
+        # If every text is certainly classified as the label, all are equally fit.
         law = fitness / fitness.sum() if fitness.sum() > 0 else None
         count = len(members)
         parents = self.rng.choice(count, size=(2, count - 1), p=law)
         first = self.rng.random((count - 1, members.shape[1])) < 0.5
         children = np.where(first, members[parents[0]], members[parents[1]])
-        # Beyond the budget changes are taken back at random.
+        # Changes beyond the budget are undone at random.
         moved = children != self.original
         order = self.rng.random(children.shape)
         order[~moved] = np.inf
@@ -211,13 +211,13 @@ class _Hunt:
         return np.concatenate((members[[int(kept.argmin())]], children))
 
     def mutated(self, members: IntArray) -> IntArray:
-        """Each text with one more substitution, in a changed place if its budget is used up."""
+        """Return each text with one more substitution, in a changed position if at its budget."""
         places = self.candidates.places
         moved = (members != self.original)[:, places]
         full = moved.sum(axis=1) >= self.budget
         order = self.rng.random(moved.shape)
-        # The largest of independent numbers stands at a random place; −1 is never the largest, as
-        # a text whose budget is used up has changed places.
+        # The largest of independent numbers is at a random position; −1 is never the largest, as
+        # a text whose budget is used up has changed positions.
         order[full[:, None] & ~moved] = -1.0
         picked = order.argmax(axis=1)
         tries = self.settings.tries
@@ -230,29 +230,29 @@ class _Hunt:
         return np.asarray(changed[np.arange(len(members)) * tries + kept.argmin(axis=1)])
 
 
-# The words that a genetic attacker may put in each place of a text, and how likely it tries them.
+# Candidate words in each position of a text, with the probability that the attacker tries them.
 #
 # Alzantot et al. 2018 take near words; Xu et al. 2021 draw from a metric-private mechanism at ε.
-# Both are a table: for each place some words with probabilities, the word that stands there left
-# out.
+# Both are a table: for each position some words with probabilities, without the word of the
+# position itself.
 
 
 USUAL_DRAWS = 200
-"""Draws of a word that stand for a mechanism without an exact law."""
+"""Draws for each word that replace the law of a mechanism without an exact one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What each place of one document may become; read-only.
+    """Substitutes for each position of one document; read-only.
 
     Attributes:
         document: the one document.
-        places: those of its places that have a candidate, shape (p,).
-        rows: row of each of them in the two tables, one row a distinct word, shape (p,).
-        words: candidates, shape (u, c), none of them the word itself.
+        places: positions that have a candidate, shape (p,).
+        rows: row of each of them in the two tables, one row for each distinct word, shape (p,).
+        words: candidates, shape (u, c), never the word itself.
         steps: running sums of their probabilities, shape (u, c); the last is 1. A word that only
-            fills up a row has probability 0.
-        method: where they come from, for a person.
+            pads a row has probability 0.
+        method: source of the candidates, as text.
     """
 
     document: Bags
@@ -267,7 +267,7 @@ class Candidates:
             array.setflags(write=False)
 
     def draw(self, rng: np.random.Generator, picked: IntArray) -> IntArray:
-        """One candidate for each of some entries of `places`, independently, shape of `picked`."""
+        """Draw one candidate for each given entry of `places`, independently."""
         drawn = np.empty(picked.shape, dtype=np.int64)
         uniform = rng.random(picked.shape)
         rows = self.rows[picked]
@@ -279,7 +279,7 @@ class Candidates:
 
 
 def from_substitutions(document: Bags, substitutions: Substitutions) -> Candidates:
-    """Every allowed substitute of a word is as likely as the others.
+    """Make every allowed substitute of a word equally likely.
 
     Raises:
         ParameterError: there is not exactly one document.
@@ -298,18 +298,18 @@ def from_mechanism(
     draws: int | None = None,
     within: Substitutions | None = None,
 ) -> Candidates:
-    """What a mechanism puts in the place of a word: by its law given a change, or what draws gave.
+    """Take candidates from the outputs of a mechanism, by its law given a change or by draws.
 
-    The law tries what the mechanism may do however seldom it does it. Draws try what it did: a word
-    that every draw gave back has no candidate.
+    The law includes outputs however rare they are. Draws include only outputs that occurred: a word
+    that every draw returned has no candidate.
 
     Args:
-        document: exactly one.
+        document: exactly one document.
         mechanism: over the lexicon of the document.
         epsilon: ε of the mechanism.
-        rng: of the draws.
-        draws: of each distinct word, 1 to `limits.MAX_DRAWS`, whether or not there is an exact law.
-            None: the exact law given a change, or `USUAL_DRAWS` of a mechanism that has none.
+        rng: generator for the draws.
+        draws: draws of each distinct word, 1 to `limits.MAX_DRAWS`, even if there is an exact law.
+            None: the exact law given a change, or `USUAL_DRAWS` for a mechanism without one.
         within: only these substitutes are tried, so that a certificate for them holds.
 
     Raises:
@@ -339,7 +339,7 @@ def from_mechanism(
 
 
 def _words(document: Bags) -> list[int]:
-    """The distinct known words of the one document."""
+    """Return the distinct known words of the one document."""
     if not len(document) == 1:
         raise ParameterError(f"one document is attacked at a time, got {len(document)}")
     words: list[int] = np.unique(document.words[document.words >= 0]).tolist()
@@ -356,7 +356,7 @@ def _candidates(
     for word, row in row_of.items():
         outputs, weights = table[word]
         words[row, : outputs.size] = outputs
-        # A row is filled up with its last word, whose steps are all 1 and so are never reached.
+        # A row is padded with its last word, whose steps are all 1 and so are never reached.
         words[row, outputs.size :] = outputs[-1]
         sums = np.cumsum(weights)
         steps[row, : outputs.size] = sums / sums[-1]
@@ -365,7 +365,7 @@ def _candidates(
     return Candidates(document, places, rows[places], words, steps, method)
 
 
-# What genetic word substitution does to a classifier: word by word, and to its accuracy.
+# Effect of genetic word substitution on a classifier: word by word, and on its accuracy.
 
 
 @dataclass(frozen=True)
@@ -373,10 +373,10 @@ class Step:
     """One changed word.
 
     Attributes:
-        place: in the document.
+        place: position in the document.
         old: the word before.
         new: the word after.
-        probability: of the label after it.
+        probability: probability of the label after the change.
     """
 
     place: int
@@ -386,14 +386,14 @@ class Step:
 
 
 def steps(victim: Victim, document: Bags, attacked: Attacked) -> tuple[Step, ...]:
-    """The changes of an attack one by one, always the one that takes most from the label.
+    """Order the changes of an attack: each step lowers the probability of the label most.
 
-    It ends when the classifier is fooled, so that changes that were not needed are left out.
+    The steps end when the classifier is fooled, so that unnecessary changes are left out.
 
     Args:
         victim: the classifier.
-        document: the one that was attacked.
-        attacked: by `attack`.
+        document: the document that was attacked.
+        attacked: result of `attack`.
     """
     text, goal = np.array(document.words), attacked.words
     done: list[Step] = []
@@ -415,15 +415,15 @@ def steps(victim: Victim, document: Bags, attacked: Attacked) -> tuple[Step, ...
 
 @dataclass(frozen=True)
 class AdversarialAccuracy:
-    """Accuracy of a classifier under the attack; an upper bound on that under every attack.
+    """Accuracy of a classifier under the attack: an upper bound on that under every attack.
 
     Attributes:
         clean: share of the documents that are right before.
         accuracy: share that are right after.
-        low: of its 95 % Clopper–Pearson interval, over documents like these.
-        high: of it.
-        documents: how many.
-        attacks: what was found for each.
+        low: lower end of its 95 % Clopper–Pearson interval, over documents like these.
+        high: upper end.
+        documents: number of documents.
+        attacks: result for each document.
     """
 
     clean: float
@@ -443,19 +443,21 @@ def adversarial_accuracy(
     seed: int,
     progress: Progress = silent,
 ) -> AdversarialAccuracy:
-    """Attack every document that is classified right.
+    """Attack every document; one that is classified otherwise already stays unchanged.
 
     Args:
         victim: the classifier.
         bags: k ≥ 1 documents.
         labels: class of each, shape (k,).
-        candidates: of one document, such as `from_substitutions` with the substitutions filled in.
-        settings: of the attack.
-        seed: each document has a stream of its own under it.
+        candidates: makes the candidates of one document, such as `from_substitutions` with the
+            substitutions filled in.
+        settings: settings of the attack.
+        seed: each document has its own stream under this seed.
         progress: called with ("attack", documents done, k).
 
     Raises:
-        ParameterError: there is no document, or the labels are not one a document.
+        ParameterError: there is no document, or the number of labels differs from that of
+            documents.
     """
     truth = np.asarray(labels, dtype=np.int64)
     if not (truth.shape == (len(bags),) and truth.size):
@@ -468,7 +470,7 @@ def adversarial_accuracy(
         choices = candidates(bags.part([i]), rng)
         attacks.append(attack(victim, choices, label, settings, rng))
         progress("attack", i + 1, len(bags))
-    # An attack that ended with the original text found it classified otherwise already.
+    # An attack that ended with the original text found it already classified otherwise.
     clean = sum(not (attacked.success and len(attacked.generations) == 1) for attacked in attacks)
     right = sum(not attacked.success for attacked in attacks)
     low, high = clopper_pearson(right, len(attacks), 0.025)

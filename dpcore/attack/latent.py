@@ -1,9 +1,9 @@
-"""Utterances of our own with the latent vectors of a trained ADePT network, to attack without it.
+"""Attack on the latent vectors of a trained ADePT network, without the network.
 
 The network was trained on ATIS (`dpcore.papers.habernal2021.plans`); neither it nor an utterance of
-ATIS is here. The utterances were written for this laboratory; their vectors are what the network
-makes of them. Noise, ranking and posterior are computed anew at every call; what the decoder wrote
-was recorded, because that needs torch.
+ATIS is here. The example utterances were written for this laboratory, and the network computed
+their vectors. Noise, ranking and posterior are computed at every call; outputs of the decoder were
+recorded, because they need torch.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.clipped.adept import FORMS, LatentForm, NoisyLatents, clip_rows, latent_path
 from dpcore.noise.streams import generator
 
-# Whose utterance is it? Ranking public candidates by the likelihood of a noisy latent vector.
+# Ranking public candidates by the likelihood of a noisy latent vector, to find the utterance.
 #
-# Habernal 2021, Appendix C, sketches the attack and leaves it there: the attacker has the encoder
-# and a corpus of utterances, and looks for those whose latent vector is near the noisy one. The law
-# of the noise is public, so "near" can be exact. With m candidates, all equally likely, the
-# posterior of candidate j after the noisy vector z is
+# Habernal 2021, Appendix C, only sketches the attack: the attacker has the encoder and a corpus of
+# utterances, and looks for those whose latent vector is near the noisy one. The law of the noise is
+# public, so "near" can be exact. With m candidates, all equally likely, the posterior of candidate
+# j after the noisy vector z is
 #
 #     p_j ∝ exp(−‖z − c_j‖ / scale)
 #
 # in the norm of the noise (L1 for Laplace coordinates, L2 for round noise). To name the largest is
-# the best that anybody can do, and it succeeds with probability E[max_j p_j]: the Bayes optimum.
-# Under ε-differential privacy it is at most e^ε / (e^ε + m − 1).
+# the best that any attacker can do, and it succeeds with probability E[max_j p_j]: the Bayes
+# optimum. Under ε-differential privacy it is at most e^ε / (e^ε + m − 1).
 
 
 _ONE_SIDED = 0.025
@@ -47,15 +47,15 @@ _ROWS = 256  # noisy vectors at a time
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Where the true candidate stands for each of k noisy vectors.
+    """Rank of the true candidate for each of k noisy vectors.
 
     Attributes:
         ranks: from 1; the mean over the orders of candidates that are equally likely, shape (k,).
-        first: probability that it is named, 1 or 0 but for ties, shape (k,).
-        best: posterior of the candidate that is named, shape (k,).
+        first: probability that the attacker names it, 1 or 0 except for ties, shape (k,).
+        best: posterior of the candidate that the attacker names, shape (k,).
         candidates: m.
         epsilon: true ε of the noise.
-        claimed_epsilon: the ε that was asked for.
+        claimed_epsilon: the ε that was requested.
     """
 
     ranks: FloatArray
@@ -72,12 +72,12 @@ class Ranking:
 
     @property
     def success(self) -> float:
-        """Share of the noisy vectors whose utterance is named."""
+        """Share of the noisy vectors whose utterance the attacker names."""
         return float(self.first.mean())
 
     @property
     def bayes(self) -> float:
-        """Mean posterior of the candidate that is named: the Bayes optimum without its luck.
+        """Mean posterior of the named candidate: the Bayes optimum without the luck of the draw.
 
         Its expectation is that of `success` if each candidate is the true one equally often.
         """
@@ -85,14 +85,14 @@ class Ranking:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Clopper–Pearson interval of 95 % for `success`; ties count as misses in `low`."""
+        """Clopper–Pearson interval of 95 % for `success`; ties are misses at the lower end."""
         sure, possible = int((self.first == 1.0).sum()), int((self.first > 0.0).sum())
         low = clopper_pearson(sure, self.first.size, _ONE_SIDED)[0]
         return low, clopper_pearson(possible, self.first.size, _ONE_SIDED)[1]
 
 
 def success_bound(epsilon: float, candidates: int) -> float:
-    """Largest probability to name one of m equally likely candidates under ε-privacy.
+    """Return the largest probability to name one of m equally likely candidates under ε-privacy.
 
     e^ε/(e^ε + m − 1): the posterior odds of one candidate against each other are at most e^ε.
     """
@@ -102,16 +102,16 @@ def success_bound(epsilon: float, candidates: int) -> float:
 def posterior(
     noisy: ArrayLike, candidates: ArrayLike, form: LatentForm, scale: float
 ) -> FloatArray:
-    """Posterior of every candidate under equal priors, shape (k, m), float64.
+    """Compute the posterior of every candidate under equal priors, shape (k, m), float64.
 
     Args:
         noisy: shape (k, n).
         candidates: clipped latent vectors, shape (m, n).
-        form: whose noise it is.
-        scale: of the noise (`NoisyLatents.scale`), > 0.
+        form: form of the noise.
+        scale: scale of the noise (`NoisyLatents.scale`), > 0.
 
     Raises:
-        ParameterError: a shape or the scale is refused.
+        ParameterError: a shape or the scale is not admissible.
     """
     weights = _weights(_distances(noisy, candidates, form), scale)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -121,16 +121,16 @@ def posterior(
 def rank_candidates(
     noisy: NoisyLatents, candidates: ArrayLike, true: ArrayLike, form: LatentForm
 ) -> Ranking:
-    """Rank the candidates for each noisy vector, and look where the true one stands.
+    """Rank the candidates for each noisy vector, and find the rank of the true one.
 
     Args:
         noisy: k released vectors.
         candidates: clipped latent vectors of distinct public utterances, shape (m, n).
-        true: place of the true candidate of each vector, shape (k,).
-        form: whose noise it is.
+        true: index of the true candidate of each vector, shape (k,).
+        form: form of the noise.
 
     Raises:
-        ParameterError: a shape or a place is refused.
+        ParameterError: a shape or an index is not admissible.
     """
     public = np.asarray(candidates, dtype=np.float64)
     places = np.asarray(true, dtype=np.int64)
@@ -145,7 +145,7 @@ def rank_candidates(
     for start in range(0, places.size, _ROWS):
         part = slice(start, start + _ROWS)
         away = _distances(noisy.vectors[part], public, form)
-        # Ranked by distance, not by posterior: far away that is 0 for all. Equal candidates have
+        # Ranked by distance, not by posterior, which is 0 for all far away. Equal candidates have
         # equal bits, so that they tie.
         true_away = away[np.arange(len(away)), places[part]][:, None]
         nearer, equal = (away < true_away).sum(axis=1), (away == true_away).sum(axis=1)
@@ -159,7 +159,7 @@ def rank_candidates(
 
 
 def _weights(away: FloatArray, scale: float) -> FloatArray:
-    """Likelihoods over the largest of each row, shape (k, m); `away` is overwritten."""
+    """Return likelihoods over the largest of each row, shape (k, m); overwrites `away`."""
     if not 0 < scale < math.inf:
         raise ParameterError(f"the scale of the noise must be a finite number > 0, got {scale}")
     away -= away.min(axis=1, keepdims=True)
@@ -185,20 +185,21 @@ def _distances(noisy: ArrayLike, candidates: ArrayLike, form: LatentForm) -> Flo
 
 FILE = "adept.json"
 FOLDER = "examples"
-"""Of `data/results`."""
+"""Folder within `data/results`."""
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What the decoder wrote of one noisy vector.
+    """Output of the decoder for one noisy vector.
 
     Attributes:
-        text: that was rewritten; one of ours.
+        text: rewritten text, one of the example utterances.
         mechanism: short name of the noise; "" for none.
-        epsilon: claimed; None without noise.
-        true_epsilon: what is true of it; None without noise.
-        output: of the decoder; "" if it is an utterance of ATIS word for word, which is not shown.
-        in_corpus: whether it is.
+        epsilon: claimed ε; None without noise.
+        true_epsilon: true ε; None without noise.
+        output: output of the decoder; "" if it is an utterance of ATIS word for word, which is not
+            shown.
+        in_corpus: True if it is such an utterance.
     """
 
     text: str
@@ -211,14 +212,14 @@ class Rewrite:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """The utterances, their vectors, and some rewrites.
+    """Example utterances, their vectors, and some rewrites.
 
     Attributes:
         texts: distinct, m of them.
         latents: clipped to Euclidean norm 1, shape (m, n), rounded to 4 decimals, read-only.
         manhattan: C of the L1 norm.
         rewrites: of some of the texts, one noise draw for all ε of a noise.
-        facts: how they were made.
+        facts: how the examples were made.
     """
 
     texts: tuple[str, ...]
@@ -228,19 +229,20 @@ class Examples:
     facts: dict[str, Any]
 
     def clip_norm(self, form: LatentForm) -> float:
-        """C in the norm that a form clips by."""
+        """Return C in the norm that a form clips by."""
         return self.manhattan if form is LatentForm.MANHATTAN else CLIP
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """What the attacker believes after one noisy vector.
+    """Posterior over the utterances after one noisy vector.
 
     Attributes:
         probability: of every utterance, shape (m,).
-        order: the utterances, the likeliest first, shape (m,).
-        rank: of the true one, from 1.
-        epsilon: the true ε; `claimed_epsilon` was asked for.
+        order: utterances, the likeliest first, shape (m,).
+        rank: rank of the true one, from 1.
+        epsilon: the true ε.
+        claimed_epsilon: the ε that was requested.
         claimed_bound: largest probability to be right that the claim allows, on average over
             utterances that are equally likely.
         true_bound: the same for the true ε.
@@ -259,11 +261,11 @@ def guess(examples: Examples, text: int, mechanism: str, epsilon: float, seed: i
     """Release one utterance's noisy vector, and rank all utterances.
 
     Args:
-        examples: of `examples`.
-        text: place of the private utterance.
-        mechanism: short name of the noise, of `dpcore.mechanisms.clipped.adept.FORMS`.
-        epsilon: claimed.
-        seed: of the noise; one draw serves every ε.
+        examples: utterances and their vectors.
+        text: index of the private utterance.
+        mechanism: short name of the noise, from `dpcore.mechanisms.clipped.adept.FORMS`.
+        epsilon: claimed ε.
+        seed: seed of the noise; one draw serves every ε.
 
     Raises:
         ParameterError: there is no such utterance or noise.
@@ -272,7 +274,7 @@ def guess(examples: Examples, text: int, mechanism: str, epsilon: float, seed: i
     if not 0 <= text < len(examples.texts):
         raise ParameterError(f"there are {len(examples.texts)} utterances, got number {text}")
     form, norm = _form(examples, mechanism)
-    # Keyed without ε: one draw of the noise is looked at under every ε.
+    # The key omits ε, so that every ε uses the same draw of the noise.
     rng = generator(seed, "latent example", mechanism, text)
     noisy = latent_path(rng, examples.latents[[text]], norm, form).at(epsilon)
     candidates = clip_rows(examples.latents, norm, form)
@@ -293,14 +295,14 @@ def guess(examples: Examples, text: int, mechanism: str, epsilon: float, seed: i
 def success(
     examples: Examples, mechanism: str, epsilons: tuple[float, ...], draws: int, seed: int
 ) -> tuple[Ranking, ...]:
-    """The attack on every utterance, several noise draws each, at each ε.
+    """Attack every utterance at each ε, with several noise draws each.
 
     Args:
-        examples: of `examples`.
+        examples: utterances and their vectors.
         mechanism: short name of the noise.
-        epsilons: claimed.
-        draws: of the noise for each utterance; the same for all ε.
-        seed: of the noise.
+        epsilons: claimed ε.
+        draws: noise draws for each utterance; the same for all ε.
+        seed: seed of the noise.
 
     Raises:
         ParameterError: there is no such noise, or no draw.
@@ -326,13 +328,13 @@ def _form(examples: Examples, mechanism: str) -> tuple[LatentForm, float]:
 
 
 def examples_path() -> Path:
-    """Where the examples lie."""
+    """Return the path of the bundled examples."""
     return bundled_data("results", "manifest.json") / FOLDER / FILE
 
 
 @functools.cache
 def examples() -> Examples:
-    """The examples that come with the laboratory.
+    """Read the bundled examples.
 
     Raises:
         StudyError: the file is missing or damaged.
@@ -344,7 +346,7 @@ def read_examples(path: Path) -> Examples:
     """Read and check a file of examples.
 
     Raises:
-        StudyError: it is missing or damaged.
+        StudyError: the file is missing or damaged.
     """
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))

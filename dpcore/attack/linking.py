@@ -1,8 +1,8 @@
-"""Texts without names are still singled out: by a few of their ordinary words.
+"""Linking attack: texts without names are singled out by a few of their ordinary words.
 
-An attacker knows k words of somebody's text, none of them a name, and looks which of the texts of a
-collection, or of what was released of them, hold all of them. Nothing is drawn: every set of k
-words of every text is tried.
+An attacker knows k words of someone's text, none of them a name, and looks up which texts of a
+collection, or which releases of them, hold all k words. Nothing is drawn: every set of k words of
+every text is tried.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from dpcore.errors import ParameterError
 from dpcore.learn.corpus import Bags, Corpus
 from dpcore.lexicon.lexicon import Lexicon
 
-MOST_KNOWN = 3  # words: of a long text there are some ten thousand sets of three
+MOST_KNOWN = 3  # words: a long text has some ten thousand sets of three
 
 
 @dataclass(frozen=True)
 class Linking:
-    """How far k known words go; every text counts alike.
+    """Success of linking with k known words; every text counts equally.
 
     Attributes:
         known: k.
         alone: share of the sets of k words of a text that no other text holds.
         error: standard error of `alone`, from the spread between texts; NaN for a single one.
         fitting: texts that hold such a set, on average; the text itself is one.
-        texts: that have k words at least, and were tried.
-        skipped: shorter ones.
+        texts: number of texts that have at least k words, and were tried.
+        skipped: number of shorter ones.
     """
 
     known: int
@@ -47,14 +47,14 @@ def linking(
     known: int,
     released: Sequence[Collection[int]] | None = None,
 ) -> Linking:
-    """Try every set of words of every text.
+    """Link texts by every set of k of their words.
 
     Args:
-        texts: the distinct words of each text, as numbers.
+        texts: distinct words of each text, as numbers.
         known: k, from 1 to `MOST_KNOWN`.
-        released: what the attacker looks the words up in: the words of what was made of each text.
-            The texts as they were written if not given. A set stands alone where the release of its
-            own text holds it and no other does.
+        released: collection that the attacker searches: the words of each text's release; the
+            original texts if not given. A set singles out its text if the text's release holds it
+            and no other does.
 
     Raises:
         ParameterError: k is out of range, no text has so many words, or there is not one release
@@ -72,7 +72,7 @@ def linking(
     for i, words in enumerate(texts if released is None else released):
         for word in set(words) & holders.keys():
             holders[word].append(i)
-    # One bit a text and word: the texts that hold a set are the `and` of its words' bits.
+    # One bit for each text and word: the texts that hold a set are the `and` of its words' bits.
     marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
     alone, fitting = [], []
     choices: dict[int, np.ndarray] = {}
@@ -101,17 +101,17 @@ def linking(
 
 
 def _marked(rows: list[int], count: int) -> np.ndarray:
-    """One bit a text, set for those in `rows`."""
+    """Return one bit for each text, set for those in `rows`."""
     marked = np.zeros(count, dtype=bool)
     marked[rows] = True
     return np.packbits(marked)
 
 
 def ordinary_words_of(corpus: Corpus, lexicon: Lexicon) -> list[frozenset[int]]:
-    """The words of each text without its names, dates, places, …, and without function words.
+    """Return each text's words without names, dates, places, … and without function words.
 
-    What is marked in the corpus is cut out of the text; of the rest those words count that the
-    lexicon knows.
+    Spans that are marked in the corpus are cut out of the text; of the rest only words of the
+    lexicon count.
     """
     from dpcore.learn.corpus import bags_of
     from dpcore.rewrite.languages.known import rules_of

@@ -1,11 +1,11 @@
-"""Membership inference by a shadow model: was this text among those that a model learned from?
+"""Membership inference by a shadow model, its measures, and the bound of a guarantee.
 
-The protocol of Carvalho et al. 2021 (Appendix C), after Shokri et al. 2017. The texts fall into
-four quarters. The target model is trained on TR1; TR2 is held out. A shadow model of the same kind
-is trained on TE2; TE1 is held out. The attack network learns, from the shadow model's outputs, to
-tell TE2 (in) from TE1 (out), and is then asked to tell TR1 (in) from TR2 (out) by the target's
-outputs. All outputs are for the texts as they were written: the attacker holds a text, and asks
-whether it was used.
+Was this text in the training set of a model? The protocol of Carvalho et al. 2021 (Appendix C),
+after Shokri et al. 2017. The texts are split into four quarters. The target model is trained on
+TR1; TR2 is held out. A shadow model of the same kind is trained on TE2; TE1 is held out. The attack
+network learns, from the shadow model's outputs, to tell TE2 (in) from TE1 (out), and then has to
+tell TR1 (in) from TR2 (out) by the target's outputs. All outputs are for the original texts: the
+attacker holds a text, and asks whether it was used.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, MetricPrivacy, Status
 from dpcore.optional import missing
 
-_GAIN = 1e-3  # nats: what a pass must lower the loss by to count as progress
+_GAIN = 1e-3  # nats by which a pass must lower the loss to count as progress
 
 
 class Knowledge(StrEnum):
-    """What the attack network is shown of a text."""
+    """Input of the attack network for a text."""
 
     OUTPUT = "output"
-    """The model's probabilities alone, as in Carvalho et al. 2021."""
+    """Only the model's probabilities, as in Carvalho et al. 2021."""
     LABEL = "output and label"
     """Also the probability that the model gives to the true label: a stronger attacker."""
 
@@ -42,11 +42,11 @@ class AttackNetwork:
     """The attacker's network: two layers of 64 units (Carvalho et al. 2021, Appendix C).
 
     Attributes:
-        knowledge: what it is shown.
+        knowledge: input of the network.
         hidden: units of each of the two layers.
-        epochs: passes over the shadow model's outputs, at most: training ends after `patience`
-            passes that no longer lower the loss by `_GAIN`.
+        epochs: largest number of passes over the shadow model's outputs.
         batch: examples of one step.
+        patience: training ends after this many passes that no longer lower the loss by `_GAIN`.
     """
 
     knowledge: Knowledge = Knowledge.OUTPUT
@@ -58,18 +58,18 @@ class AttackNetwork:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The attacker's belief that each text was in; both arrays are read-only.
+    """Attacker's belief that each text was in the training set; both arrays are read-only.
 
     Attributes:
-        inside: of the texts that were, shape (a,).
-        outside: of those that were not, shape (b,).
+        inside: for the texts that were in it, shape (a,).
+        outside: for those that were not, shape (b,).
     """
 
     inside: FloatArray
     outside: FloatArray
 
     def __post_init__(self) -> None:
-        """Refuse scores that decide nothing, and make them read-only."""
+        """Refuse scores that decide nothing, and make the arrays read-only."""
         for scores in (self.inside, self.outside):
             if not (scores.ndim == 1 and scores.size and np.isfinite(scores).all()):
                 raise ParameterError("scores are finite numbers, at least one on each side")
@@ -78,7 +78,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model answers for some texts.
+    """Answers of a model for some texts.
 
     Attributes:
         probabilities: of each class, shape (k, m).
@@ -89,7 +89,7 @@ class Answers:
     labels: IntArray
 
     def features(self, knowledge: Knowledge) -> FloatArray:
-        """What the attack network is shown, shape (k, m) or (k, m + 1)."""
+        """Return the input of the attack network, shape (k, m) or (k, m + 1)."""
         if knowledge is Knowledge.OUTPUT:
             return self.probabilities
         true = self.probabilities[np.arange(self.labels.size), self.labels]
@@ -98,13 +98,13 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """A trained attack network, which may be asked about many targets."""
+    """Trained attack network, which can be applied to many targets."""
 
     knowledge: Knowledge
     _model: Any
 
     def scores(self, target: tuple[Answers, Answers]) -> Scores:
-        """Its belief by the target's answers for TR1 (in) and TR2 (out)."""
+        """Return its belief by the target's answers for TR1 (in) and TR2 (out)."""
         inside, outside = (
             self._model.predict_proba(answers.features(self.knowledge))[:, 1] for answers in target
         )
@@ -117,9 +117,9 @@ def train_attacker(
     """Train the attack network on the shadow model's answers.
 
     Args:
-        network: its settings.
-        shadow: answers of the shadow model for what it learned from (TE2), and did not (TE1).
-        rng: of the network's start and order.
+        network: settings of the network.
+        shadow: answers of the shadow model for its training texts (TE2), and for the others (TE1).
+        rng: generator for the network's start and the order of examples.
 
     Raises:
         MissingPackageError: scikit-learn is not installed.
@@ -133,7 +133,7 @@ def train_attacker(
         raise missing("the attack network needs the package scikit-learn", "app") from error
 
     known = [answers.features(network.knowledge) for answers in shadow]
-    # TE2 was learned from, TE1 was not.
+    # TE2 is the shadow model's training set, TE1 is held out.
     was_in = np.repeat([1, 0], [len(part) for part in known])
     model = make_pipeline(
         StandardScaler(),
@@ -153,13 +153,13 @@ def train_attacker(
     return Attacker(network.knowledge, model)
 
 
-# What a guarantee for words says about membership: a bound for whole documents.
+# Membership bound for whole documents, from a guarantee for words.
 #
 # A guarantee of a word mechanism compares two *words*. Membership is about a whole document, so the
-# losses of its ℓ places add up. What follows is a bound on telling apart two training sets that
-# differ in one document, which is replaced by another with the same number of protected places and
-# the same released marks and capitals; a model trained on the private text is post-processing.
-# Nothing is promised about a document's length, or about leaving it out altogether.
+# losses of its ℓ positions add up. The result is a bound on telling apart two training sets that
+# differ in one document, which is replaced by another with the same number of protected positions
+# and the same released marks and capitals; a model trained on the private text is post-processing.
+# Nothing is guaranteed about a document's length, or about leaving it out altogether.
 
 
 _VACUOUS = 0.999
@@ -167,14 +167,14 @@ _VACUOUS = 0.999
 
 @dataclass(frozen=True)
 class DocumentBound:
-    """(ε, δ) for one document, or nothing.
+    """Bound (ε, δ) for one document, or no bound.
 
     Attributes:
-        tokens: protected places ℓ of the document.
+        tokens: protected positions ℓ of the document.
         epsilon: total loss in nats; infinite if nothing is bounded.
         delta: total δ.
-        holds: whether the guarantee of a word is known to hold.
-        sentence: what is bounded, and by what.
+        holds: True if the guarantee of a word is known to hold.
+        sentence: the bound in words.
     """
 
     tokens: int
@@ -184,7 +184,7 @@ class DocumentBound:
     sentence: str
 
     def true_positives(self, false_positives: ArrayLike) -> FloatArray:
-        """Largest true-positive rate at each false-positive rate f.
+        """Return the largest true-positive rate at each false-positive rate f.
 
         min(1, e^ε f + δ, 1 − e^−ε (1 − δ − f)) (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
         """
@@ -205,20 +205,20 @@ class DocumentBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it allows an attacker who is almost always right."""
+        """True if the bound allows an attacker who is almost always right."""
         return self.auc > _VACUOUS
 
 
 def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> DocumentBound:
-    """The bound of a guarantee of words for a document.
+    """Return the bound for a document that follows from a guarantee of words.
 
     Args:
-        guarantee: of the mechanism at its ε; each place has independent noise.
-        tokens: ℓ, protected places of the document, unknown words included.
+        guarantee: of the mechanism at its ε; each position has independent noise.
+        tokens: ℓ, protected positions of the document, unknown words included.
         diameter: Δ, the largest Euclidean distance of two words of the lexicon.
 
     Raises:
-        ParameterError: there are no places, or the diameter is not positive.
+        ParameterError: there are no positions, or the diameter is not positive.
     """
     if not (tokens >= 1 and 0 < diameter < math.inf):
         raise ParameterError(
@@ -233,7 +233,7 @@ def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> Docume
             False,
             "The claimed guarantee of a word is refuted, so membership is bounded by nothing.",
         )
-    # Nobody knows what the other document says: every place may hold the two farthest words.
+    # The other document is unknown: every position may hold the two farthest words.
     word = guarantee.euclidean_loss(diameter)
     delta = 0.0
     if isinstance(guarantee, ApproximateLocalPrivacy):
@@ -259,10 +259,10 @@ def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> Docume
     return DocumentBound(tokens, total, delta, unexplained.holds, sentence)
 
 
-# How well membership was inferred: AUC, the ROC curve, and true positives at few false ones.
+# Measures of membership inference: AUC, the ROC curve, and true positives at few false ones.
 #
-# A false-positive rate of 1 % or 0.1 % is what an accusation can afford (Carlini et al. 2022,
-# "Membership inference attacks from first principles"); the AUC averages over rates that nobody
+# A false-positive rate of 1 % or 0.1 % is low enough for an accusation (Carlini et al. 2022,
+# "Membership inference attacks from first principles"); the AUC averages over rates that no one
 # would use.
 
 
@@ -271,7 +271,7 @@ FEW = (0.001, 0.01)
 
 
 def auc(scores: Scores) -> float:
-    """Probability that a text that was in gets a higher score than one that was not.
+    """Return the probability that a text that was in gets a higher score than one that was not.
 
     A tie counts one half (Mann–Whitney).
     """
@@ -289,11 +289,11 @@ class Rate:
     Attributes:
         false_positives: the bound f.
         true_positives: share of the texts that were in and are called in.
-        low: of the two-sided Clopper–Pearson interval of `true_positives`.
-        high: of it.
-        threshold: a score above it is called in.
-        inside: texts that were in.
-        outside: texts that were not; fewer than 1/f of them cannot show a rate of f.
+        low: lower end of the two-sided Clopper–Pearson interval of `true_positives`.
+        high: upper end.
+        threshold: texts with a higher score are called in.
+        inside: number of texts that were in.
+        outside: number of texts that were not; fewer than 1/f cannot show a rate of f.
     """
 
     false_positives: float
@@ -306,13 +306,13 @@ class Rate:
 
 
 def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate:
-    """True positives with the threshold at which at most a share f of the outsiders is called in.
+    """Return the true positives where at most a share f of the outsiders is called in.
 
     The interval is that of the true-positive count at this threshold. The threshold is chosen on
     the same outsiders, so the false-positive rate is that of the sample.
 
     Args:
-        scores: of the attacker.
+        scores: scores of the attacker.
         false_positives: f, above 0 and below 1.
         error: the interval misses the truth with at most this probability, both sides together.
     """
@@ -338,10 +338,10 @@ def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate
 
 
 def roc(scores: Scores, rates: ArrayLike) -> FloatArray:
-    """True-positive rate at each false-positive rate, joined by straight lines, shape (r,).
+    """Return the true-positive rate at each false-positive rate, shape (r,).
 
-    A straight line between two thresholds is what an attacker reaches who tosses a coin between
-    them; ties are such a line.
+    Points are joined by straight lines: an attacker reaches the line between two thresholds by
+    tossing a coin between them; ties are such a line.
     """
     values = np.concatenate((scores.inside, scores.outside))
     was_in = np.repeat([True, False], [scores.inside.size, scores.outside.size])

@@ -1,4 +1,4 @@
-"""Is a claimed guarantee true? Exact losses, privacy profiles, lower bounds, and verdicts."""
+"""Audits of claimed guarantees: exact losses, privacy profiles, lower bounds, verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _CallableRoom(ModuleType):
-    """This package, which is also a name of the front door, as `dpcore.lexicon` is."""
+    """Package that is also a callable of the public interface, as `dpcore.lexicon` is."""
 
     def __call__(
         self, subject: Mechanism | Function | str, epsilon: float, **options: Any

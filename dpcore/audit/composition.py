@@ -1,20 +1,21 @@
-"""What the promise for a word becomes for a whole text: its losses composed over j places.
+"""Guarantee for a whole text: the losses of its words composed over j positions.
 
 The sum over the words, `Guarantee.for_tokens`, is true for δ = 0 and far too large for any other δ,
 because j independent losses are hardly ever all at their largest. Between any two texts that differ
-in j protected words each of these is a bound, and the least ε of them is taken:
+in j protected words each of the following is a bound, and the least ε of them is taken:
 
 * the sum itself (Dwork and Roth 2014, Theorem 3.16);
-* whoever keeps ε between two words tells them apart no better than randomised response does, and j
-  of these compose in closed form (Kairouz, Oh, Viswanath 2015, Theorem 3.3); where it is known that
-  most outputs tell nothing (`LossBounds.chance`), the same sum with a third value, 0, of each loss;
-* where the losses of two words have a span of ρ, as those of an exponential mechanism do, a place
-  is ρ²/8-zCDP (Cesar, Rogers 2021), a text the sum of that, and ε follows by Bun, Steinke 2016,
-  Lemma 3.5. Without more knowledge ρ = 2ε, which is ε²/2-zCDP;
-* j Gaussian noises are one Gaussian noise: an equation and no bound (`gaussian.composed_epsilon`).
+* a mechanism with ε between two words tells them apart no better than randomised response does, and
+  j of these compose in closed form (Kairouz, Oh, Viswanath 2015, Theorem 3.3); where it is known
+  that most outputs tell nothing (`LossBounds.chance`), the same sum with a third value, 0, of each
+  loss;
+* where the losses of two words have a span of ρ, as those of an exponential mechanism do, a
+  position is ρ²/8-zCDP (Cesar, Rogers 2021), a text the sum of that, and ε follows by Bun,
+  Steinke 2016, Lemma 3.5. Without more knowledge ρ = 2ε, which is ε²/2-zCDP;
+* j Gaussian noises are one Gaussian noise: an equation and no bound (`composed_epsilon`).
 
-Every ε here is rounded up and every δ of a bound too. Like the promise itself they speak of the law
-that is stated; `Guarantee.rounding` says how far what is sampled may lie from it, word by word.
+Every ε here is rounded up and every δ of a bound too. Like the guarantee itself they are about the
+stated law; `Guarantee.rounding` bounds how far the sampled law may lie from it, word by word.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from dpcore.noise.samplers import Radial
 from dpcore.outwards import at_most, without_noise
 
 TEXT_DELTA = 1e-6
-"""δ at which the promise for a whole text is stated."""
+"""δ at which the guarantee for a whole text is stated."""
 _MANY = 10_000  # words beyond which the law of a sum costs too much, and zCDP is as good
 _WITHIN = 1e-9  # how far above the least ε of a bound the stated one may lie, relatively
 _SUM = ("sum", "Dwork and Roth 2014, Theorem 3.16")
@@ -50,16 +51,16 @@ _GAUSSIAN = ("gaussian", "Dong, Roth, Su 2022; Balle and Wang 2018, Theorem 8")
 
 @dataclass(frozen=True, kw_only=True)
 class Composition:
-    """The promise for a whole text, beside the plain sum.
+    """Guarantee for a whole text, beside the plain sum.
 
     Attributes:
-        guarantee: the promise for one word.
+        guarantee: of one word.
         words: j ≥ 0, protected words in which two texts may differ.
         delta: δ of the text.
         epsilon: the least ε that is known to hold for it at this δ; ∞ where none is.
-        total: the plain sum of the largest promised losses, j·ε; for metric privacy those of the
+        total: the plain sum of the largest guaranteed losses, j·ε; for metric privacy those of the
             two farthest words.
-        method: what gave `epsilon`; "" where it is ∞.
+        method: the bound that gave `epsilon`; "" where it is ∞.
         source: of that.
     """
 
@@ -73,21 +74,21 @@ class Composition:
 
     @property
     def helps(self) -> bool:
-        """Whether the composed ε is less than the plain sum, in the digits in which it is said."""
+        """True if the composed ε is less than the plain sum, in the digits displayed."""
         if not self.epsilon < self.total:
             return False
         return float(_said(self.epsilon)) < float(_said(self.total))
 
     @property
     def total_delta(self) -> str:
-        """δ of the plain sum, rounded up, as a person reads it: "0" for a pure promise."""
+        """δ of the plain sum, rounded up, as displayed: "0" for a pure guarantee."""
         if not (isinstance(self.guarantee, ApproximateLocalPrivacy) and self.words):
             return "0"
         return self.guarantee.summed_delta(self.words)
 
     @property
     def statement(self) -> str:
-        """The composed promise beside the sum, in one sentence, true as it stands."""
+        """The composed guarantee beside the sum, as one complete sentence."""
         if self.guarantee.status is Status.REFUTED:
             return "The claim for one word is refuted, so nothing is composed for the whole text."
         if not self.epsilon < math.inf:
@@ -109,7 +110,7 @@ class Composition:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form; ε is null where none is known."""
+        """Return the JSON form; ε is null where none is known."""
         return {
             "words": self.words,
             "delta": self.delta,
@@ -131,7 +132,7 @@ def composition(
     guarantee: Guarantee | None = None,
     bounds: LossBounds | None = None,
 ) -> Composition:
-    """The promise for any two texts that differ in nothing but so many protected words.
+    """Compose the guarantee for any two texts that differ in nothing but `words` protected words.
 
     It is monotone: it holds for all texts that differ in fewer words, too.
 
@@ -167,14 +168,14 @@ def composition(
 def composed(
     guarantee: Guarantee, bounds: LossBounds, words: int, delta: float = TEXT_DELTA
 ) -> Composition:
-    """The promise for j places, each with fresh noise, by what is known of the losses of one.
+    """Compose the guarantee for j positions, each with fresh noise, from bounds on one loss.
 
-    What is drawn in a place may depend on what came out before it: all bounds allow that.
+    The mechanism at a position may depend on earlier outputs: all bounds allow that.
 
     Args:
-        guarantee: of one place.
+        guarantee: of one position.
         bounds: on its losses.
-        words: j ≥ 0 places.
+        words: j ≥ 0 positions.
         delta: δ of all together, in [0, 1).
     """
     least, (method, source) = math.inf, ("", "")
@@ -205,17 +206,17 @@ def group_compositions(
     *,
     guarantee: Guarantee | None = None,
 ) -> dict[str, Composition]:
-    """As `composition`, for texts in which words are exchanged within one public group alone.
+    """Compose as `composition` does, for texts whose words differ within one public group alone.
 
     Args:
-        mechanism: as for `composition`, and so the others.
+        mechanism: as for `composition`.
         epsilon: of every word.
         words: j ≥ 0.
         delta: δ of the whole text.
         guarantee: of the mechanism at ε, if already known.
 
     Returns:
-        By the names of `Mechanism.loss_groups`; empty where all pairs are promised the same.
+        By the names of `Mechanism.loss_groups`; empty where all pairs have the same guarantee.
     """
     guarantee = guarantee or mechanism.guarantee(epsilon)
     return {
@@ -225,7 +226,7 @@ def group_compositions(
 
 
 def worst_delta(bounds: LossBounds, words: int, epsilon: float) -> float:
-    """A bound on δ at E between any two texts that differ in so many words.
+    """Bound δ at E between any two texts that differ in so many words.
 
     Args:
         bounds: on the losses of any two words.
@@ -246,7 +247,7 @@ def worst_delta(bounds: LossBounds, words: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _least(bounds: LossBounds, words: int, delta: float) -> tuple[float, tuple[str, str]]:
-    """The least E at which `worst_delta` is at most this, rounded up, and what gave it."""
+    """Find the least E at which `worst_delta` is at most `delta`, rounded up, and its bound."""
     total = _product(words, bounds.largest)
     if not words or worst_delta(bounds, words, 0.0) <= delta:
         return 0.0, _WAYS[0] if words else _SUM
@@ -262,17 +263,17 @@ def _least(bounds: LossBounds, words: int, delta: float) -> tuple[float, tuple[s
 
 
 def _gaussian(noise: VectorNoise | None, words: int, delta: float) -> float:
-    """The ε of so many Gaussian noises on clipped vectors; ∞ where the noise is none of these."""
+    """Return the ε of so many Gaussian noises on clipped vectors; ∞ where the noise is none."""
     if not (noise is not None and noise.family is Radial.GAUSSIAN and words and delta > 0):
         return math.inf
-    if not noise.sensitivity < math.inf:  # how far apart two vectors are, nobody knows
+    if not noise.sensitivity < math.inf:  # no bound on the distance of two vectors is known
         return math.inf
     log_delta = math.nextafter(math.log(delta), -math.inf)
     return composed_epsilon(noise.scale, log_delta, noise.sensitivity, words)
 
 
 def _responses(bounds: LossBounds, words: int, epsilon: float) -> float:
-    """δ at E of j independent losses that are ±ε or 0; 1 for too many of them."""
+    """Return δ at E of j independent losses that are ±ε or 0; 1 for too many of them."""
     if words > _MANY:
         return 1.0
     masses = _counts(bounds, words)
@@ -285,11 +286,11 @@ def _responses(bounds: LossBounds, words: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=16)
 def _counts(bounds: LossBounds, words: int) -> FloatArray:
-    """P(sum of j losses = i·ε) for i from 0 to j, shape (j + 1,): all terms are positive."""
+    """Return P(sum of j losses = i·ε) for i from 0 to j, shape (j + 1,): all terms are positive."""
     fall = math.exp(-bounds.largest)
     always = 1.0 / (1.0 + fall)
     up = always if bounds.chance is None else min(bounds.chance, always)
-    # What is left may be far less than the rounding of the 1 that it is taken from: upwards.
+    # The remainder may be far less than the rounding of the 1 that it is taken from: upwards.
     nothing = 0.0 if up == always else 1.0 - up * (1.0 + fall) + 4.0 * UNIT
     single = np.array([up * fall, nothing, up])
     result, power, left = np.ones(1), single, words
@@ -305,7 +306,7 @@ def _counts(bounds: LossBounds, words: int) -> FloatArray:
 
 
 def _concentrated(bounds: LossBounds, words: int, epsilon: float) -> float:
-    """δ of ρ-zCDP at E > ρ: e^(−(E − ρ)²/4ρ), else 1; ρ is j times span²/8."""
+    """Return δ of ρ-zCDP at E > ρ: e^(−(E − ρ)²/4ρ), else 1; ρ is j times span²/8."""
     rho = words * (bounds.width * bounds.width) / 8.0 * (1.0 + 8.0 * UNIT)
     if not epsilon > rho > 0:  # a square may underflow
         return 1.0
@@ -315,12 +316,12 @@ def _concentrated(bounds: LossBounds, words: int, epsilon: float) -> float:
 
 
 def _product(words: int, loss: float) -> float:
-    """j·ε, rounded up where a float64 does not hold it."""
+    """Return j·ε, rounded up where a float64 cannot represent it."""
     product = words * loss
     exactly = math.isinf(product) or Fraction(product) >= words * Fraction(loss)
     return product if exactly else math.nextafter(product, math.inf)
 
 
 def _said(bound: float) -> str:
-    """A sum of float64 numbers, rounded up; three times 1.1 is 3.3 and not 3.301."""
+    """Format a sum of float64 numbers, rounded up; three times 1.1 is 3.3 and not 3.301."""
     return at_most(without_noise(bound))

@@ -1,16 +1,17 @@
-"""What a whole text gives away: the losses of its places composed, not only added up.
+"""Privacy loss of a whole text: the losses of its positions composed, not only added up.
 
 Words are released with independent noise, so the loss between two texts of one length is a sum of
-independent losses, one a place, and the sum of their largest values is hardly ever reached. With L
-the loss of an output, drawn from the first text, the least δ that is true of the two at E is
+independent losses, one for each position, and the sum of their largest values is hardly ever
+reached. With L the loss of an output, drawn from the first text, the least δ that is true of the
+two at E is
 
     δ(E) = P(L = ∞) + E[(1 − e^(E − L))₊]
 
-(the hockey-stick divergence). Each place's losses go up to the next point of a grid, which can only
-raise δ; the laws of sums come by FFT, and what the FFT may be off by is added. So δ is a bound, and
-it is sharp but for the width of the grid.
+(the hockey-stick divergence). The losses of each position go up to the next point of a grid, which
+can only raise δ; the laws of sums come by FFT, and a bound on the error of the FFT is added. So δ
+is a bound, and it is sharp but for the width of the grid.
 
-What holds for all texts at once is in `dpcore.audit.composition`.
+Bounds for all texts at once are in `dpcore.audit.composition`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from dpcore.lexicon.metric import UNIT
 from dpcore.mechanisms.mechanism import Mechanism
 
 POINTS = 20_000
-"""Points of the grid of losses between the least and the largest sum of all places."""
+"""Points of the grid of losses between the least and the largest sum of all positions."""
 _NEGLIGIBLE = 1e-15  # mass of the least likely losses that counts as infinite, in all
 
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The law of a privacy loss on a grid, rounded up.
+    """Law of a privacy loss on a grid, rounded up.
 
     Attributes:
         step: h, the width of the grid, > 0.
@@ -51,17 +52,17 @@ class Losses:
     error: float = 0.0
 
     def delta(self, epsilon: float) -> float:
-        """A bound on δ at ε, at most 1."""
+        """Bound δ at ε, by at most 1."""
         points = (self.first + np.arange(self.masses.size)) * self.step
         above = points > epsilon
         gain = -np.expm1(epsilon - points[above])
         total = float(self.masses[above] @ gain) + self.infinite
-        # Beyond the largest loss there is nothing that could be wrong.
+        # An error counts for at most the largest gain: beyond the largest loss for nothing.
         total += self.error * float(gain.max(initial=0.0))
         return min(1.0, a_number(total * (1.0 + 1e-9), "δ of a text"))
 
     def epsilon(self, delta: float) -> float:
-        """The least ε of the grid at which δ is at most this; ∞ if there is none."""
+        """Return the least ε of the grid at which δ is at most this; ∞ if there is none."""
         if not self.infinite + self.error <= delta:
             return math.inf
         low, high = self.first - 1, self.first + self.masses.size
@@ -75,13 +76,13 @@ class Losses:
 
     @property
     def mean(self) -> float:
-        """The mean of a finite loss: the Kullback-Leibler divergence, rounded up by a step."""
+        """Mean of a finite loss: the Kullback-Leibler divergence, rounded up by a step."""
         points = (self.first + np.arange(self.masses.size)) * self.step
         return float(self.masses @ points)
 
 
 def place_losses(log_first: FloatArray, log_second: FloatArray, step: float) -> Losses:
-    """The law of the loss of one place.
+    """Compute the law of the loss of one position.
 
     Args:
         log_first: ln P(y | w) of every output, or bounds from above, shape (n,); −∞ for one that
@@ -103,7 +104,7 @@ def place_losses(log_first: FloatArray, log_second: FloatArray, step: float) -> 
 
 
 def composed(parts: Sequence[Losses]) -> Losses:
-    """The law of a sum of independent losses, all on one grid.
+    """Compose independent losses: return the law of their sum. All are on one grid.
 
     Raises:
         ParameterError: there are none, or their grids differ.
@@ -138,7 +139,7 @@ def composed(parts: Sequence[Losses]) -> Losses:
 
 
 def _trimmed(losses: Losses) -> Losses:
-    """Without the ends that hardly ever come: the upper counts as infinite, the lower moves up."""
+    """Cut off the improbable ends: the upper counts as infinite, the lower moves up."""
     ends = np.cumsum(losses.masses)
     begin = int(np.searchsorted(ends, _NEGLIGIBLE))
     tail = np.cumsum(losses.masses[::-1])
@@ -158,10 +159,10 @@ def document_losses(
     second: Sequence[int | str] | NDArray[np.int64],
     points: int = POINTS,
 ) -> Losses:
-    """The loss of a whole text between two, seen from the first one.
+    """Compute the loss of a whole text between two, seen from the first one.
 
     Args:
-        mechanism: with a computed law; each place gets independent noise.
+        mechanism: with a computed law; each position gets independent noise.
         epsilon: of every word.
         first: the words of the text that is released, shape (k,).
         second: as many words of the other text.
@@ -208,7 +209,7 @@ def document_losses(
 
 
 def _span(log_first: FloatArray, log_second: FloatArray) -> float:
-    """The largest finite |loss| of one place."""
+    """Return the largest finite |loss| of one position."""
     with np.errstate(invalid="ignore"):
         losses = np.abs(log_first - log_second)
     return float(losses[np.isfinite(losses)].max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The exact privacy loss of a finite law: which ε is true, and who shows it.
+"""Exact privacy loss of finite laws, and exact audits of mechanisms.
 
 For laws P(·|w) over a finite set of outputs,
 
@@ -36,7 +36,7 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.mechanism import LossSearch, Mechanism
 from dpcore.noise.streams import generator
 
-_NEVER = -1e300  # stands for ln 0: its difference from any real logarithm is beyond _INFINITE
+_NEVER = -1e300  # in place of ln 0: its difference from any real logarithm is beyond _INFINITE
 _INFINITE = 1e299
 _RESOLVED = -600.0  # a bound on ln P below it may have underflowed
 _BLOCK_ENTRIES = 4_000_000
@@ -73,7 +73,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class ExactAudit:
-    """What the exact losses of some pairs of words say.
+    """Exact losses of some pairs of words, summarised.
 
     Attributes:
         epsilon: the claimed ε.
@@ -82,7 +82,7 @@ class ExactAudit:
         worst: the triple that attains it; None if all laws are equal.
         delta: the smallest δ that is true of these pairs at the claimed ε.
         delta_pair: the ordered pair (w, w′) that attains it, if δ > 0.
-        delta_complete: whether δ was computed for every pair beyond ε·d, or only for the
+        delta_complete: True if δ was computed for every pair beyond ε·d, and not only for the
             `limits.MAX_AUDIT_DELTA_PAIRS` furthest beyond.
         pairs: unordered pairs of words.
         outputs: outputs of each law.
@@ -107,17 +107,17 @@ class ExactAudit:
 
     @property
     def holds(self) -> bool:
-        """Whether no pair is beyond ε·d."""
+        """True if no pair is beyond ε·d."""
         return self.epsilon_effective <= self.epsilon * (1 + _ROUNDING)
 
 
 def check_logs(logs: FloatArray, floor: float | None = None) -> tuple[FloatArray, int]:
-    """Rows of log-probabilities, made ready for subtraction.
+    """Check rows of log-probabilities, and prepare them for subtraction.
 
     Args:
         logs: ln P(y|w), shape (m, n); −∞ for an impossible output.
         floor: if given, −∞ means "below this, not computed": such entries are put at the floor,
-            and so is whatever lies below it. As x ↦ max(x, floor) brings no two numbers further
+            and so are all lower values. As x ↦ max(x, floor) brings no two numbers further
             apart, losses are then bounded from below.
 
     Returns:
@@ -178,7 +178,7 @@ def audit_laws(
         apart = np.ones_like(loss) if distances is None else distances[start:stop, start:]
         # Each pair once: only words after the row's own.
         later = np.arange(m - start) > np.arange(stop - start)[:, None]
-        # Two words at distance 0 need one law: a loss between them divided by 0 is ∞, rightly.
+        # Two words at distance 0 need one law: a loss between them divided by 0 is then ∞.
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(later & (loss > 0), loss / apart, 0.0)
         place, most = largest(ratio, "a privacy loss")
@@ -213,7 +213,7 @@ def _check_distances(distances: FloatArray | None, m: int) -> None:
 
 
 def _least(distances: FloatArray | None) -> float:
-    """The smallest positive distance; 1 where no distance counts."""
+    """Return the smallest positive distance; 1 where no distance counts."""
     if distances is None:
         return 1.0
     least = float(np.min(distances, where=distances > 0, initial=math.inf))
@@ -293,7 +293,7 @@ def audit_bounds(
 
 
 def _losses(some: FloatArray, others: FloatArray) -> FloatArray:
-    """Largest |difference| of two rows, shape (k, m); ∞ where an impossible output shows."""
+    """Return largest |differences| of rows, shape (k, m); ∞ if one rules an output out."""
     from scipy.spatial.distance import cdist
 
     loss = np.asarray(cdist(some, others, "chebyshev"))
@@ -316,11 +316,11 @@ def _furthest(
     chosen: NDArray[np.bool_],
     start: int,
 ) -> list[tuple[FloatArray, IntArray, IntArray]]:
-    """The pairs furthest beyond ε·d, at most `MAX_AUDIT_DELTA_PAIRS` of them."""
+    """Return the pairs furthest beyond ε·d, at most `MAX_AUDIT_DELTA_PAIRS` of them."""
     left, right = np.nonzero(chosen)
     if not left.size:
         return kept
-    # A δ takes a pass over two laws; where pairs beyond ε·d are many, the furthest ones have it.
+    # A δ takes a pass over two laws; where many pairs are beyond ε·d, only the furthest get it.
     parts = [*kept, (excess[left, right], left + start, right + start)]
     values, left, right = (np.concatenate([part[i] for part in parts]) for i in range(3))
     if values.size > MAX_AUDIT_DELTA_PAIRS:
@@ -330,7 +330,7 @@ def _furthest(
 
 
 def hockey_stick(log_p: FloatArray, log_q: FloatArray, exponent: FloatArray | float) -> FloatArray:
-    """Σ_y (P(y) − e^x·Q(y))₊ along the last axis, from logarithms; x broadcasts over the rest."""
+    """Compute Σ_y (P(y) − e^x·Q(y))₊ along the last axis from logarithms; x broadcasts."""
     # (P − e^x Q)₊ = −P·expm1(min(x + ln Q − ln P, 0)): nothing overflows, nothing cancels.
     with np.errstate(invalid="ignore"):
         gap = np.asarray(exponent)[..., None] + (log_q - log_p)
@@ -346,7 +346,7 @@ def _largest_delta(
     epsilon: float,
     progress: Progress,
 ) -> tuple[float, tuple[int, int] | None]:
-    """The largest δ of these pairs in both orders."""
+    """Return the largest δ of these pairs in both orders."""
     best, pair = 0.0, None
     step = max(1, _BLOCK_ENTRIES // rows.shape[1])
     for start in range(0, left.size, step):
@@ -363,26 +363,26 @@ def _largest_delta(
 
 # Exact audits of the mechanisms of the registry, over all words or over a declared sample.
 #
-# Every word of the vocabulary stays a possible output; what is sampled are the private words (or
-# pairs of them) that are compared. A sample bounds the true ε from below.
+# Every word of the vocabulary stays a possible output; the private words (or pairs of them) that
+# are compared are sampled. A sample bounds the true ε from below.
 
 
 @dataclass(frozen=True)
 class LawAudit:
-    """An exact audit of a mechanism, and over what.
+    """Exact audit of a mechanism, and its extent.
 
     Attributes:
         losses: of its pairs of words.
         words: how many private words were compared.
         vocabulary: n, the outputs.
-        complete: whether all pairs of the vocabulary were compared; else ε_eff is a lower bound.
+        complete: True if all pairs of the vocabulary were compared; else ε_eff is a lower bound.
         method: how the laws were computed and the pairs chosen, in words.
         error: of ε_eff, from that of the logarithms of the worst triple: for a closed form over
             Euclidean distances a bound, for a quadrature an estimate (`Mechanism.log_estimate`).
             Where bounds on the laws were compared, ε_eff is the least ε that they leave, and the
             error is the distance to the largest.
         most: a bound on the true ε of these pairs from above; ∞ where none is known.
-        bounded: whether bounds on the laws were compared.
+        bounded: True if bounds on the laws were compared.
     """
 
     losses: ExactAudit
@@ -463,7 +463,7 @@ def audit_mechanism(
 def _audit_whole(
     mechanism: Mechanism, search: LossSearch, epsilon: float, progress: Progress
 ) -> LawAudit:
-    """All pairs of the vocabulary in n² steps; where ε holds for every pair, δ is 0."""
+    """Compare all pairs of the vocabulary in n² steps; where ε holds for every pair, δ is 0."""
     n = len(mechanism.lexicon)
     if n > MAX_AUDIT_TEM_WORDS:
         raise ParameterError(
@@ -506,7 +506,7 @@ def _bounds(mechanism: Mechanism, word: int, epsilon: float) -> tuple[FloatArray
 
 
 def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tuple[IntArray, str]:
-    """Ascending word indices, and how they were chosen."""
+    """Return ascending word indices, and how they were chosen."""
     n = len(mechanism.lexicon)
     largest = min(n, MAX_AUDIT_ENTRIES // n)
     if words is None:
@@ -539,7 +539,7 @@ def _audit_pairs(
     seed: int,
     progress: Progress,
 ) -> tuple[ExactAudit, float | None]:
-    """Losses of a sample of pairs, one pair at a time; δ is the largest of these pairs."""
+    """Audit a sample of pairs, one pair at a time; δ is the largest of these pairs."""
     pairs = a_whole(pairs, "the number of pairs of a sample", 1, MAX_AUDIT_PAIRS)
     n = len(mechanism.lexicon)
     rng = generator(seed, "audit", "pairs")
@@ -584,7 +584,7 @@ def _audit_pairs(
 
 
 def _renamed(losses: ExactAudit, indices: IntArray) -> ExactAudit:
-    """The same audit with the words' own indices in place of their rows."""
+    """Replace the rows of an audit by the words' own indices."""
     worst, pair = losses.worst, losses.delta_pair
     if worst is not None:
         worst = Triple(
@@ -601,7 +601,7 @@ def _renamed(losses: ExactAudit, indices: IntArray) -> ExactAudit:
 
 
 def _rounding(lexicon: Lexicon, size: float) -> float:
-    """Bound on the error of two logarithms of softmax probabilities whose sizes add up to `size`.
+    """Bound the error of two logarithms of softmax probabilities whose sizes add up to `size`.
 
     An exponent is no larger than −ln P and is off by the error of its distance; ln Z as in
     `tem_loss`, where its error is derived, once for each of the (at most two) sums in a law.
@@ -620,7 +620,7 @@ def _described(
     chosen: str,
     bound: float | None = None,
 ) -> LawAudit:
-    """The audit with its method and errors; `bound` is on the true ε, where laws are bounded."""
+    """Return the audit with its method and errors; `bound` is on the true ε, for bounded laws."""
     estimate, law = mechanism.log_estimate, mechanism.law_method
     if estimate is not None:
         law += " in log space"

@@ -1,4 +1,4 @@
-"""Lower bounds on ε and δ from draws alone, and what draws cannot show.
+"""Lower bounds on ε and δ from draws alone, and the limit of such bounds.
 
 An event S is chosen on one half of the draws and counted on the other, k₁ of N under w and k₂ of N
 under w′. With Clopper–Pearson bounds at half the error probability each,
@@ -6,7 +6,7 @@ under w′. With Clopper–Pearson bounds at half the error probability each,
     ε ≥ ln[(lo(k₁) − δ)/hi(k₂)]
 
 but with that error probability. At best, k₁ = N and k₂ = 0: that is the resolution, about
-ln(N/ln(2/α)). A larger ε is out of reach, and silence about it means nothing.
+ln(N/ln(2/α)). A larger ε is out of reach, and its absence means nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_DRAWS
 
 DEFAULT_ERROR = 1e-6
-"""The probability with which a bound may be wrong."""
+"""Default probability with which a bound may be wrong."""
 
 
 def clopper_pearson(count: int, draws: int, error: float) -> tuple[float, float]:
-    """Bounds on a probability from `count` of `draws`; each side is wrong with at most `error`.
+    """Bound a probability from `count` of `draws`; each side is wrong with at most `error`.
 
     Exactly 0 below for a count of 0, exactly 1 above for a count of all.
 
@@ -46,7 +46,7 @@ def clopper_pearson(count: int, draws: int, error: float) -> tuple[float, float]
 def loss_bound(
     count: int, draws: int, other_count: int, other_draws: int, *, delta: float, error: float
 ) -> float:
-    """ln[(lo − δ)/hi]: a lower bound on ln[(P(S|w) − δ)/P(S|w′)]; −∞ where lo ≤ δ.
+    """Compute ln[(lo − δ)/hi], a lower bound on ln[(P(S|w) − δ)/P(S|w′)]; −∞ where lo ≤ δ.
 
     Args:
         count: of the event among `draws` draws under w; `other_count` of `other_draws` under w′.
@@ -66,7 +66,7 @@ def loss_bound(
 
 
 def resolution(draws: int, error: float = DEFAULT_ERROR, delta: float = 0.0) -> float:
-    """The largest ε that `draws` evaluating draws under each word can ever show.
+    """Return the largest ε that `draws` evaluating draws under each word can ever show.
 
     ln[(lo(N) − δ)/hi(0)]; −∞ where even that is not positive.
     """
@@ -75,14 +75,14 @@ def resolution(draws: int, error: float = DEFAULT_ERROR, delta: float = 0.0) -> 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What draws show about ε.
+    """Lower bound on ε from draws.
 
     Attributes:
         epsilon: the bound; −∞ if the draws show nothing.
         delta: the δ that was allowed for.
         error: probability that the bound is wrong.
         event: the outputs of the event, ascending.
-        reversed: whether the event is the likelier one under the second word.
+        reversed: True if the event is the likelier one under the second word.
         count: draws of the event under the word where it is likelier.
         other_count: under the other word.
         draws: evaluating draws under each word.
@@ -100,18 +100,18 @@ class LowerBound:
     resolution: float
 
     def refutes(self, epsilon: float) -> bool:
-        """Whether a claim of (ε, δ) contradicts the draws, but for the error probability."""
+        """Return True if a claim of (ε, δ) contradicts the draws, but for the error probability."""
         return self.epsilon > epsilon
 
 
 def epsilon_lower_bound(
     first: IntArray, second: IntArray, *, delta: float = 0.0, error: float = DEFAULT_ERROR
 ) -> LowerBound:
-    """A lower bound on the loss between two words, from independent outputs of each.
+    """Bound the loss between two words from below, from independent outputs of each.
 
-    The first half of each sample chooses the event (and which word it speaks for): outputs in the
-    order of their likelihood ratio are added as long as the bound of that half grows. The second
-    half alone gives the bound.
+    The first half of each sample chooses the event, and the word under which it is likelier:
+    outputs in the order of their likelihood ratio are added up to the largest bound of that half.
+    The second half alone gives the bound.
 
     Args:
         first: outputs under w, shape (2N,), indices ≥ 0.
@@ -161,11 +161,11 @@ def epsilon_lower_bound(
 def _choose(
     likely: IntArray, unlikely: IntArray, draws: int, delta: float, error: float
 ) -> tuple[IntArray, float]:
-    """The best event made of outputs in the order of their ratio, and the bound it gives there."""
+    """Return the best event of outputs sorted by their ratio, and its bound on these draws."""
     from scipy.stats import beta
 
     seen = np.flatnonzero(likely)
-    # One count more under the other word: an output it never gave by chance is not a proof.
+    # One count more under the other word: an output that it never gave by chance proves nothing.
     order = seen[np.lexsort((seen, -likely[seen] / (unlikely[seen] + 1.0)))]
     k, m = np.cumsum(likely[order]), np.cumsum(unlikely[order])
     low = beta.ppf(0.5 * error, k, draws - k + 1) - delta

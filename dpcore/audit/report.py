@@ -1,7 +1,8 @@
-"""The audit of one mechanism at one ε: whichever method can say most about it.
+"""Audit of one mechanism at one ε, by the method that says most about it.
 
 A finite exact law is compared pair by pair; noise on clipped vectors has its privacy profile; noise
-at ε per unit of distance is proved, and its sampler is tested.
+at ε per unit of distance is proved, and its sampler is tested. `audit` is the entry point for
+mechanisms and for functions, `AuditSettings` has the parameters of audited claims.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _NOISE_DRAWS = 4000  # see a scale that is off by 2 %
 
 @dataclass(frozen=True)
 class Worst:
-    """The two words that are least protected, and what tells them apart.
+    """The two words that are least protected, and the output that tells them apart.
 
     Attributes:
         word: w.
@@ -62,7 +63,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What was claimed, and what is true.
+    """Claim about a mechanism, and the ε and δ found to be true.
 
     Attributes:
         claimed_epsilon: ε of the guarantee.
@@ -71,10 +72,10 @@ class AuditReport:
         delta_true: the smallest δ that is true at the claimed ε.
         error: bound on, or estimate of, the numerical error of `epsilon_effective`.
         epsilon_most: a bound on the true ε from above, where one was computed; else ∞.
-        outcome: what is known.
+        outcome: verdict on the claim.
         label: the outcome with its extent.
-        worst: who is least protected, if that was asked.
-        method: how it was computed, in words.
+        worst: the least protected words; None if there are none to name.
+        method: of computation, in words.
         resolution: the largest ε that the draws could have shown; None if nothing was drawn.
         sampler: the test of the sampler, where a proof decides about the law; then
             `epsilon_effective` is the ε of that proof, an upper bound of the smallest.
@@ -94,7 +95,7 @@ class AuditReport:
     epsilon_most: float = math.inf
 
     def __post_init__(self) -> None:
-        """Refuse NaN: it would compare as if the claim held.
+        """Refuse NaN, which would compare as if the claim held.
 
         Raises:
             ComputationError: ε, δ or the error is NaN.
@@ -105,7 +106,7 @@ class AuditReport:
         a_number(self.epsilon_most, "the bound on the true ε")
 
     def __repr__(self) -> str:
-        """One line: what was claimed, what is true, and what is known."""
+        """Return one line with the claim, the true ε and δ, and the verdict."""
         return f"AuditReport({self.label}: {self._figures})"
 
     @property
@@ -123,7 +124,7 @@ class AuditReport:
 
     @property
     def bounded(self) -> bool:
-        """Whether the true ε is known only to lie between bounds that are some digits apart."""
+        """True if the true ε is known only to lie between bounds that are some digits apart."""
         return self.sampler is None and self.error > _WIDE * self.epsilon_effective
 
     @property
@@ -135,7 +136,7 @@ class AuditReport:
         return f"between {low} and {high}"
 
     def _repr_html_(self) -> str:
-        """The verdict as a card: the figures, who is least protected, the method."""
+        """Return the verdict as a card: the figures, the least protected words, the method."""
         from dpcore.display import card
 
         least = ""
@@ -162,7 +163,7 @@ def audit_report(
         epsilon: the claimed ε.
         words: private words to draw; None: all, if they are not too many.
         pairs: instead, pairs to draw (exact laws only).
-        seed: of what is drawn.
+        seed: of every random choice.
         progress: called with (stage, done, total).
 
     Raises:
@@ -185,13 +186,13 @@ def _claimed_log_delta(guarantee: Guarantee) -> float:
 
 
 def _judge(guarantee: Guarantee, holds: bool, checked: bool, extent: str) -> tuple[Outcome, str]:
-    """A violation refutes; else the proof decides, else the check.
+    """Return the verdict: a violation refutes; else the proof decides, else the check.
 
     Args:
-        guarantee: what is claimed.
-        holds: whether no violation was found.
-        checked: whether there is none: every pair was compared, and no error can hide one.
-        extent: what was compared.
+        guarantee: the claim.
+        holds: True if no violation was found.
+        checked: True if there is none: every pair was compared, and no error can hide one.
+        extent: of the comparison, in words.
     """
     if not holds:
         outcome = Outcome.REFUTED
@@ -318,7 +319,7 @@ def _sampler(mechanism: Mechanism, epsilon: float, seed: int) -> AuditReport:
     )
 
 
-# One door for all audits: a mechanism has a law, of a function only the outputs are known.
+# One entry point for all audits: a mechanism has a law, a function only outputs.
 
 
 @overload
@@ -346,14 +347,14 @@ def audit(
     progress: Progress = ...,
 ) -> FunctionReport: ...
 def audit(subject: Any, epsilon: float, **options: Any) -> AuditReport | FunctionReport:
-    """Is a claim of ε true?
+    """Audit a claim of ε about a mechanism or a function.
 
     Args:
         subject: a mechanism, whose law is compared (`dpcore.audit.report.audit_report`); or any
-            function from words to words, or its name `package.module:function`, of which nothing
-            but outputs is known (`dpcore.audit.blackbox.audit.audit_function`).
+            function from words to words, or its name `package.module:function`, of which only
+            outputs are known (`dpcore.audit.blackbox.audit.audit_function`).
         epsilon: the claimed ε.
-        options: what the one or the other takes beside it.
+        options: further arguments of the one or the other.
 
     Raises:
         ParameterError: neither of them.
@@ -372,7 +373,7 @@ def audit(subject: Any, epsilon: float, **options: Any) -> AuditReport | Functio
     return audit_function(subject, epsilon, **options)
 
 
-# At which parameters claims are audited.
+# Parameters at which claims are audited.
 
 
 LARGEST_DELTA = 0.5
@@ -380,7 +381,7 @@ LARGEST_DELTA = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings:
-    """What a page or a command may change about the table of claims.
+    """Settings of the table of claims that a page or a command may change.
 
     Attributes:
         epsilon: ε of claims between any two words, and of ε per unit of distance.
@@ -407,7 +408,7 @@ class AuditSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no claim can be audited at."""
+        """Refuse settings at which no claim can be audited."""
         if not 0 < self.epsilon < math.inf:
             raise ParameterError(f"epsilon must be a finite number > 0, got {self.epsilon}")
         if not 0 < self.delta <= LARGEST_DELTA:
@@ -434,9 +435,10 @@ class AuditSettings:
         check_seed(self.seed)
 
     def sample(self, lexicon: Lexicon, times: int = 1) -> tuple[int, str]:
-        """How many private words are compared, and a sentence if they are fewer than asked for.
+        """Return the number of private words to compare, and a sentence if it had to be reduced.
 
-        `words` times so many, but no more than the lexicon has, and than laws are held at a time.
+        It is the least of `times` times `words`, the size of the lexicon, and the number of
+        laws that fit in memory.
         """
         n, asked = len(lexicon), times * self.words
         most = MAX_AUDIT_ENTRIES // n
@@ -445,24 +447,24 @@ class AuditSettings:
         return most, f" Of the {asked:,} words asked for {most:,} are compared, the most here."
 
     def moved_to(self, epsilon: float, reason: str) -> str:
-        """A sentence that says so if a claim is audited at another ε than this one."""
+        """Return a sentence if a claim is audited at another ε than `self.epsilon`, else ""."""
         if epsilon == self.epsilon:
             return ""
         return f" Audited at ε = {epsilon:.4g} and not at {self.epsilon:.4g}: {reason}."
 
     def command(self, key: str, lexicon: Lexicon, *names: str) -> str:
-        """The command that repeats the audit of one claim.
+        """Return the command that repeats the audit of one claim.
 
         Args:
             key: of the claim.
             lexicon: the vocabulary.
-            names: which of the settings this claim uses; only those that are not the default are
+            names: of the settings that this claim uses; only those that are not the default are
                 written.
         """
         return f"python -m dpcore audit --claim {key}{self.options(lexicon, *names)}"
 
     def options(self, lexicon: Lexicon, *names: str) -> str:
-        """What such a command ends with: settings that are not the default, and the lexicon."""
+        """Return the options of that command: settings that are not defaults, and the lexicon."""
         from dpcore.lexicon.catalogue import lexicon_option
 
         plain = AuditSettings()

@@ -1,4 +1,4 @@
-"""Is the noise what it should be? For mechanisms whose outputs cannot refute their claim.
+"""Tests of noise, for mechanisms whose outputs cannot refute their claim.
 
 A word mechanism is used at ε·d far above the resolution of any number of draws. Its guarantee
 rests on the law of its noise, and that can be tested: the length of z, its projections on fixed
@@ -23,11 +23,11 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.samplers import Radial, radii, radius_cdf
 from dpcore.noise.streams import generator
 
-# SciPy hands a law the whole sample; its stub says one number at a time.
+# SciPy calls a law with the whole sample; its stub has one number at a time.
 _Law = Callable[[float], float]
 
 DEFAULT_ERROR = 1e-6
-"""The probability with which correct noise fails a report."""
+"""Probability with which correct noise fails a report."""
 _PROJECTIONS = 4
 _FEWEST = 1000
 
@@ -37,7 +37,7 @@ class Check:
     """One test of a sampler.
 
     Attributes:
-        name: what is tested.
+        name: of the tested property.
         statistic: the Kolmogorov–Smirnov distance or the share that was counted.
         p_value: probability of a statistic at least as far off under correct noise.
         threshold: the check fails below this p-value.
@@ -50,7 +50,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether correct noise may look like this."""
+        """True if correct noise may look like this."""
         return self.p_value >= self.threshold
 
 
@@ -72,7 +72,7 @@ class SamplerReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
+        """True if every check passed."""
         return all(check.passed for check in self.checks)
 
     @property
@@ -81,7 +81,7 @@ class SamplerReport:
         return tuple(check.name for check in self.checks if not check.passed)
 
     def extended(self, check: Check, error: float) -> SamplerReport:
-        """With a check of something else, failed by a correct sampler with at most this chance."""
+        """Add a check of something else, which a correct sampler fails with at most this chance."""
         return SamplerReport(
             (*self.checks, check),
             self.draws,
@@ -104,7 +104,7 @@ class SamplerReport:
 
     @property
     def sentence(self) -> str:
-        """What was tested, and what came of it."""
+        """The tests and their result in words."""
         state = "all pass" if self.passed else f"these fail: {', '.join(self.failed)}"
         further = f" and of {', '.join(self.further)}" if self.further else ""
         return (
@@ -176,10 +176,10 @@ def check_noise(
 
 
 def noise_report(mechanism: Mechanism, epsilon: float, count: int, seed: int) -> SamplerReport:
-    """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical.
+    """Test the mechanism's own directions and radii at ε, whitened if they are elliptical.
 
     Args:
-        mechanism: whose sampler is looked at: one with `rays` or `reference_noise`.
+        mechanism: with the sampler to test: `rays` or `reference_noise`.
         epsilon: ε.
         count: noise vectors.
         seed: of the noise.
@@ -207,7 +207,7 @@ def noise_report(mechanism: Mechanism, epsilon: float, count: int, seed: int) ->
 def _reference_report(
     mechanism: Mechanism, epsilon: float, rng: np.random.Generator, count: int, seed: int
 ) -> SamplerReport:
-    """Checks of noise that was brought to the law of L2-Laplace noise at scale 1."""
+    """Test noise that was brought to the law of L2-Laplace noise at scale 1."""
     dimension = mechanism.lexicon.dimension
     _check_room(count, dimension)
     rows = mechanism.reference_noise(rng, epsilon, 2 * count if dimension == 1 else count)
@@ -227,7 +227,7 @@ def _check_room(count: int, dimension: int) -> None:
 
 
 def _axes(family: Radial, d: int, seed: int) -> FloatArray:
-    """Fixed unit vectors; coordinate axes for i.i.d. coordinates, whose law is known there."""
+    """Return fixed unit vectors: coordinate axes for i.i.d. coordinates, whose law is known."""
     rng = generator(seed, "audit", "axes", d)
     if family is Radial.LAPLACE:
         return np.eye(d)[rng.choice(d, min(d, _PROJECTIONS), replace=False)]
@@ -238,7 +238,7 @@ def _axes(family: Radial, d: int, seed: int) -> FloatArray:
 def _direction_law(
     family: Radial, shadow: FloatArray, lengths: FloatArray, scale: float, d: int
 ) -> tuple[FloatArray, object]:
-    """The statistic of one projection and its distribution function."""
+    """Return the statistic of one projection and its distribution function."""
     from scipy.special import betainc
 
     if family is Radial.LAPLACE:

@@ -1,4 +1,4 @@
-"""A verdict on a published claim, as data that a page can show and a file can keep."""
+"""Verdict on a published claim, as data for pages and files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import FIELDS, brief
 
 Number = float | int | str
-"""A figure of a verdict; one that is not finite is kept as text ("∞")."""
+"""Figure of a verdict; a number that is not finite is kept as text ("∞")."""
 
 
 class Outcome(StrEnum):
-    """What is known of a claim. An audit refutes, or fails to; only a proof proves."""
+    """Verdict on a claim. An audit refutes, or fails to; only a proof proves."""
 
     PROVED = "proved"
     CHECKED = "checked exactly on this vocabulary"
@@ -24,13 +24,13 @@ class Outcome(StrEnum):
     """It holds under a condition that these settings do not meet, or that was not computed."""
     NOT_REFUTED = "not refuted"
     DISAGREES = "the sampler disagrees with its law"
-    """The proof speaks of a law, and draws contradict that law: a fault of the sampler."""
+    """The proof is about a law, and draws contradict that law: a fault of the sampler."""
     REFUTED = "refuted"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that the claim needs, and whether these settings have it."""
+    """A condition of the claim, and whether these settings meet it."""
 
     text: str
     met: bool
@@ -38,7 +38,7 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class SamplerTest:
-    """Does a sampler have the law that a proof speaks of? It says nothing of the proof.
+    """Test that a sampler has the law of a proof. It does not test the proof.
 
     Attributes:
         tests: how many statistics were tested, each at its share of `error`.
@@ -58,7 +58,7 @@ class SamplerTest:
 
     @property
     def agrees(self) -> bool:
-        """Whether no test failed."""
+        """True if no test failed."""
         return not self.failed
 
     @property
@@ -69,43 +69,44 @@ class SamplerTest:
         return f"{Outcome.DISAGREES} (p = {self.p_value:.2g})"
 
     def judged(self, claim: Outcome) -> Outcome:
-        """The outcome of an audit whose claim about the law has this one.
+        """Return the outcome of an audit, given the outcome of the claim about the law.
 
-        What draws say of the sampler proves nothing about the law, and refutes nothing.
+        Draws of the sampler neither prove nor refute anything about the law.
         """
         return claim if self.agrees else Outcome.DISAGREES
 
     def label(self, claim: str) -> str:
-        """The outcome as a table shows it: both findings, if the sampler fails."""
+        """Return the outcome as a table shows it: both findings, if the sampler fails."""
         return claim if self.agrees else f"{self.outcome}; of the law: {claim}"
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form."""
+        """Return the JSON form."""
         return {**dataclasses.asdict(self), "failed": list(self.failed)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What was claimed, what was computed, and what follows.
+    """A published claim, its check and the verdict.
 
     Attributes:
         key: short name, for links and the command line.
-        title: what a person calls the claim.
+        title: readable name of the claim.
         claim: one sentence.
-        source: where it stands, with the number of the theorem.
+        source: paper of the claim, with the number of the theorem.
         mechanism: short name in the registry; empty if it has no entry there.
         lexicon: name of the vocabulary, and `fingerprint` its digest; empty if none was used.
+        fingerprint: see `lexicon`.
         settings: the parameters of this check.
-        conditions: what the claim needs, checked for these settings.
-        computed: what was computed, in one or two sentences.
-        outcome: what is known of the claim now; `DISAGREES` where a test of the sampler failed.
+        conditions: of the claim, checked for these settings.
+        computed: result of the check, in one or two sentences.
+        outcome: verdict on the claim; `DISAGREES` where a test of the sampler failed.
         sampler: that test, where there was one.
-        law: what is known of the claim about the law, where there was one.
-        extent: of a check that proves nothing: how much was looked at ("1,770 pairs of words").
+        law: verdict on the claim about the law, where there was one.
+        extent: of a check that proves nothing, such as "1,770 pairs of words".
         failing_step: the step of the published proof that does not hold; empty if none.
-        repair: what to use instead, or what the proof is; one sentence.
+        repair: the replacement, or the proof; one sentence.
         numbers: the figures of `computed`, by name.
-        command: what reproduces it.
+        command: that reproduces it.
     """
 
     key: str
@@ -128,7 +129,7 @@ class Verdict:
     law: Outcome | None = None
 
     def __post_init__(self) -> None:
-        """Keep numbers that JSON cannot hold as text; an outcome needs what it rests on."""
+        """Convert numbers that JSON lacks to text; check the outcome against its grounds."""
         for name in ("settings", "numbers"):
             given = getattr(self, name)
             object.__setattr__(self, name, {key: _plain(value) for key, value in given.items()})
@@ -156,7 +157,7 @@ class Verdict:
         return str(self.outcome)
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form, with the label."""
+        """Return the JSON form, with the label."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         fields["outcome"] = str(self.outcome)
         fields["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
@@ -166,7 +167,7 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, fields: dict[str, object]) -> Verdict:
-        """The verdict of a JSON form.
+        """Read a verdict from its JSON form.
 
         Raises:
             ParameterError: a field is missing, unknown or of the wrong kind.

@@ -1,4 +1,4 @@
-"""The command `attack`: two words, what one output tells, a whole text, or who wrote it."""
+"""Command `attack`: two words, one output, a whole text, or the author of a text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from dpcore.outwards import at_most
 from dpcore.plots.style import probability_text
 from dpcore.rewrite.sentence import draw, prepare
 
-# Of the command `attack`: who wrote a released text.
+# The part of the command `attack` about the author of a released text.
 
 
 _AUTHORS = (
@@ -55,7 +55,7 @@ _AUTHORS = (
 
 
 def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
-    """The answer of `attack --authors`."""
+    """Answer `attack --authors`."""
     lexicon = asked[0][0].lexicon
     rows = read_rows(options.authors, options, options.text_column, options.author_column)
     pairs, _, _ = labelled_pairs(rows, options.text_column, options.author_column)
@@ -188,7 +188,7 @@ _RECOVERED = (
 @shared.seed_option("of whatever is drawn")
 @shared.lexicon_option
 def attack_command(options: Options) -> Answer:
-    """What an attacker learns from one output, about two words, of a text, or of who wrote it."""
+    """Compute the attacker's gain from one output, about two words, a text or its author."""
     check_runs(options.runs)
     check_seed(options.seed)
     mechanisms = shared.build_each(options, options.mechanism)
@@ -314,7 +314,7 @@ def _text_lines(row: dict[str, Any]) -> Iterator[str]:
 
 
 def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:
-    """The prior of --prior and --sentence."""
+    """Return the prior of --prior and --sentence."""
     if text.strip().lower() != "context":
         if sentence is not None:
             raise ParameterError("--sentence is for --prior context")
@@ -324,7 +324,7 @@ def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:
         raise ParameterError(
             '--prior context needs --sentence with one _ for the word, such as "see you on _ night"'
         )
-    # A mark of punctuation on either side is the end of a sentence, which the model knows as one.
+    # Punctuation on either side is a sentence boundary, which the model takes as None.
     place = words.index(_BLANK)
     around = [*words, "."][place + 1], [".", *words][place]
     right, left = (None if word in ".!?" else word for word in around)

@@ -1,4 +1,4 @@
-"""The command `audit`: a mechanism, any function, one published claim, or the table of all."""
+"""Commands `audit` (mechanisms, functions, published claims) and `appendix-c`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def function_answer(options: Options) -> Answer:
     """Audit the function that --callable names."""
     given = {name: getattr(options, name) for name in NAMES}
     given = {name: value for name, value in given.items() if value is not None}
-    # What is wrong with them is said before a large lexicon is read.
+    # Errors in the options appear before a large lexicon is read.
     Promise.of(options.epsilon, given.get("metric", Metric.EUCLIDEAN), given.get("delta", 0.0))
     named_function(options.callable)
     report = audit_function(
@@ -80,7 +80,7 @@ def function_answer(options: Options) -> Answer:
 
 
 def refuse_function_options(options: Options) -> None:
-    """Refuse what belongs to --callable where it is not given.
+    """Refuse options of --callable where it is not given.
 
     Raises:
         ParameterError: there is such an option.
@@ -196,8 +196,8 @@ def _mechanism(options: Options) -> Answer:
 
 
 def _any_inputs(options: Options) -> Answer:
-    """The noise between any two inputs of d coordinates: there are no words then."""
-    # d is no parameter of a mechanism, but what stands for a lexicon.
+    """Audit the noise between any two inputs of d coordinates, without words."""
+    # d is no parameter of a mechanism: it replaces the lexicon.
     settings = {name: value for name, value in options.set.items() if name != "d"}
     mechanism = on_any_inputs(options.mechanism, options.set["d"], settings)
     named = options.lexicon is not None or options.language is not None
@@ -213,7 +213,7 @@ def _any_inputs(options: Options) -> Answer:
 
 
 def _fields(report: AuditReport) -> dict[str, Any]:
-    """The fields of JSON, in which an ε that does not exist is null."""
+    """Return the fields of JSON, in which an ε that does not exist is null."""
 
     def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None
@@ -334,7 +334,7 @@ _TABLE = (
 @shared.seed_option("of these directions")
 @shared.lexicon_option
 def appendix_c_command(options: Options) -> Answer:
-    """How often words stay by the formulas of Xu et al. 2021, Appendix C, and in truth."""
+    """Compare how often words stay: formulas of Xu et al. 2021, Appendix C, and exact values."""
     check_runs(options.runs)
     check_seed(options.seed)
     lexicon = shared.lexicon(options)
@@ -368,7 +368,7 @@ def _printed(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _with_defaults(given: Sequence[str]) -> list[str]:
-    """The options, with the default of a mechanism that they do not mention."""
+    """Add the default of a mechanism that the options do not mention."""
     if any("=" not in text for text in given):
         return list(given)  # a list for both
     missing = [m for m in _EPSILONS if not any(o.startswith((f"{m}=", f"{m}.v")) for o in given)]

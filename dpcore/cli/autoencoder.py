@@ -1,4 +1,4 @@
-"""The command `autoencoder`: train a network on public text, rewrite private text with it.
+"""Command `autoencoder`: train a network on public text, rewrite private text with it.
 
 The model `words` has a vector for each word, the model `adept` one latent vector for a whole
 utterance (Krishna et al. 2021).
@@ -98,7 +98,7 @@ _noise_options = shared.several(
 @shared.seed_option("of the network")
 def _train(options: Options) -> Answer:
     """Train an auto-encoder on public sentences, with the noise of a mechanism if one is named."""
-    torch(), safetensors("numpy")  # said before a corpus is read
+    torch(), safetensors("numpy")  # an error should come before a corpus is read
     state = unfinished(options.out, resume=options.resume)
     return (_train_adept if options.model == "adept" else _train_words)(options, state)
 
@@ -163,7 +163,7 @@ def _train_adept(options: Options, state: Path) -> Answer:
 
 
 def _public(options: Options) -> list[str]:
-    """The texts that are trained on."""
+    """Return the public texts for training."""
     if options.data is None:
         return sentences_of(teaching_corpus().part("train").texts, 1, MAX_SENTENCE_WORDS)
     if options.data.suffix == ".parquet":
@@ -179,7 +179,7 @@ def _public(options: Options) -> list[str]:
 
 
 def _lines(name: str) -> list[str]:
-    """The lines of a text file, or of standard input."""
+    """Read the lines of a text file, or of standard input."""
     text = shared.read_text(name)
     check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
     return text.splitlines()
@@ -198,7 +198,7 @@ def _check_noise(options: Options) -> None:
 def _mechanism(
     options: Options, lexicon: Lexicon, architecture: Architecture
 ) -> tuple[Mechanism, float]:
-    """The mechanism and its ε; vectors are clipped as the network knows them."""
+    """Return the mechanism and its ε; vectors are clipped to the norm of the network."""
     _check_noise(options)
     settings: dict[str, Any] = dict(options.set)
     if "clip_norm" in resolve(options.mechanism).parameters():
@@ -208,12 +208,12 @@ def _mechanism(
 
 
 def _history(fitted: Fitted) -> list[dict[str, float]]:
-    """The losses of each epoch, as rows of the result and of the checkpoint."""
+    """Return the losses of each epoch, as rows of the result and of the checkpoint."""
     return [shared.fields(epoch, "loss held_out seconds") for epoch in fitted.epochs]
 
 
 def _trained(options: Options, fitted: Fitted, fields: dict[str, Any], size: str) -> Answer:
-    """What is told of a network: what it learned from and what it is, and how training went."""
+    """Describe a trained network: data, size and course of the training."""
     history = _history(fitted)
     lines = [
         f"epoch {number}: loss {row['loss']:.4f}, held out {row['held_out']:.4f} nats a word"
@@ -283,7 +283,7 @@ def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
 
 
 def _rewrite_utterances(options: Options, lines: Sequence[str]) -> Answer:
-    """By the model `adept`; empty lines stay empty."""
+    """Rewrite with the model `adept`; empty lines stay empty."""
     name = options.mechanism
     if name not in FORMS:
         raise ParameterError(
@@ -327,7 +327,7 @@ def _rewrite_utterances(options: Options, lines: Sequence[str]) -> Answer:
 
 
 def _promise(noisy: NoisyLatents) -> tuple[str, str]:
-    """Status and statement: between any two whole utterances, not between words."""
+    """Return status and statement: between any two whole utterances, not between words."""
     dimension = noisy.vectors.shape[1]
     statement = f"ε = {noisy.claimed_epsilon:g} between any two utterances"
     refuted = noisy.epsilon > noisy.claimed_epsilon

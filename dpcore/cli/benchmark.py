@@ -1,4 +1,4 @@
-"""The command `benchmark`: all mechanisms where equally much leaks, and what each still leaves."""
+"""Command `benchmark`: all mechanisms at equal leakage, and the remaining utility of each."""
 
 from __future__ import annotations
 
@@ -129,14 +129,14 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
 
 
 def _said(options: Options) -> str:
-    """What of the options says how to make the same again, but for mechanisms and files."""
+    """Return the options that repeat the run, except for mechanisms and files."""
     chosen = f" --lexicon {options.lexicon}" if options.lexicon else ""
     chosen += f" --language {options.language}" if options.language else ""
     return chosen + (" --quick" if options.quick else "")
 
 
 def _chosen(options: Options) -> Iterator[tuple[str, Settings]]:
-    """The mechanisms that are asked for with their settings; none for all as they are."""
+    """Yield the chosen mechanisms with their settings; none for all with defaults."""
     if not options.mechanism and not options.set:
         return
     names = options.mechanism or [short for short, settings in everything() if not settings]
@@ -189,7 +189,7 @@ def _lines(benchmark: Benchmark, every: Sequence[Board]) -> Iterator[str]:
 
 
 def _named(row: dict[str, str]) -> dict[str, str]:
-    """Keys that a template of `table` can name: labels of corpora may hold spaces."""
+    """Rename keys for a template of `table`: labels of corpora may have spaces and hyphens."""
     return {key.replace(" ", "_").replace("-", "_"): text for key, text in row.items()}
 
 

@@ -1,6 +1,6 @@
-"""The command `doctor`: whether everything that the laboratory needs is there and works.
+"""Command `doctor`: a check that everything that the laboratory needs is there and works.
 
-What it looks at is imported where it is looked at, since any of it may be missing.
+Each part is imported where it is checked, since any of them may be missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpcore.optional import fits, install, install_releases, installed, requirem
 
 LEAST_PYTHON = (3, 11)
 LEAST_MEGABYTES = 1_000
-"""Of free memory: the app with every page visited holds about half of it."""
+"""Free memory needed: the app with every page visited takes about half of it."""
 PARTS = {
     "engine": "the engine",
     "app": "the app, classifiers and recorded results",
@@ -32,13 +32,13 @@ PARTS = {
     "redact": "a redactor's model",
     "write": "a model that writes",
 }
-"""Part of the laboratory -> what it is for. Without the first two the app does not run."""
+"""Part of the laboratory and its purpose. Without the first two the app does not run."""
 NEEDED = ("engine", "app")
 _PLUGINS = "mechanisms of other packages"
 
 
 class State(StrEnum):
-    """What was found."""
+    """Result of a check."""
 
     GOOD = "good"
     OPTIONAL = "optional"  # absent, and only some things need it
@@ -47,13 +47,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """Finding of one check.
 
     Attributes:
-        name: what.
-        state: whether it is as it should be.
-        found: what is there, in a few words.
-        advice: what to do; empty where nothing is to be done.
+        name: of the checked part.
+        state: good, optional or bad.
+        found: the result, in a few words.
+        advice: how to mend it; empty where nothing is to be done.
     """
 
     name: str
@@ -83,7 +83,7 @@ def _lines(findings: Sequence[Finding], bad: int) -> Iterator[str]:
 
 
 def examine() -> tuple[Finding, ...]:
-    """Look at everything; takes about a second. Nothing is changed but a probe of the cache."""
+    """Check everything, in about a second. Nothing is changed but a probe of the cache."""
     found = (
         _python(),
         *_packages(),
@@ -100,11 +100,11 @@ def examine() -> tuple[Finding, ...]:
 
 
 def _guarded(name: str, look: Callable[[], Finding | None]) -> Finding | None:
-    """What a look finds, or why it cannot."""
+    """Return the finding of a check, or the reason why it fails."""
     try:
         return look()
     except MissingPackageError as error:
-        return Finding(name, State.BAD, str(error))  # it holds the command
+        return Finding(name, State.BAD, str(error))  # the message has the command
     except (DpcoreError, ImportError, OSError) as error:
         return Finding(
             name, State.BAD, str(error), "install the laboratory again, or mend the file"
@@ -125,7 +125,7 @@ def _packages() -> Iterator[Finding | None]:
 
 
 def _part(part: str) -> Finding:
-    """The packages of a part: those that are there, of another release, and missing."""
+    """Check the packages of a part: present, of another release, or missing."""
     needed = requirements(part)
     versions = installed(each.name for each in needed)
     absent = [each for each in needed if each.name not in versions]
@@ -145,12 +145,12 @@ def _part(part: str) -> Finding:
 
 
 def _plugins() -> Finding | None:
-    """What other packages offer; None where none does."""
+    """Check the mechanisms of other packages; None where there are none."""
     import warnings
 
     from dpcore.mechanisms.registry import MECHANISMS
 
-    with warnings.catch_warnings():  # said below
+    with warnings.catch_warnings():  # reported below
         warnings.simplefilter("ignore")
         problems, packages = MECHANISMS.problems, MECHANISMS.packages
     taken = ", ".join(f"{key} ({package})" for key, package in packages.items())
@@ -175,7 +175,7 @@ def _lexicon() -> Finding:
 
 
 def _neighbours() -> Finding:
-    """FAISS against numpy on the first words of the bundled lexicon."""
+    """Compare FAISS with numpy on the first words of the bundled lexicon."""
     import faiss
     import numpy as np
 
@@ -196,7 +196,7 @@ def _neighbours() -> Finding:
 
 
 def _reader() -> Finding:
-    """The network that reads sentences: whether its file is the one that was tried."""
+    """Check that the file of the network that reads sentences is the tested one."""
     from dpcore.attack.language.language import language_folder
     from dpcore.attack.language.reader_training import reader_manifest
     from dpcore.lexicon.cache import sha256_of_file
@@ -220,7 +220,7 @@ def _cache() -> Finding:
 
     status = cache_status()
     if not status.writable:
-        advice = "name another folder in DPCORE_CACHE, or everything is computed anew each time"
+        advice = "name another folder in DPCORE_CACHE, or everything is computed again each time"
         return Finding("cache", State.OPTIONAL, f"{status.folder}: {status.reason}", advice)
     size = sum(path.stat().st_size for path in status.folder.rglob("*") if path.is_file())
     return Finding("cache", State.GOOD, f"{status.folder}, {size / 1e6:,.0f} MB")
@@ -248,7 +248,7 @@ def _memory() -> Finding:
 
 
 def _free_megabytes() -> float | None:
-    """Memory that a new program can have, on Linux; None elsewhere."""
+    """Return the memory that a new program can have, on Linux; None elsewhere."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

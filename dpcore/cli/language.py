@@ -1,4 +1,4 @@
-"""The command `language`: what the attackers know about English, counted and trained."""
+"""Command `language`: the attackers' knowledge of English, counted and trained."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _out_option = shared.file("--out", "folder to write", metavar="DIR", required=Tr
 @command("info", language_command)
 @shared.lexicon_option
 def _info(options: Options) -> Answer:
-    """What was counted, and how well it predicts."""
+    """Describe the language model: counts and predictive accuracy."""
     lexicon = shared.lexicon(options)
     model = language(lexicon)
     text = (language_folder() / "manifest.json").read_text(encoding="utf-8")

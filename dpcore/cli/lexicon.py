@@ -1,4 +1,4 @@
-"""The command `lexicon`: list vocabularies, describe, build, add, fetch and train them."""
+"""Commands `lexicon` (list, describe, build, add, fetch, train) and `map`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _cautions(lexicon: Lexicon) -> list[str]:
 
 
 def _read_fields(report: ReadReport) -> dict[str, Any]:
-    """Format, rows and dropped rows of a vector file."""
+    """Return the format, rows and dropped rows of a vector file."""
     return {"format": report.format, "rows": report.rows, "dropped": report.dropped.total}
 
 
@@ -329,7 +329,7 @@ def _chosen(options: Options, lexicon: Lexicon) -> list[Map]:
 
 
 def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
-    """The maps of the whole lexicon, and UMAP and densMAP of the default pair of words."""
+    """Build the maps of the whole lexicon, and UMAP and densMAP of the default pair of words."""
     centres = lexicon.indices(DEFAULT_PAIR).tolist()
     k = DEFAULT_NEIGHBOURS
     bundle: list[tuple[MapPlan, str, Map]] = []
@@ -379,7 +379,7 @@ def _answer(lexicon: Lexicon, maps: Sequence[dict[str, Any]]) -> Answer:
         [
             *table(_TABLE, _printed(rows)),
             "kept: share of the nearest words that are nearest on the map; density: rank "
-            "correlation of crowdedness in truth and on the map (1 is all kept, 0 is none)",
+            "correlation of true crowdedness and crowdedness on the map (1 is all kept, 0 is none)",
         ],
     )
 

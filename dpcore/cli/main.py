@@ -1,8 +1,8 @@
-"""The command line: the same engine as the pages, on one word, a sentence or a file.
+"""Command line: the same engine as the pages, on one word, a sentence or a file.
 
 Every command prints a table for a person, or with `--json` one JSON object whose fields are
-stable. A refused input is one sentence on standard error and exit code 2, never a traceback. So is
-a system that is out of room or of memory.
+stable. A refused input is one sentence on standard error and exit code 2, never a traceback. A
+system that is out of disk space or of memory also gives one sentence, and exit code 1.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0; 1 where `doctor` finds a fault, the system fails or the answer cannot be written; 2 for a
-        refused input; 3 where a result is published and something that belongs to it could not be
-        written; 130 after an interrupt.
+        refused input; 3 where a result is published and a part of it could not be written; 130
+        after an interrupt.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     with warnings.catch_warnings(), lossless_output():
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say_plainly() -> None:
-    """A mechanism of another package that is left out is a line, and not one of our source."""
+    """Show the warning about a mechanism that is left out as a line, without its source."""
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **options: Any) -> None:
@@ -123,7 +123,7 @@ def _run(given: list[str]) -> int:
 
 
 def _sentence(error: click.UsageError) -> str:
-    """What click refuses, on one line, and where to read what is allowed."""
+    """Return the message of click on one line, with the command that shows what is allowed."""
     text = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else PROGRAM
     return f"{text} (`{path} --help` says what it takes)"

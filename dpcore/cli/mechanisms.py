@@ -1,4 +1,4 @@
-"""The command `mechanisms`: what can be chosen, and what each one's parameters are."""
+"""Commands `mechanisms`, `calibrate`, `meter` and `tradeoff`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
 @shared.file("--file", "also enter the certificate in this file", metavar="JSON")
 def calibrate_command(options: Options) -> Answer:
     """Compute with how little noise a mechanism keeps its ε on a lexicon."""
-    resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
+    resolve(options.mechanism)  # refuses a wrong name before a large lexicon is read
     asked = create(options.mechanism, shared.lexicon(options), options.set)
     mechanism = asked.calibrated
     if mechanism is None:
@@ -131,7 +131,7 @@ def calibrate_command(options: Options) -> Answer:
     )
 
 
-# The command `meter`: what any mechanism that keeps ε gives away at most, or loses at least.
+# The command `meter`: bounds on the leakage and on the distance of any mechanism with ε.
 
 
 _GUESSED = "{epsilon:>10.5g|ε} {low:>10|at best} {high:>10|at most}  {attained_by:<50|by}"
@@ -233,9 +233,9 @@ def _distance(options: Options) -> Answer:
 
 
 def _conditions(options: Options, answer: Meter) -> Iterator[str]:
-    """On what condition `optimal` is the best, and how far it is from the bound elsewhere."""
+    """State when `optimal` is the best, and its distance from the bound elsewhere."""
     by_optimal = [row for row in answer.rows if row.attained_by == Optimal.short]
-    if not by_optimal or options.uncertified:  # then the answer says how to make it better
+    if not by_optimal or options.uncertified:  # then the answer names the command that improves it
         return
     yield (
         "optimal is the best mechanism where all words are equally likely and ε is at or above the "
@@ -248,13 +248,13 @@ def _conditions(options: Options, answer: Meter) -> Iterator[str]:
 
 
 def _certified(options: Options, lexicon: Lexicon) -> None:
-    """See to the weights of `optimal`, which is the mechanism of the better end of a reading."""
+    """Compute or name the weights of `optimal`, the mechanism at the better end of a reading."""
     if not options.local:
         shared.certified(options, create(Optimal.short, lexicon, {"metric": options.metric}))
 
 
 def _outwards(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows as they are printed, with their bounds in six places."""
+    """Yield the rows as they are printed, with their bounds in six places."""
     for row in rows:
         ends = at_least(row["low"], places=6), at_most(row["high"], places=6)
         yield {**row, "low": ends[0], "high": ends[1]}
@@ -268,14 +268,14 @@ def _epsilons(options: Options) -> list[float]:
 
 
 def _number(value: str | float) -> float:
-    """ε as a number."""
+    """Convert ε to a number."""
     try:
         return float(value)
     except ValueError:
         raise ParameterError(f"epsilon must be a finite number > 0, got {value!r:.40}") from None
 
 
-# The command `tradeoff`: what mechanisms give away, and what they leave.
+# The command `tradeoff`: leakage and utility of mechanisms.
 
 
 _OUTPUTS = 1_000
@@ -294,7 +294,7 @@ _OUTPUTS = 1_000
 @option("--across", default="word", type=Choice(LEAKAGES), help="of --figure: what leaks")
 @option("--upwards", default="meaning", type=Choice(UTILITIES), help="of --figure: what is left")
 def tradeoff_command(options: Options) -> Answer:
-    """How much mechanisms give away in six senses, and how much they leave in two."""
+    """Measure the leakage of mechanisms in six senses and what remains in two."""
     mechanisms = shared.build_each(options, options.mechanism)
     grids = shared.epsilons_of_each(options.epsilon, mechanisms)
     answer = tradeoff(
@@ -354,7 +354,7 @@ def _lines_tradeoff(answer: Tradeoff) -> Iterator[str]:
 
 
 def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -> None:
-    """One page: the trade-off, and for each meaning of ε the frontier with its curves under it."""
+    """Write one page: the trade-off, and for each meaning of ε the frontier with its curves."""
     from dpcore.plots.attack import tradeoff as plots
     from dpcore.plots.style import SCALES
 
@@ -376,7 +376,7 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
         if not rows:
             continue
         local = meaning is EpsilonMeaning.LOCAL
-        # From where the bound begins to rise, which may be far below the ε of any mechanism.
+        # From the ε where the bound begins to rise, which may be far below that of any mechanism.
         ends = [row.epsilon for row in rows]
         least, few = (largest_epsilon(lexicon, share, local=local) for share in (0.5, 0.01))
         low = min(ends) if few is None else min(*ends, few.epsilon)
@@ -388,7 +388,7 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
         )
         parts.append((figure, plots.frontier_caption(factors)))
         pure = {name for name in names if not isinstance(promises[name], ApproximateLocalPrivacy)}
-        if not pure:  # what is proved of distances is proved for δ = 0
+        if not pure:  # the bound on distances is proved for δ = 0 only
             continue
         nearness = least_distance(lexicon, grid, local=local, compute=False).to_pandas()
         left = nearness.assign(high=(1.0 - nearness["low"] / answer.spread).clip(0.0, 1.0))
@@ -401,18 +401,18 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
 
 
 def _promises(mechanisms: Sequence[Mechanism], answer: Tradeoff) -> dict[str, Guarantee]:
-    """What each promises at its first ε."""
+    """Return the guarantee of each mechanism at its first ε."""
     first = {row.mechanism: row.epsilon for row in reversed(answer.rows)}
     return {each.short: each.guarantee(first[each.short]) for each in mechanisms}
 
 
 def _in_distances(promise: Guarantee) -> bool:
-    """Whether ε multiplies Euclidean distances, if any: else it is another line that holds."""
+    """Return True if a bound in Euclidean distances, or in none, applies to this guarantee."""
     return not isinstance(promise, MetricPrivacy) or promise.euclidean_factor <= 1.0
 
 
 def _write(path: Path, title: str, parts: Sequence[tuple[Any, str]]) -> None:
-    """Figures with their captions as a page that needs nothing else."""
+    """Write figures with their captions as a self-contained page."""
     body = "".join(
         figure.to_html(full_html=False, include_plotlyjs=i == 0) + f"<p>{html.escape(caption)}</p>"
         for i, (figure, caption) in enumerate(parts)

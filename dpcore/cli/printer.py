@@ -1,4 +1,4 @@
-"""What a command says: one JSON object for a program, or lines and tables for a person."""
+"""Output of commands: one JSON object for a program, or lines and tables for a person."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ the label, or the answer itself."""
 
 
 class OutputError(Exception):
-    """Standard output cannot be written; the message says why."""
+    """Failure to write standard output; the message says why."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found.
+    """Result of a command.
 
     Attributes:
         result: the object that `--json` prints; its fields are stable.
-        lines: what a person reads instead. A generator works only if a person reads.
-        notes: what a person is told on standard error beside it: promises and warnings, which
-            a file that standard output is sent to should not hold.
+        lines: text for a person instead. A generator runs only if it is printed.
+        notes: text for a person on standard error: guarantees and warnings, which a file that
+            standard output is sent to should not contain.
         code: the exit code.
         indent: spaces of the JSON; None prints one line.
         published: a sentence on what stays done even if this answer cannot be written; empty for a
@@ -50,7 +50,7 @@ class Answer:
     published: str = ""
 
     def uncertified(self, commands: Mapping[str, str]) -> Answer:
-        """The answer with the commands that compute missing certificates, by mechanism."""
+        """Add the commands that compute missing certificates, by mechanism."""
         notes = [
             f"{name} has no certificate of this lexicon and keeps fewer words than it could: "
             f"`{command}` computes one, then give this command again"
@@ -60,7 +60,10 @@ class Answer:
         return replace(self, result=result, notes=[*self.notes, *notes])
 
     def show(self, *, as_json: bool) -> int:
-        """Print it; returns the exit code.
+        """Print the answer and return the exit code.
+
+        Args:
+            as_json: True for one JSON object, False for lines and notes.
 
         Raises:
             BrokenPipeError: the reader of standard output has gone.
@@ -79,19 +82,19 @@ class Answer:
         return code
 
     def _json(self) -> Iterator[str]:
-        # Other encodings lack letters, and what stands for them need not be JSON.
+        # Other encodings lack letters, and their replacements need not be JSON.
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         text = to_json(self.result, self.indent)
         yield text if "utf" in encoding.lower() else _ascii(text)
 
 
 def to_json(result: Mapping[str, Any], indent: int | None = None) -> str:
-    """JSON as every command writes it: letters as they are, no NaN and no infinity."""
+    """Write JSON as every command does: letters unescaped, no NaN and no infinity."""
     return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 def _ascii(text: str) -> str:
-    """JSON with escapes for letters beyond ASCII, which stand in its strings alone."""
+    """Escape letters beyond ASCII in JSON, where only its strings have them."""
     return "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
 
 
@@ -109,7 +112,7 @@ def _say(line: str) -> None:
 
 
 def flush_output() -> None:
-    """Write what waits in the buffer of standard output.
+    """Write the buffer of standard output.
 
     Raises:
         BrokenPipeError: the reader has gone.
@@ -132,7 +135,7 @@ def _writing() -> Iterator[None]:
 
 
 def discard(stream: IO[str]) -> None:
-    """Send a stream that cannot be written to nowhere: Python tries again when it ends."""
+    """Redirect a stream that cannot be written to nowhere: Python tries again when it ends."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
@@ -156,7 +159,7 @@ def lossless_output() -> Iterator[None]:
 
 
 def note(line: str) -> None:
-    """Say something on standard error; if it is closed or cannot be written, to nobody."""
+    """Print a line on standard error; do nothing if it is closed or cannot be written."""
     if sys.stderr is None:  # then `print` would take standard output
         return
     try:
@@ -166,17 +169,17 @@ def note(line: str) -> None:
 
 
 def table(template: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of a table: a heading, then one line a row.
+    """Yield the lines of a table: a heading, then one line a row.
 
     Args:
         template: a line as `str.format` reads it, in which a column may have a heading after a
             bar: "{epsilon:>10.4g|ε} {word:<16}". Heading and rows have their widths and their
             alignment from it, so they cannot drift apart.
-        rows: the values by the names of the template; what it does not name is not printed.
+        rows: the values by the names of the template; other values are not printed.
     """
 
     def heading(column: re.Match[str]) -> str:
-        # Of the format of a value a heading keeps alignment and width: ">10.4g" becomes ">10".
+        # A heading keeps alignment and width of the format of a value: ">10.4g" becomes ">10".
         text = column["name"] if column["heading"] is None else column["heading"]
         return format(text, column["width"] or "")
 
@@ -188,7 +191,7 @@ def table(template: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Give a `Progress` that draws a bar a stage on standard error if that is a terminal."""
+    """Give a `Progress` that draws a bar for each stage on standard error if that is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield silent
         return

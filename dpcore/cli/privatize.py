@@ -1,4 +1,4 @@
-"""The command `privatize`: a private copy of a corpus."""
+"""Command `privatize`: a private copy of a corpus."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def privatize_command(options: Options) -> Answer:
 
 
 def _order(options: Options) -> tuple[Order, bool]:
-    """Read the options; also True if all is done already but for the label."""
+    """Read the options; also return True if only the label is missing."""
     reading = _reading(options)
     with alone_with(options.out):  # before a large lexicon is read
         columns = Columns(options.text_column, _keep(options), options.experiment)
@@ -117,7 +117,7 @@ def _order(options: Options) -> tuple[Order, bool]:
 
 
 def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, str]:
-    """Read the record of a mechanism, or a sentence on why that cannot be read here.
+    """Read the record of a mechanism, or return a sentence on why that fails.
 
     It is read before there is a copy: its package may be missing.
     """
@@ -133,7 +133,7 @@ def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, st
 
 
 def _published(order: Order, executor: Executor, progress: Progress) -> Json:
-    """Make the copy; returns its record."""
+    """Make the copy and return its record."""
     for line in first_look(order):  # in time for Ctrl-C
         note(line)
     try:
@@ -161,7 +161,7 @@ def _answer(
     *,
     fresh: bool,
 ) -> Answer:
-    """Write the label of a published copy, and say what is there. Nothing here is a refusal."""
+    """Write the label of a published copy, and describe the copy. Nothing here is a refusal."""
     label = privacy_label(record, order.mechanism, curve, datetime.now(UTC).date())
     done = f"{order.out} is released and {order.record} holds its record"
     lines = [
@@ -204,7 +204,7 @@ def _reading(options: Options) -> Reading:
 
 
 def _keep(options: Options) -> tuple[str, ...]:
-    """The columns of --keep: a value is one name if the file has it, else names with commas."""
+    """Return the columns of --keep: a value is one name if the file has it, else a list."""
     names: list[str] = []
     for value in options.keep:
         if "," in value and options.source.is_file():

@@ -1,4 +1,4 @@
-"""Options of commands that read a table: what a person knows of it; the rest is found."""
+"""Options of commands that read a table: choices of a person; the rest is found."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ reading_options = shared.several(
 
 
 def reading_of(options: Options) -> Reading:
-    """The choices of `reading_options`."""
+    """Return the choices of `reading_options`."""
     return Reading(options.format, options.encoding, options.separator, options.header)
 
 
 def read_rows(file: Path, options: Options, *typed: str) -> Table:
-    """A table of texts, read up to a byte beyond the limit.
+    """Read a table of texts, up to a byte beyond the limit.
 
     Args:
         file: the table.
@@ -48,7 +48,7 @@ def read_rows(file: Path, options: Options, *typed: str) -> Table:
         typed: names of columns that a person typed.
 
     Raises:
-        CorpusError: it cannot be read, or holds no such table.
+        CorpusError: it cannot be read, or contains no such table.
     """
     try:
         with file.open("rb") as opened:

@@ -1,8 +1,7 @@
-"""The command `robust`: what changed words cannot do to a classifier, by certificate and attack.
+"""Command `robust`: certificates of classifiers against changed words, and attacks on them.
 
-What needs no network runs on the teaching corpus or on scikit-learn's digits, in seconds; networks
-are in `robust_network`. Every action prints a table, or with `--json` what was asked and the rows
-of the table.
+Without a network the actions run on the teaching corpus or on scikit-learn's digits, in seconds.
+Every action prints a table, or with `--json` its settings and the rows of the table.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.optional import safetensors, torch
 
-# `robust train`, and `robust certify` and `robust attack` of what it wrote.
+# `robust train`, and `robust certify` and `robust attack` of the networks that it wrote.
 
 
 _COPIES = 4
@@ -80,11 +79,11 @@ data_options = shared.several(
     shared.file("--substitutions", "JSON: for each word a list  [default: the nearest words]"),
     shared.number("--neighbours", 1),
 )
-"""What is learned from, and what words may become."""
+"""Training data, and the allowed substitutions of words."""
 
 
 def _parts_of(options: Options, network: str, lexicon: Lexicon) -> Parts:
-    """The examples that the options name, in three parts."""
+    """Return the examples that the options name, in three parts."""
     rng = generator(options.seed, "robust data")
     pairs = network == "entailment"
     if options.data is not None:
@@ -114,7 +113,7 @@ def _parts_of(options: Options, network: str, lexicon: Lexicon) -> Parts:
 @shared.seed_option("of everything that is drawn")
 def train_command(options: Options) -> Answer:
     """Train a network that changed words fool less."""
-    torch(), safetensors("numpy")  # said before a corpus is read
+    torch(), safetensors("numpy")  # an error should come before a corpus is read
     training = shared.training(options, decay=1e-4, clip=0.25, threads=options.threads)
     state = unfinished(options.out, resume=options.resume)
     lexicon = shared.lexicon(options)
@@ -164,7 +163,7 @@ def train_command(options: Options) -> Answer:
 
 
 def _examples(options: Options, lexicon: Lexicon, parts: Parts) -> tuple[Any, Any, str]:
-    """What is learned from and held out, with perturbed copies if asked for, and their noise."""
+    """Return training and held-out examples, with perturbed copies on request, and their noise."""
     given = [value is not None for value in (options.mechanism, options.epsilon)]
     if given != [options.training == "augmented"] * 2:
         raise ParameterError(
@@ -186,7 +185,7 @@ def _examples(options: Options, lexicon: Lexicon, parts: Parts) -> tuple[Any, An
 
 
 def _substitutions(options: Options, lexicon: Lexicon, parts: Parts) -> Substitutions:
-    """What each word of the parts may become."""
+    """Return the allowed substitutions of each word of the parts."""
     file, most = options.substitutions, options.neighbours
     return substitutions_of(lexicon, file, most, parts, options.progress)
 
@@ -209,11 +208,11 @@ def _measured_line(measured: dict[str, Any], what: str) -> str:
 
 
 def certify_checkpoint(options: Options) -> Answer:
-    """`robust certify --checkpoint`: clean and certified accuracy of a trained network."""
+    """Answer `robust certify --checkpoint`: clean and certified accuracy of a trained network."""
     lexicon = shared.lexicon(options)
     model, checkpoint = network_of(options.checkpoint, lexicon)
     settings = checkpoint.settings
-    # A network is certified on what it learned to tell apart, unless other data are given.
+    # A network is certified on the labels that it learned, unless other data are given.
     if options.data is None and settings.get("labels"):
         options.labels = settings["labels"]
     parts = _parts_of(options, checkpoint.architecture, lexicon)
@@ -233,7 +232,7 @@ def certify_checkpoint(options: Options) -> Answer:
 def victim(
     path: Path, lexicon: Lexicon, premise: str | None
 ) -> tuple[NetworkClassifier, tuple[str, ...]]:
-    """The network of a checkpoint with its premise, and the names of its classes."""
+    """Load the network of a checkpoint with its premise, and the names of its classes."""
     model, checkpoint = network_of(path, lexicon)
     if (checkpoint.architecture == "entailment") != (premise is not None):
         raise ParameterError(
@@ -366,7 +365,7 @@ def _attack(options: Options) -> Answer:
 
 
 def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
-    """What is attacked, and the names of its classes."""
+    """Return the model to attack, and the names of its classes."""
     if options.checkpoint is not None:
         return victim(options.checkpoint, lexicon, options.premise)
     if options.premise is not None:
@@ -405,7 +404,7 @@ def _digits(options: Options) -> Answer:
 
 
 def _certified(layer: Any, scores: Any, labels: Any, error: float) -> Iterator[dict[str, Any]]:
-    """Shares of pictures that are certified, by kind of bound and size of the attack."""
+    """Yield shares of pictures that are certified, by kind of bound and size of the attack."""
     for bound in Bound:
         certified = certify(layer, score_bounds(scores, error, bound))
         curves = (

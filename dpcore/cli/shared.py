@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once, and what is read from them."""
+"""Options that several commands share, each declared once, and their readers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _A_MECHANISM = "a name from `mechanisms`"
 
 
 def several(*declared: Declared[Any]) -> Declared[Any]:
-    """Options one under another, as one decorator."""
+    """Return one decorator of several options, in this order."""
     return lambda function: reduce(lambda inner, declare: declare(inner), declared[::-1], function)
 
 
@@ -53,19 +53,19 @@ def number(
     least: int | None = None,
     most: int | None = None,
 ) -> Declared[Any]:
-    """An option that takes a whole number, within limits if there are any."""
+    """Declare an option that takes a whole number, within limits if there are any."""
     limited = least is not None or most is not None
     kind = click.IntRange(least, most) if limited else click.INT
     return option(flag, type=kind, default=default, metavar="N", help=text)
 
 
 def file(flag: str, text: str = "", metavar: str = "FILE", **more: Any) -> Declared[Any]:
-    """An option that names a file or a folder."""
+    """Declare an option that names a file or a folder."""
     return option(flag, type=Path, metavar=metavar, help=text, **more)
 
 
 def seed_option(meaning: str, default: int | None = 0) -> Declared[Any]:
-    """The option --seed, with what it means to this command."""
+    """Declare the option --seed, with its meaning for this command."""
     return number("--seed", default, f"0 to {MAX_SEED}: {meaning}")
 
 
@@ -85,7 +85,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # older releases take no
 
 
 def pairs(flag: str, text: str) -> Declared[Any]:
-    """An option NAME=VALUE that may be given again: a dictionary, for each name the last value."""
+    """Declare a repeatable option NAME=VALUE: a dictionary, for each name the last value."""
     return option(
         flag, type=Pair(), multiple=True, metavar="NAME=VALUE", help=f"{text}; repeatable",
         callback=lambda _, __, given: dict(given),
@@ -93,7 +93,7 @@ def pairs(flag: str, text: str) -> Declared[Any]:
 
 
 def names(text: str) -> list[str]:
-    """The type of an option that takes A,B,C."""
+    """Convert A,B,C to a list, as the type of an option."""
     return text.split(",")
 
 
@@ -113,7 +113,7 @@ device_option: Declared[Any] = option("--device", default="cpu", help="or cuda, 
 
 
 def training_options(epochs: int, batch: int, rate: float, patience: int | None) -> Declared[Any]:
-    """Of the commands that train a network, with their defaults."""
+    """Declare the options of commands that train a network, with their defaults."""
     return several(
         number("--epochs", epochs),
         number("--batch", batch),
@@ -125,7 +125,7 @@ def training_options(epochs: int, batch: int, rate: float, patience: int | None)
 
 
 mechanism_options = several(mechanism_option, settings_option, lexicon_option)
-"""Of every command that needs one mechanism; ε, where it needs one too, is `epsilon_option`."""
+"""Options of every command that needs one mechanism; ε, where needed, is `epsilon_option`."""
 
 compared_options = several(
     option("--mechanism", multiple=True, required=True, help=f"{_A_MECHANISM}; repeatable"),
@@ -137,7 +137,7 @@ compared_options = several(
         help=f"a number, {VALUES}; MECHANISM=VALUES for one of several mechanisms; repeatable",
     ),
 )
-"""Of every command that puts mechanisms beside each other, each at several ε."""
+"""Options of every command that compares mechanisms, each at several ε."""
 
 measuring_options = several(
     one_of(
@@ -158,14 +158,14 @@ measuring_options = several(
     seed_option("of the sample and of the noise that is measured"),
     lexicon_option,
 )
-"""Of every command that measures words."""
+"""Options of every command that measures words."""
 
 rewriting_options = several(
     option(
         "--unknown",
         default="replace",
         type=Choice(["replace", "mask", "drop", "reject"]),
-        help="what becomes of words outside the vocabulary",
+        help="treatment of words outside the vocabulary",
     ),
     option("--keep-stop-words", is_flag=True, help="release function words unchanged"),
     option(
@@ -175,22 +175,22 @@ rewriting_options = several(
         help="capital letters: keep their pattern, or only at sentence beginnings",
     ),
 )
-"""What becomes of unknown words, function words and capital letters."""
+"""Treatment of unknown words, function words and capital letters."""
 
 
 def lexicon(options: Options) -> Lexicon:
-    """The lexicon that the options name."""
+    """Load the lexicon that the options name."""
     return catalogue.load(options.lexicon, language=options.language, progress=options.progress)
 
 
 def build(options: Options) -> Mechanism:
-    """The mechanism that the options name, over the lexicon that they name."""
-    resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
+    """Create the mechanism that the options name, over the lexicon that they name."""
+    resolve(options.mechanism)  # refuses a wrong name before a large lexicon is read
     return certified(options, create(options.mechanism, lexicon(options), options.set))
 
 
 def certified(options: Options, mechanism: Mechanism) -> Mechanism:
-    """The mechanism with the certificate of its lexicon, which is computed for few words.
+    """Return the mechanism with the certificate of its lexicon, which is computed for few words.
 
     For many words the answer names the command that computes it. A certificate that cannot be kept
     is not computed: another process that draws with this mechanism would not have it.
@@ -217,7 +217,7 @@ def name_calibrate(options: Options, mechanism: Mechanism) -> None:
 
 
 def settings_of_each(options: Options, mechanisms: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The settings of each mechanism; one that none of them has is refused."""
+    """Return the settings of each mechanism; refuse a setting that none of them has."""
     kinds = {name: resolve(name) for name in mechanisms}
     settings: dict[str, dict[str, str]] = {name: {} for name in kinds}
     for key, value in options.set.items():
@@ -232,17 +232,17 @@ def settings_of_each(options: Options, mechanisms: Sequence[str]) -> dict[str, d
 
 
 def build_each(options: Options, mechanisms: Sequence[str]) -> list[Mechanism]:
-    """The mechanisms of these names, each once, over the lexicon that the options name."""
+    """Create the mechanisms of these names, each once, over the lexicon that the options name."""
     settings = settings_of_each(options, mechanisms)
     public = lexicon(options)
     return [certified(options, create(name, public, given)) for name, given in settings.items()]
 
 
 def values(text: str) -> list[str | float]:
-    """The ε of one option: LOW:HIGH:COUNT, or a list of texts that the mechanism will judge."""
+    """Parse the ε of one option: LOW:HIGH:COUNT, or a list of texts for the mechanism to check."""
     parts = text.split(":")
     if len(parts) == 1:
-        # Texts stay texts: `check_epsilon` says what is wrong with one in the mechanism's words.
+        # Texts stay texts: `check_epsilon` of the mechanism reports errors in its own words.
         return [part.strip() for part in text.split(",")]
     try:
         low, high, steps = float(parts[0]), float(parts[1]), int(parts[2])
@@ -257,12 +257,12 @@ def values(text: str) -> list[str | float]:
 
 
 def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> list[list[float]]:
-    """The checked ε of each mechanism, ascending and each once."""
+    """Return the checked ε of each mechanism, ascending and each once."""
     named: dict[str, list[str | float]] = {}
     common: list[str | float] = []
     known = {name for mechanism in mechanisms for name in (mechanism.key, mechanism.short)}
     for text in given:
-        # A mechanism named beside its values has these alone, whatever all others share.
+        # A mechanism named beside its values has these alone, not those that all others share.
         name, equals, listed = text.rpartition("=")
         if equals and name not in known:
             raise ParameterError(
@@ -283,7 +283,7 @@ def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> l
 
 
 def prepare(options: Options, mechanisms: Sequence[str]) -> tuple[list[Mechanism], words.Selection]:
-    """Mechanisms and words; what can be refused before a large lexicon is read, is."""
+    """Return mechanisms and words; check some options before a large lexicon is read."""
     if options.at_most is not None and options.corpus is None:
         raise ParameterError("--at-most is for the words of --corpus")
     if options.text_column is not None and options.corpus is None:
@@ -307,18 +307,18 @@ def _selection(options: Options, public: Lexicon) -> words.Selection:
 
 
 def measuring(options: Options) -> dict[str, Any]:
-    """How words are measured, as the functions of `dpcore.measure` take it."""
+    """Return the settings of a measurement of words, as arguments of `dpcore.measure`."""
     return {name: getattr(options, name) for name in ("method", "runs", "seed", "progress")}
 
 
 def training(options: Options, **more: Any) -> Training:
-    """How a network is trained, by `training_options` and --seed."""
+    """Return the settings of training, by `training_options` and --seed."""
     chosen = fields(options, "epochs batch rate patience seed")
     return Training(**chosen, **more)
 
 
 def read_text(name: str) -> str:
-    """The text of a UTF-8 file, or of standard input for "-".
+    """Read a UTF-8 file, or standard input for "-".
 
     Raises:
         TextError: it cannot be read, or is too large.
@@ -329,7 +329,7 @@ def read_text(name: str) -> str:
                 raise TextError("standard input is closed: name a file")
             return decode(sys.stdin.buffer.read())
         path = Path(name)
-        # UTF-8 takes up to four bytes a character: more cannot be within the limit.
+        # UTF-8 takes up to four bytes a character: a larger file exceeds the limit.
         if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:
             raise TextError(f"{path} is larger than {4 * MAX_FILE_CHARACTERS:,} bytes: split it")
         return decode(path.read_bytes())
@@ -338,29 +338,29 @@ def read_text(name: str) -> str:
 
 
 def fields(record: Any, names: str) -> dict[str, Any]:
-    """Some attributes of a record by their names, in this order."""
+    """Return some attributes of a record by their names, in this order."""
     return {name: getattr(record, name) for name in names.split()}
 
 
 def lexicon_fields(public: Lexicon) -> dict[str, Any]:
-    """The fields that a result about a lexicon begins with."""
+    """Return the first fields of a result about a lexicon."""
     return {"lexicon": public.name, "fingerprint": public.fingerprint, "version": __version__}
 
 
 def settings_fields(mechanism: Mechanism) -> dict[str, Any]:
-    """Which mechanism, with its parameters."""
+    """Return the name of the mechanism, with its parameters."""
     return {"mechanism": mechanism.key, "parameters": mechanism.settings()}
 
 
 def mechanism_fields(mechanism: Mechanism) -> dict[str, Any]:
-    """The fields that a result about one mechanism begins with."""
+    """Return the first fields of a result about one mechanism."""
     return settings_fields(mechanism) | lexicon_fields(mechanism.lexicon)
 
 
 def selection_fields(
     options: Options, public: Lexicon, selection: words.Selection
 ) -> dict[str, Any]:
-    """The fields that a result about measured words begins with."""
+    """Return the first fields of a result about measured words."""
     return {
         **lexicon_fields(public),
         **fields(options, "runs seed"),

@@ -1,8 +1,7 @@
-"""Commands on click: a function takes its options as one namespace and returns an answer.
+"""Commands on click: functions that take their options as one namespace and return an answer.
 
-Every command is one file `dpcore/cli/<name>.py` that holds `<name>_command`. A file is imported
-when its command is asked for, and not for the list of all commands: what that says of a command
-is the first line of its file.
+The command `<name>` is `<name>_command` in a file of this folder, which `Commands` looks up by
+name. The file is imported when its command is run, and not for the list of all commands.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from dpcore import __version__
 from dpcore.cli.printer import Answer, progress_bars
 
 Options = SimpleNamespace
-"""The options of a command, each under its name with _ for -, and `progress` to report to.
+"""Options of a command, each under its name with _ for -, and `progress` to report to.
 
-`uncertified` takes the commands that compute certificates which the answer had to do without, by
+`uncertified` takes the commands that compute the certificates missing from the answer, by
 mechanism.
 """
 Handler = Callable[[Options], Answer | None]
@@ -52,8 +51,8 @@ def command(name: str, group: click.Group | None = None) -> Callable[[Handler], 
     """Make a command of a function, whose docstring becomes the help.
 
     Args:
-        name: as it is typed.
-        group: the command that it is an action of.
+        name: of the command in the shell.
+        group: the command of which it is an action.
     """
 
     def declare(handler: Handler) -> click.Command:
@@ -66,7 +65,7 @@ def command(name: str, group: click.Group | None = None) -> Callable[[Handler], 
 
 
 def group(name: str, text: str) -> click.Group:
-    """A command that consists of actions, such as `lexicon add`."""
+    """Make a command that consists of actions, such as `lexicon add`."""
     return click.Group(
         name, help=text, no_args_is_help=False, subcommand_metavar="ACTION …",
         context_settings=_SETTINGS,
@@ -74,7 +73,7 @@ def group(name: str, text: str) -> click.Group:
 
 
 class _Alternative(click.Option):
-    """One of several options of which a command takes one alone."""
+    """One of several options that exclude each other."""
 
     def __init__(self, *arguments: Any, flags: tuple[str, ...], needed: bool, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -89,7 +88,7 @@ class _Alternative(click.Option):
             for parameter in ctx.command.params
             if isinstance(parameter, _Alternative) and parameter.flags is self.flags
         ]
-        # `opts` holds what was typed, without defaults: `--labels` has one and may be left out.
+        # `opts` contains only typed options: `--labels` has a default and may be left out.
         given = [member.opts[0] for member in members if member.name in opts]
         if len(given) > 1:
             raise click.UsageError(
@@ -101,11 +100,11 @@ class _Alternative(click.Option):
 
 
 def one_of(options: Mapping[str, Mapping[str, Any]], *, needed: bool = True) -> Callable[[F], F]:
-    """Options of which a command takes one alone.
+    """Declare options of which a command takes one alone.
 
     Args:
-        options: what `click.option` takes, by flag; "--in file" stores the value as `file`.
-        needed: whether one has to be given.
+        options: arguments of `click.option`, by flag; "--in file" stores the value as `file`.
+        needed: True if one has to be given.
     """
     flags = tuple(flag.split()[0] for flag in options)
 
@@ -124,8 +123,8 @@ class Commands(click.Group):
     """The commands by name, imported when they are asked for.
 
     Args:
-        commands: name -> its file in this folder, and one line about it. The lines stand here and
-            not in the files, whose imports take a second.
+        commands: name -> its file in this folder, and one line about it. The lines are given here
+            and not in the files, whose imports take a second.
         text: about all of them.
     """
 
@@ -138,11 +137,11 @@ class Commands(click.Group):
         click.version_option(__version__, prog_name="dpcore", message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order in which they are shown."""
+        """Return the names, in the order in which they are shown."""
         return list(self._listed)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name; None if there is none."""
+        """Import the command of a name; None if there is none."""
         if cmd_name not in self._listed:
             return None
         file, _ = self._listed[cmd_name]

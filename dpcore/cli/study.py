@@ -1,4 +1,4 @@
-"""The command `study`: list what is recorded, and record it again."""
+"""Commands `study` (list, run and compare recorded studies) and `utility`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _list(_: Options) -> Answer:
 
 
 def _facts(study: Study, entry: Entry | None) -> dict[str, Any]:
-    """What a study is, and what is recorded of it."""
+    """Describe a study and its record."""
     extent: dict[str, Any] = {"sizes": study.sizes, "cells": len(study.plan.cells())}
     if study.choice:
         extent = {
@@ -152,7 +152,7 @@ _READINGS = ("guessed", "kept", "accuracy", "auc", "gain", "attack")
 
 
 def _ends(reading: Reading | None) -> list[float | None] | None:
-    """Mean and both ends; an end that there is none of (one trial) is null."""
+    """Return mean and both ends; an end that does not exist (one trial) is null."""
     if reading is None:
         return None
     return [None if math.isnan(value) else value for value in reading]
@@ -169,7 +169,7 @@ def _compared_lines(
 
 
 def _shown(point: Compared) -> dict[str, str]:
-    """The cells of one line."""
+    """Return the cells of one line."""
     mean = point.guessed.mean
     guessed = f"≥ {at_least(mean, places=4)}" if point.at_least else f"{mean:.4f}"
     both = {"gain": point.gain, "attack": point.attack}
@@ -189,7 +189,7 @@ def _shown(point: Compared) -> dict[str, str]:
     }
 
 
-# The command `utility`: what private text still teaches, on our texts or a table of one's own.
+# The command `utility`: what a classifier learns from private text, ours or a table.
 
 
 _TABLE = (
@@ -260,12 +260,12 @@ def _texts(options: Options) -> LabelledTexts:
 
 
 def _rows(live: Live, options: Options) -> list[Row]:
-    """The rows of all cells, in the order of the plan."""
+    """Compute the rows of all cells, in the order of the plan."""
     jobs = live.jobs()
     finished: dict[str, list[Row]] = {}
     with executors.of(options.workers) as executor:
         options.progress("parts", 0, len(jobs))
-        # Cells end in any order, and each says by its plan which one it is.
+        # Cells end in any order, and each result names its cell by its plan.
         for job, result in executor.run(JOB, jobs):
             finished[canonical(job["cell"])] = result["rows"]
             options.progress("parts", len(finished), len(jobs))
@@ -273,7 +273,7 @@ def _rows(live: Live, options: Options) -> list[Row]:
 
 
 def _means(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """One row a mechanism and ε: means over the trials; ε is empty for the baseline."""
+    """Yield one row for each mechanism and ε: means over trials; ε is empty for the baseline."""
     columns: dict[str, dict[str, str]] = {
         "accuracy": {"quantity": "accuracy", "tested_on": "private"},
         "clean": {"quantity": "accuracy", "tested_on": "clean"},

@@ -1,4 +1,4 @@
-"""The command `rewrite`: a sentence or a file under a mechanism."""
+"""Commands on whole texts: `rewrite`, `redact`, `write` and `compose`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXPERIMENT_NOTE = "an experiment with a fixed seed: do not release this text"
 
 
 def counted(sentence: Sentence, rewritten: Rewrite) -> list[str]:
-    """Return how many words stayed, and how many the vocabulary does not hold."""
+    """Describe how many words stayed, and how many are not in the vocabulary."""
     lines = [f"{rewritten.stayed:,} of {sentence.protected:,} words stayed"]
     if sentence.caution:
         return [*lines, f"warning: {sentence.caution}"]
@@ -56,7 +56,7 @@ def counted(sentence: Sentence, rewritten: Rewrite) -> list[str]:
 
 
 def promises(composed: Composition, seed: int | None) -> list[str]:
-    """What is promised of a word and of its text, and whether the text may be released."""
+    """Describe the guarantee of a word and of its text, with a warning against its release."""
     guarantee = composed.guarantee
     lines = [
         f"{guarantee.status}: {guarantee.statement}",
@@ -98,7 +98,7 @@ def rewrite_command(options: Options) -> Answer:
         max_characters=MAX_FILE_CHARACTERS,
         max_tokens=MAX_FILE_TOKENS,
     )
-    # A seed makes noise that anybody can draw again: such a text is never a release.
+    # A seed makes noise that anyone can draw again: such a text is never a release.
     experiment = options.seed is not None
     if experiment and options.approximate_search:
         raise ParameterError(
@@ -145,7 +145,7 @@ def rewrite_command(options: Options) -> Answer:
     )
 
 
-# The command `redact`: what an ordinary redactor blacks out of a text, and what it leaves.
+# The command `redact`: the personal data that an ordinary redactor finds, and the rest.
 
 
 @command("redact")
@@ -300,7 +300,7 @@ def _lines_write(writing: Writing, law: bool) -> Iterator[str]:
     yield from table("{token:<16} {probability:>11.3g} {likeliest:<}", rows)
 
 
-# The command `compose`: how far two whole texts can be told apart, place by place and together.
+# The command `compose`: how far two whole texts can be told apart, by position and together.
 
 
 _TABLE = "{share:>10.0%|of the sum} {total_epsilon:>10|ε of the text} {delta:>12|δ}"
@@ -356,7 +356,7 @@ def _any_two(worst: Composition, group: str = "") -> str:
 
 
 def _promised(mechanism: Mechanism, epsilon: float, first: IntArray, second: IntArray) -> float:
-    """The sum of the losses that are promised for the places in which two texts differ."""
+    """Sum the guaranteed losses of the positions in which two texts differ."""
     promise, total = mechanism.guarantee(epsilon), 0.0
     for pair in np.stack((first, second))[:, first != second].T:
         apart = mechanism.promised_distances(pair, epsilon)
@@ -367,7 +367,7 @@ def _promised(mechanism: Mechanism, epsilon: float, first: IntArray, second: Int
 def _two_texts(
     mechanism: Mechanism, epsilon: float, options: Options
 ) -> tuple[dict[str, Any], list[str]]:
-    """Fields and lines about the two texts that were given."""
+    """Return fields and lines about the two texts that were given."""
     first, second = (
         prepare(
             text,
@@ -413,6 +413,6 @@ def _two_texts(
 
 
 def _outwards(row: dict[str, float]) -> dict[str, float | str]:
-    """A row as it is printed: both are upper bounds."""
+    """Return a row as it is printed: both are upper bounds."""
     ends = at_most(row["total_epsilon"]), at_most(row["delta"], 3)
     return {**row, "total_epsilon": ends[0], "delta": ends[1]}

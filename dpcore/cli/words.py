@@ -1,4 +1,4 @@
-"""The command `distribution`: the law of one word."""
+"""Commands on words: `distribution`, `path`, `neighbours`, `density`, `deniability`, `solve`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def distribution_command(options: Options) -> Answer:
 @shared.word_option
 @shared.seed_option("of the draw")
 def path_command(options: Options) -> Answer:
-    """What one noise draw makes of a word at every ε."""
+    """Show the outputs of one noise draw at every ε."""
     mechanism = shared.build(options)
     words = np.array([mechanism.lexicon.index(options.word)], dtype=np.int64)
     paths = mechanism.paths(generator(options.seed, "path", mechanism.key), words)
@@ -136,7 +136,7 @@ def neighbours_command(options: Options) -> Answer:
 
 
 def around_fields(lexicon: Lexicon, around: Neighbourhood) -> dict[str, Any]:
-    """What is told of the surroundings of one word."""
+    """Return the fields about the neighbourhood of one word."""
     return {
         "word": lexicon.words[around.word],
         "nearest_distance": around.nearest,
@@ -172,7 +172,7 @@ _TOP = 20
 )
 @shared.lexicon_option
 def density_command(options: Options) -> Answer | None:
-    """How dense the space is around words, or where it is densest and sparsest."""
+    """Measure the density around words, or list the densest and sparsest places."""
     if options.word and options.top is not None:
         raise ParameterError("density takes --word or --top, not both")
     lexicon = shared.lexicon(options)
@@ -330,7 +330,7 @@ def _rows(measured: Deniability) -> Iterator[dict[str, Any]]:
         }
 
 
-# The command `solve`: which ε meets a target, or equals another mechanism.
+# The command `solve`: the ε that meets a target, or equals another mechanism.
 
 
 @command("solve")
@@ -349,7 +349,7 @@ def _rows(measured: Deniability) -> Iterator[dict[str, Any]]:
 )  # fmt: skip
 @option("--over", default="mean", type=Choice(["mean", "median", "worst"]), help="of the words")
 def solve_command(options: Options) -> Answer:
-    """Which epsilon meets a target, or equals another mechanism's mean Nw."""
+    """Find the ε that meets a target, or that equals another mechanism's mean Nw."""
     reference, value = options.like or (options.mechanism, "")
     bounds = {
         "nw": options.nw_at_most,

@@ -1,1 +1,1 @@
-"""Work beside the work: processes, a cluster, and whose turn it is."""
+"""Execution of jobs: in this process, in subprocesses, on a cluster, and in the background."""

@@ -1,9 +1,9 @@
-"""Slow work for many people at once: in the background, a few at a time, shared, and stopped.
+"""Background execution of slow work: queued, shared, cancellable.
 
-Work is a list of payloads for an executor, by default a process of its own with a low priority, so
-that the pages stay quick. It begins when its turn comes, tells how far it is, and what is done of
-it can be used at once. It ends with its last payload, or in the middle of one as soon as nobody
-wants it any more: everybody has stopped it, or has gone.
+Work is a list of payloads for an executor, by default one subprocess with a low priority, so that
+the pages stay quick. Work starts when its turn comes, reports its progress, and its partial results
+can be used at once. It ends after its last payload, or in the middle of one as soon as no one
+wants it any more: everyone has stopped it, or has gone.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from dpcore.errors import DpcoreError, ParameterError
 from dpcore.jobs.executors import Executor, Processes
 from dpcore.jobs.worker import Json, Tell
 
-# Taking turns: slow work of many people is done a few at a time, in the order of their coming.
+# Queue: a few jobs run at a time, in order of arrival.
 #
-# Who stands in a line knows how many come first, and may leave at any time.
+# Each member of the queue knows how many come first, and may leave at any time.
 
 
 class Turns:
-    """A line in front of some places.
+    """Queue in front of a fixed number of places.
 
     Args:
-        places: how many may be at work at a time, 1 or more.
+        places: largest number at work at a time, 1 or more.
 
     Raises:
-        ParameterError: there are fewer.
+        ParameterError: `places` is below 1.
     """
 
     def __init__(self, places: int) -> None:
-        """Open a line in which nobody stands yet."""
+        """Open an empty queue."""
         if not places >= 1:
             raise ParameterError(f"a line needs 1 place or more, got {places}")
         self._places = places
-        self._line: dict[object, threading.Thread | None] = {}  # who works, then who waits
+        self._line: dict[object, threading.Thread | None] = {}  # those at work first
         self._moved = threading.Condition()
 
     def join(self, owner: threading.Thread | None = None) -> Turn:
-        """Stand at the end of the line.
+        """Join the end of the queue.
 
         Args:
-            owner: a thread that has started; the place is free once it has ended.
+            owner: a started thread; its place becomes free when it ends.
         """
         ticket = object()
         with self._moved:
@@ -55,7 +55,7 @@ class Turns:
         return Turn(self, ticket)
 
     def _present(self) -> list[object]:
-        """Who stands in the line, without those whose owner has ended."""
+        """Return the tickets in the queue, after removing those whose owner has ended."""
         ended = [ticket for ticket, owner in self._line.items() if owner and not owner.is_alive()]
         for ticket in ended:
             del self._line[ticket]
@@ -77,9 +77,9 @@ class Turns:
 
 
 class Turn:
-    """One's own place in a line; as a context manager it is left at the end of the block.
+    """Place in a queue; as a context manager it is left at the end of the block.
 
-    A turn that nobody holds any more leaves by itself.
+    A turn that is garbage collected leaves by itself.
     """
 
     def __init__(self, turns: Turns, ticket: object) -> None:
@@ -88,24 +88,24 @@ class Turn:
 
     @property
     def before(self) -> int:
-        """How many must leave before it is this one's turn; 0 once it is."""
+        """Number that must leave before this turn comes; 0 once it has come."""
         return self._turns._before(self._ticket)
 
     @property
     def left(self) -> bool:
-        """Whether it was left."""
+        """True if this turn has left the queue."""
         return not self._finalizer.alive
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is this one's turn, at most this long; whether it is."""
+        """Wait until this turn comes, at most `seconds`; return True if it has come."""
         return self._turns._wait(self._ticket, seconds)
 
     def leave(self) -> None:
-        """Make room, from the line or from work; a second time it does nothing."""
+        """Leave the queue or the work; a second call does nothing."""
         self._finalizer()
 
     def __enter__(self) -> Self:
-        """Stay until the end of the block."""
+        """Return the turn; it is held until the end of the block."""
         return self
 
     def __exit__(
@@ -114,35 +114,35 @@ class Turn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave."""
+        """Leave the queue."""
         self.leave()
 
 
 def waiting(before: int) -> str:
-    """What is said to who waits.
+    """Return the message for a queued job.
 
     Args:
-        before: how many come first; at 0 it begins now.
+        before: how many come first; at 0 the job starts now.
     """
     return f"Waiting: {before} before you" if before else "Starting"
 
 
 BACKGROUND = "background"
-"""Name of the threads."""
-_PULSE = 0.1  # seconds between two looks at whether work that waits was stopped
+"""Name of the worker threads."""
+_PULSE = 0.1  # seconds between two checks that queued work has not been stopped
 
 
 class Course(Protocol):
-    """How far work is, from what its function tells; times are seconds of `time.monotonic`."""
+    """Progress of work, from the reports of its function; times in seconds of `time.monotonic`."""
 
     def hear(self, stage: str, done: int, total: int) -> None:
-        """Note what the function told."""
+        """Record a report of the function."""
 
     def finish_part(self, now: float) -> None:
-        """Note that another payload is done."""
+        """Record that another payload is done."""
 
     def progress(self, now: float) -> tuple[float, str]:
-        """From 0 to 1, and a sentence with the time left if that is known."""
+        """Return progress from 0 to 1, and a sentence with the time left if known."""
 
 
 class Job:
@@ -151,30 +151,30 @@ class Job:
     def __init__(self, run: _Run) -> None:
         self._run = run
         self.stopped = False
-        """Whether it was given up before its end."""
+        """True if the share was given up before the work ended."""
         self._give_up = weakref.finalize(self, run.lose)  # also when the session or server ends
 
     @property
     def done(self) -> bool:
-        """Whether it has ended: well, with an error, or given up."""
+        """True if the work has ended (successfully or with an error) or was given up."""
         return self.stopped or self._run.ended.is_set()
 
     @property
     def error(self) -> str | None:
-        """Why it ended early, in a sentence that can be shown; None if it did not."""
+        """Message that says why the work ended early; None if it did not or was given up."""
         return None if self.stopped else self._run.error
 
     @property
     def results(self) -> tuple[Json, ...]:
-        """The results of the payloads that are done."""
+        """Results of the payloads that are done."""
         return tuple(self._run.results)
 
     def progress(self) -> tuple[float, str]:
-        """How far it is, from 0 to 1, and a sentence with the time left if that is known."""
+        """Return progress from 0 to 1, and a sentence with the time left if known."""
         return self._run.progress()
 
     def stop(self) -> None:
-        """Give this share up; the work is ended if nobody else wants it. What is done stays."""
+        """Give up this share; end the work if no one else wants it. Results so far stay."""
         self.stopped = self.stopped or not self._run.ended.is_set()
         self._give_up()
 
@@ -182,7 +182,7 @@ class Job:
         """Wait until the work has ended or goes on for others alone, at most this long.
 
         Returns:
-            Whether that is so.
+            True if one of the two has happened.
         """
         return (self.stopped and self._run.shares > 0) or self._run.ended.wait(seconds)
 
@@ -191,14 +191,14 @@ J = TypeVar("J", bound=Job)
 
 
 class Background(Generic[J]):
-    """Work of one kind.
+    """Background work of one kind.
 
     Args:
         function: `module:function`, of a payload and `tell`, which is called with `stage`, `done`
             and `total` (`dpcore.jobs.worker.now_and_then`).
-        places: how much of it is done at a time; the rest waits its turn.
-        job: what stands for a share in it.
-        executor: given who hears what is told, makes what does the work.
+        places: how many jobs run at a time; the others wait in a queue.
+        job: class of a share in the work.
+        executor: makes an executor, given the listener for its reports.
     """
 
     def __init__(
@@ -208,11 +208,11 @@ class Background(Generic[J]):
         job: type[J],
         executor: Callable[[Tell], Executor] = lambda listen: Processes(1, listen, gently=True),
     ) -> None:
-        """Open a line in which nobody stands yet."""
+        """Open an empty queue."""
         self.function, self.job, self.executor = function, job, executor
         self.turns = Turns(places)
         self.running: dict[Hashable, _Run] = {}
-        # Reentrant: a share may be forgotten, and so given up, in the middle of anything.
+        # Reentrant: garbage collection may give up a share at any point.
         self.lock = threading.RLock()
 
     def start(
@@ -223,13 +223,13 @@ class Background(Generic[J]):
         key: Hashable = None,
         executor: Callable[[Tell], Executor] | None = None,
     ) -> J:
-        """Begin work, or take a share in the same work.
+        """Start work, or take a share in the same work.
 
         Args:
-            payloads: entered when the turn has come, and left at the end.
-            course: begins when the turn has come.
-            key: work with the same key is done once for all who ask for it; None shares nothing.
-            executor: another one than that of all work of this kind.
+            payloads: context, entered when the turn has come, and left at the end.
+            course: makes the progress, called when the turn has come.
+            key: work with the same key is done once for all callers; None shares nothing.
+            executor: replaces the executor of this kind of work.
         """
         with self.lock:
             run = self.running.get(key)
@@ -237,7 +237,7 @@ class Background(Generic[J]):
                 run = _Run(self, course, key, executor or self.executor)
                 if key is not None:
                     self.running[key] = run
-                # The thread alone holds the payloads: nothing of them is left at its end.
+                # Only the thread holds the payloads, so they are freed when it ends.
                 threading.Thread(
                     target=run.work, args=(payloads,), daemon=True, name=BACKGROUND
                 ).start()
@@ -246,7 +246,7 @@ class Background(Generic[J]):
 
 
 class _Run:
-    """The thread that listens to the worker, and what it has heard."""
+    """Thread that listens to the worker, and the reports so far."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class _Run:
                     return
             self._work(payloads)
         except DpcoreError as error:
-            if not self._stopping.is_set():  # then the loss of the worker is no news
+            if not self._stopping.is_set():  # otherwise the lost worker was stopped on purpose
                 self.error = str(error)
         except OSError as error:
             self.error = f"this cannot be done here ({error.strerror})"
@@ -295,13 +295,13 @@ class _Run:
                     return
 
     def lose(self) -> None:
-        with self._kind.lock:  # nobody takes a share between the last one's leaving and the stop
+        with self._kind.lock:  # no one takes a share between the last one's leaving and the stop
             self.shares -= 1
             if self.shares or self.ended.is_set():
                 return
             self._stopping.set()
             self._forget()
-        self._executor.__exit__(None, None, None)  # ends the worker under its job
+        self._executor.__exit__(None, None, None)  # ends the worker in the middle of its job
 
     def _forget(self) -> None:
         if self._kind.running.get(self._key) is self:

@@ -1,8 +1,8 @@
-"""A Dask cluster as executor: workers on other machines, or one more way to use this one.
+"""Executor on a Dask cluster: workers on other machines, or a local cluster.
 
-Only small JSON objects cross the network; what a job reads and writes is named by paths, so all
-machines need a file system that they share. Anybody who can reach a scheduler can run code on its
-workers: use one of your own, on a network of your own or with `tls://`.
+Only small JSON objects cross the network; jobs name the files that they read and write by path, so
+all machines need a shared file system. Anyone who can reach a scheduler can run code on its
+workers: use a private scheduler, on a private network or with `tls://`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from dpcore.errors import StudyError
 from dpcore.jobs.worker import AHEAD, Json, outcome, perform, request, use_one_thread
 from dpcore.optional import missing
 
-_PATIENCE = 30.0  # seconds for a scheduler to answer, and for a worker to appear
-_LOOK = 5.0  # seconds between two looks at whether there are workers at all
+_PATIENCE = 30.0  # seconds to wait for a scheduler to answer, and for a worker to appear
+_LOOK = 5.0  # seconds between two checks that there are any workers
 
 
 def perform_alone(sent: Json) -> Json:
-    """As `perform`, on a Dask worker: one thread for BLAS, and one job at a time in a process."""
+    """Perform a job on a Dask worker: one thread for BLAS, and one job at a time in a process."""
     with _alone:
         use_one_thread()
         return perform(sent)
@@ -36,9 +36,9 @@ _alone = threading.Lock()
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Nothing that Dask says to itself reaches the terminal: what matters is raised.
+    """Silence the logs of Dask; every failure that matters is raised as an error.
 
-    A client that loses its scheduler would print the tracebacks of its own attempts to reconnect.
+    A client that loses its scheduler would print the tracebacks of its attempts to reconnect.
     """
     names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
     levels = {logger: logger.level for logger in map(logging.getLogger, names)}
@@ -52,10 +52,10 @@ def _without_logs() -> Iterator[None]:
 
 
 class Cluster:
-    """The workers of a Dask scheduler, or of a local cluster that ends with this object."""
+    """Workers of a Dask scheduler, or of a local cluster that ends with this object."""
 
     def __init__(self, scheduler: str | None = None, workers: int = 2) -> None:
-        """Remember where the workers are.
+        """Store the address of the workers.
 
         Args:
             scheduler: address, `tcp://host:8786`; None starts a local cluster.
@@ -89,7 +89,7 @@ class Cluster:
                         n_workers=self.workers,
                         threads_per_worker=1,
                         dashboard_address=None,
-                        silence_logs=logging.CRITICAL,  # what matters is raised
+                        silence_logs=logging.CRITICAL,  # failures are raised
                     )
                 )
             self._client = stack.enter_context(self._connected(address))
@@ -105,14 +105,14 @@ class Cluster:
         return self
 
     def _connected(self, address: Any) -> Any:
-        """A client of the scheduler."""
+        """Return a client of the scheduler."""
         failure = ""
         try:
             return self._dask.Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             failure = type(error).__name__
-        # Outside of the handler, where nothing holds the client that failed. It closes when it is
-        # collected: were that while another one starts, each would wait for the other's lock.
+        # Outside the handler, so that nothing refers to the failed client. It closes when it is
+        # collected; if another client starts meanwhile, each waits for the other's lock.
         gc.collect()
         raise StudyError(
             f"no Dask scheduler answers at {self._scheduler} ({failure}); start one with "
@@ -120,14 +120,14 @@ class Cluster:
         )
 
     def __exit__(self, *_: object) -> None:
-        """Disconnect; a local cluster ends."""
+        """Disconnect, and end a local cluster."""
         self._open.close()
 
     def run(self, function: str, payloads: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
-        """See `Executor.run`; a worker that dies is the scheduler's to replace.
+        """See `Executor.run`; the scheduler replaces workers that die.
 
         Raises:
-            StudyError: also if the scheduler goes away, or its workers have no such dpcore.
+            StudyError: also if the scheduler goes away, or its workers do not have this dpcore.
         """
         jobs = iter(payloads)
         sent: dict[str, tuple[Any, Json]] = {}
@@ -152,13 +152,13 @@ class Cluster:
     def _submitted(self, sent: Json) -> Any:
         try:
             return self._client.submit(perform_alone, sent, pure=False)
-        except Exception:  # several kinds, of a client that has noticed
+        except Exception:  # of several kinds, from a client that has lost its scheduler
             if self._client.status == "running":
                 raise
             raise self._lost() from None
 
     def _some(self, futures: list[Any]) -> list[Any]:
-        """Those that are done, as soon as one is."""
+        """Return the finished futures, as soon as there is one."""
         alone = time.monotonic()
         while True:
             try:
@@ -193,7 +193,7 @@ class Cluster:
             raise StudyError(
                 f"the Dask workers cannot import {error.name}: install the same dpcore there"
             ) from None
-        except RuntimeError:  # of the scheduler, which reads the name of the function as well
+        except RuntimeError:  # from the scheduler, which reads the name of the function as well
             raise StudyError(
                 "the Dask scheduler cannot read what it is sent: install the same dpcore and the "
                 "same Dask there as here"

@@ -1,9 +1,9 @@
-"""Who does the work: this process, a few processes, or a cluster, behind one method.
+"""Executors of jobs: this process, several processes, or a cluster, behind one method.
 
 `run` takes the name of a function and JSON payloads, and yields each payload with its result in
-the order in which they are done. Payloads are asked for only a few ahead, so a run may have
-millions. A worker that dies in the middle of a job is replaced and the job done again: the result
-of a job may depend on its payload alone.
+the order in which they are done. Payloads are requested only a few ahead, so a run may have
+millions. If a worker dies in the middle of a job, it is replaced and the job is repeated: the
+result of a job may depend on its payload alone.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from dpcore.jobs.worker import AHEAD, THREADS, TOLD, Json, Tell, outcome, perfor
 from dpcore.limits import MAX_WORKERS
 
 ATTEMPTS = 3
-"""How often a job may lose its worker before the run gives up."""
-_PRIORITY = 10  # of 19, the least
+"""Number of workers that one job may lose before the run fails."""
+_PRIORITY = 10  # niceness; 19 is the lowest priority
 
 
 class Executor(Protocol):
-    """Workers, ready from `with` to its end."""
+    """Workers that are ready inside a `with` block."""
 
     workers: int
 
     def __enter__(self) -> Self:
-        """Get ready."""
+        """Prepare the workers."""
 
     def __exit__(
         self,
@@ -45,55 +45,55 @@ class Executor(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let the workers go; jobs that are not done are stopped."""
+        """Release the workers; unfinished jobs are stopped."""
 
     def run(self, function: str, payloads: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
         """Do every job once.
 
         Args:
-            function: `module:function`, of one JSON object, returning one.
-            payloads: asked for one by one, from the thread of the caller.
+            function: `module:function`, from one JSON object to another.
+            payloads: requested one by one, from the thread of the caller.
 
         Yields:
             A payload and its result, in any order.
 
         Raises:
-            DpcoreError: a job refused its input; jobs that were done before have been yielded.
+            DpcoreError: a job refused its input; jobs that finished before have been yielded.
             StudyError: a job failed, or lost its worker `ATTEMPTS` times.
         """
 
 
 class Serial:
-    """One job after the other, in this process."""
+    """Executor that does one job after the other in this process."""
 
     workers = 1
 
     def __init__(self, listen: Tell | None = None) -> None:
-        """Take who hears what functions tell, as `Processes` does."""
+        """Take the listener for reports of functions, as `Processes` does."""
         self._listen = listen
 
     def __enter__(self) -> Self:
-        """Nothing to get ready."""
+        """Return the executor; nothing needs preparation."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to let go."""
+        """Do nothing."""
 
     def run(self, function: str, payloads: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
         """See `Executor.run`."""
         for payload in payloads:
-            # Through JSON as everywhere, so that a run does not depend on where it is.
+            # Through JSON as in the other executors, so that results do not depend on the choice.
             line = json.dumps(request(function, payload, heard=self._listen is not None))
             reply = perform(json.loads(line), self._listen)
             yield payload, outcome(json.loads(json.dumps(reply)))
 
 
 class Processes:
-    """Several processes of this machine.
+    """Executor with several processes on this machine.
 
-    They speak JSON over pipes: nothing is pickled, a worker dies with its parent, and the number
-    of threads is set before any library is loaded. They are started anew and never forked off: a
-    process in which FAISS has run must not be.
+    Processes exchange JSON over pipes: nothing is pickled, a worker dies with its parent, and the
+    number of threads is set before any library is loaded. Workers are spawned and never forked: a
+    process in which FAISS has run must not be forked.
     """
 
     def __init__(
@@ -105,26 +105,27 @@ class Processes:
         gently: bool = False,
         attempts: int = ATTEMPTS,
     ) -> None:
-        """Take a number of processes, and who hears what functions tell.
+        """Take the number of processes and the listener for reports of functions.
 
         Args:
-            workers: how many.
-            listen: called in the middle of jobs, one thread a worker; functions then take a second
-                argument, to call with JSON objects. A job that loses its worker tells it all again.
-            threads: of BLAS and OpenMP in each process.
-            gently: leave other processes their time.
-            attempts: how often a job may lose its worker.
+            workers: number of processes.
+            listen: called in the middle of jobs, from one thread for each worker; functions then
+                take a second argument, which they call with JSON objects. A job that loses its
+                worker repeats its reports.
+            threads: threads of BLAS and OpenMP in each process.
+            gently: run at a low priority.
+            attempts: number of workers that one job may lose.
         """
         self.workers, self._attempts = _checked(workers), attempts
         self._make = partial(_Worker, listen, threads, gently)
         self._pool = [self._make() for _ in range(workers)]
 
     def __enter__(self) -> Self:
-        """Processes start with their first job."""
+        """Return the executor; processes start with their first job."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End all processes for good, from any thread, in the middle of their jobs."""
+        """End all processes for good, even in the middle of jobs; any thread may call this."""
         for worker in self._pool:
             worker.stop()
 
@@ -138,10 +139,10 @@ class Processes:
             while (payload := asked.get()) is not None:
                 try:
                     answered.put((payload, worker.do(function, payload, self._attempts)))
-                except BaseException as error:  # raised again by the one who waits
+                except BaseException as error:  # raised again by the thread that waits
                     answered.put(error)
 
-        # Threads of a ThreadPoolExecutor would keep the interpreter from ending before their jobs.
+        # Threads of a ThreadPoolExecutor would delay the exit of the interpreter until their end.
         for worker in self._pool:
             threading.Thread(target=work, args=(worker,), daemon=True).start()
         try:
@@ -158,7 +159,7 @@ class Processes:
                     asked.put(payload)
                     under_way += 1
         finally:
-            if under_way:  # left early: an error, an interrupt, or enough seen
+            if under_way:  # left early: an error, an interrupt, or a caller that stopped iterating
                 for worker in self._pool:
                     worker.stop()
                 self._pool = [self._make() for _ in range(self.workers)]
@@ -167,7 +168,7 @@ class Processes:
 
 
 class _Worker:
-    """One subprocess, started when it is first needed."""
+    """Subprocess, started with its first job."""
 
     def __init__(self, listen: Tell | None, threads: int, gently: bool) -> None:
         self._listen, self._threads, self._gently = listen, str(threads), gently
@@ -176,7 +177,7 @@ class _Worker:
         self._lock = threading.Lock()
 
     def do(self, function: str, payload: Json, attempts: int) -> Json:
-        """The result of a job, on a new process if one dies."""
+        """Return the result of a job, with a new process after each one that dies."""
         line = json.dumps(request(function, payload, heard=self._listen is not None)) + "\n"
         for _ in range(attempts):
             process = self._started()
@@ -192,7 +193,7 @@ class _Worker:
         )
 
     def _answer(self, process: subprocess.Popen[str], line: str) -> str:
-        """The answer to a request; empty if the process died."""
+        """Return the answer to a request; empty if the process died."""
         with contextlib.suppress(OSError, ValueError):  # a broken pipe, or closed by `stop`
             cast("IO[str]", process.stdin).write(line)
             cast("IO[str]", process.stdin).flush()
@@ -203,7 +204,7 @@ class _Worker:
         return ""
 
     def _started(self) -> subprocess.Popen[str] | None:
-        """The process; None once it is stopped for good."""
+        """Return the process, started if necessary; None once it is stopped for good."""
         with self._lock:
             if self._process is None and not self._stopped:
                 path = os.pathsep.join(entry or os.curdir for entry in sys.path)
@@ -218,7 +219,7 @@ class _Worker:
                     env=os.environ | threads | {"PYTHONPATH": path},
                 )
                 if self._gently:
-                    with contextlib.suppress(OSError, AttributeError):  # Windows has none
+                    with contextlib.suppress(OSError, AttributeError):  # not on Windows
                         os.setpriority(os.PRIO_PROCESS, self._process.pid, _PRIORITY)
             return self._process
 
@@ -226,14 +227,14 @@ class _Worker:
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
-            process.kill()  # a thread that waits for an answer sees its end
+            process.kill()  # a thread that waits for an answer reads the end of the pipe
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # what was written and never read
+                with contextlib.suppress(OSError):  # unread input in the pipe
                     cast("IO[str]", pipe).close()
 
     def stop(self) -> None:
-        """End the process, in the middle of a job if there is one; for good."""
+        """End the process for good, even in the middle of a job."""
         self._stopped = True
         self._end()
 
@@ -245,11 +246,11 @@ def _checked(workers: int) -> int:
 
 
 def of(workers: int = 1, scheduler: str | None = None) -> Executor:
-    """The executor for these options.
+    """Return the executor for these options.
 
     Args:
         workers: 1 for this process, more for that many processes.
-        scheduler: address of a Dask scheduler (`tcp://host:8786`); `workers` is not used then.
+        scheduler: address of a Dask scheduler (`tcp://host:8786`); `workers` is then ignored.
 
     Raises:
         ParameterError: the number of workers is out of range.

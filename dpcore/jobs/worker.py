@@ -1,4 +1,4 @@
-"""What a worker does with a job: the same few lines for every kind of executor.
+"""Execution of one job by a worker, the same for every kind of executor.
 
 As a program (`python -m dpcore.jobs.worker`) it reads one JSON object a line and answers with
 one a line. It ends at once, in the middle of a job, when its input ends: then the parent is gone.
@@ -22,25 +22,25 @@ from dpcore import __version__, errors
 
 Json = dict[str, Any]
 Tell = Callable[[Json], None]
-"""What a function calls in the middle of its job, to say how far it is."""
+"""Callback for reports of a function in the middle of its job."""
 TOLD = '{"told": '
-"""How a line of a worker begins that is no answer yet."""
+"""Start of an output line that is a report, not an answer."""
 AHEAD = 2
-"""Jobs handed out for each worker: the next one is there when it is done with one."""
+"""Jobs handed out for each worker, so that the next one is there when one is done."""
 
-_PULSE = 0.2  # seconds between two reports of how far a stage is
+_PULSE = 0.2  # seconds between two reports of a stage
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""What BLAS, OpenMP and so FAISS look at when they are loaded."""
+"""Variables that BLAS, OpenMP and so FAISS read when they are loaded."""
 
 
 def perform(request: Json, tell: Tell | None = None) -> Json:
-    """Do one job; never raises but for an interrupt or the end of the process.
+    """Do one job; raise nothing except an interrupt or the end of the process.
 
     Args:
         request: `function` (module:function, of one JSON object), `payload`, `version`, and
-            `heard`: whether the function takes `tell` as well.
-        tell: called with JSON objects in the middle of a job that is heard.
+            `heard`: True if the function takes `tell` as well.
+        tell: called with JSON objects in the middle of a job with `heard`.
 
     Returns:
         `result`, or `error` with the name of an error class and its message.
@@ -58,12 +58,12 @@ def perform(request: Json, tell: Tell | None = None) -> Json:
         return {"error": [type(error).__name__, str(error)]}
     except MemoryError:
         return {"error": ["StudyError", "a worker ran out of memory; use fewer workers"]}
-    except Exception as error:  # it must cross a process, whatever it is
+    except Exception as error:  # any error must cross the process boundary
         return {"error": ["", f"{_where(error)}: {type(error).__name__}: {error}"]}
 
 
 def outcome(reply: Json) -> Json:
-    """The result in a reply.
+    """Return the result in a reply.
 
     Raises:
         DpcoreError: the job refused its input, with the class and message it gave; `StudyError`
@@ -79,18 +79,18 @@ def outcome(reply: Json) -> Json:
 
 
 def request(function: str, payload: Json, *, heard: bool = False) -> Json:
-    """What `perform` takes."""
+    """Return the request for `perform`."""
     return {"function": function, "payload": payload, "version": __version__, "heard": heard}
 
 
 def _where(error: BaseException) -> str:
-    """File and line of the innermost frame."""
+    """Return file and line of the innermost frame."""
     innermost = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(innermost.filename).name}:{innermost.lineno}"
 
 
 def use_one_thread() -> None:
-    """Keep to one thread in libraries that are loaded from now on, and in FAISS also before."""
+    """Limit libraries that are loaded from now on, and FAISS even if loaded, to one thread."""
     os.environ.update(dict.fromkeys(THREADS, "1"))
     faiss = sys.modules.get("faiss")
     if faiss is not None:
@@ -98,7 +98,7 @@ def use_one_thread() -> None:
 
 
 def now_and_then(tell: Tell) -> Callable[[str, int, int], None]:
-    """A progress that tells `stage`, `done` and `total`, not more often than a person sees."""
+    """Return a progress callback that tells `stage`, `done`, `total` at a readable rate."""
     told: dict[str, float] = {}
 
     def progress(stage: str, done: int, total: int) -> None:
@@ -112,7 +112,7 @@ def now_and_then(tell: Tell) -> Callable[[str, int, int], None]:
 
 def main() -> None:
     """Answer requests until the input ends."""
-    # What a library prints must not end up among the answers.
+    # Output that a library prints must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -1,10 +1,10 @@
-"""ADePT: rewriting an utterance through a private latent vector, as published and repaired.
+"""ADePT, an auto-encoder that rewrites an utterance through a private latent vector.
 
-The text becomes a latent vector r of n coordinates, r is clipped and gets noise of dpcore
-(`dpcore.mechanisms.clipped.adept`), and the decoder writes a text from the noisy vector
-alone. Two texts are neighbours whatever they are, so the promise is about the whole utterance. It
-holds for texts that the network was not trained on: what the network itself tells about its
-training texts is not covered.
+The encoder turns the text into a latent vector r of n coordinates, r is clipped and gets noise
+from dpcore (`dpcore.mechanisms.clipped.adept`), and the decoder writes a text from the noisy vector
+alone. Any two texts are neighbours, so the guarantee is for the whole utterance. It holds for texts
+that the network was not trained on: what the network reveals about its training texts is not
+covered.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-# Utterances as rows of word numbers, for an auto-encoder with a vocabulary of its own.
+# Utterances as rows of word numbers, for an auto-encoder with its own vocabulary.
 
 
 PAD, END, UNKNOWN = 0, 1, 2
-"""Numbers that are no words: an empty place, the end, a word outside the vocabulary."""
+"""Reserved numbers: padding, end of text, word outside the vocabulary."""
 _SPECIAL = 3
 _UNKNOWN_TEXT = "…"
 
 
 def words_of(text: str) -> list[str]:
-    """The words of an utterance in lower case, without marks and symbols that touch a word."""
+    """Return the words of an utterance in lower case, without marks and symbols that touch them."""
     words: list[str] = []
     for token in tokenize(text):
         if token.kind in {Kind.WORD, Kind.NUMBER}:
@@ -58,11 +58,11 @@ def words_of(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class WordList:
-    """The words that an auto-encoder knows, and the longest utterance that it reads.
+    """Vocabulary of an auto-encoder, and the longest utterance that it reads.
 
     Attributes:
         words: distinct, the most frequent first; word i has the number i + 3.
-        longest: words of an utterance that are read, its first ones.
+        longest: number of words of an utterance that are read, its first ones.
     """
 
     words: tuple[str, ...]
@@ -79,7 +79,7 @@ class WordList:
 
     @property
     def size(self) -> int:
-        """How many numbers there are: words and those that are none."""
+        """Number of word numbers, the reserved ones included."""
         return len(self.words) + _SPECIAL
 
     @cached_property
@@ -92,7 +92,7 @@ class WordList:
         return {word: place + _SPECIAL for place, word in enumerate(self.words)}
 
     def rows(self, texts: Sequence[str]) -> IntArray:
-        """Each utterance as its word numbers, then END, then PAD: shape (k, longest + 1).
+        """Return each utterance as word numbers, then END, then PAD, shape (k, longest + 1).
 
         Raises:
             TextError: an utterance holds no word.
@@ -107,7 +107,7 @@ class WordList:
         return rows
 
     def written(self, rows: IntArray) -> list[str]:
-        """The words of each row up to its END, with single spaces between."""
+        """Join the words of each row up to its END with single spaces."""
         texts = []
         for row in rows.tolist():
             end = row.index(END) if END in row else len(row)
@@ -119,12 +119,12 @@ class WordList:
 
 
 def word_list(texts: Sequence[str], most: int, longest: int) -> WordList:
-    """The most frequent words of public utterances; equally frequent ones in alphabetical order.
+    """Return the most frequent words of public utterances; ties are in alphabetical order.
 
     Args:
         texts: public; the vocabulary is released with every rewritten text.
-        most: words that are kept at most.
-        longest: words of an utterance that are read.
+        most: maximum number of words.
+        longest: number of words of an utterance that are read.
 
     Raises:
         CorpusError: the texts hold no word.
@@ -132,18 +132,18 @@ def word_list(texts: Sequence[str], most: int, longest: int) -> WordList:
     counts = Counter(word for text in texts for word in words_of(text))
     if not counts:
         raise CorpusError("the texts hold no word to learn from")
-    # Alphabetical where counts are equal: the list must not depend on the order of the texts.
+    # Alphabetical among equal counts: the list must not depend on the order of the texts.
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     return WordList(tuple(ranked[:most]), longest)
 
 
-# The network of ADePT: encoder, latent vector, decoder (Krishna, Gupta, Dupuy 2021).
+# Network of ADePT: encoder, latent vector, decoder (Krishna, Gupta, Dupuy 2021).
 #
-# A recurrent encoder (GRU) reads an utterance; a linear layer makes n coordinates r of its last
-# state, which are clipped to Euclidean norm 1. A second GRU writes an utterance from the vector
-# alone: it gets the vector and its own last word at every step. What it writes is a function of the
-# vector, so it has the privacy of the vector. Only while the network is trained, on public texts,
-# is the decoder shown the true last word (teacher forcing).
+# A GRU reads an utterance; a linear layer maps its last state to n coordinates r, which are
+# clipped to Euclidean norm 1. A second GRU writes an utterance from the vector alone: its input at
+# every step is the vector and its own last word. Its output is a function of the vector, so it has
+# the privacy of the vector. Only in training, on public texts, is the decoder given the true last
+# word (teacher forcing).
 
 
 CLIP = 1.0
@@ -172,13 +172,13 @@ class Shape:
 
 
 def build(shape: Shape, words: int, rng: np.random.Generator, device: Any = "cpu") -> Any:
-    """A network with a random start.
+    """Build a network with random initial weights.
 
     Args:
-        shape: its sizes.
-        words: numbers of the vocabulary (`WordList.size`).
-        rng: of the start; torch's own random state is left as it was.
-        device: of `dpcore.learn.tensors.device_of`.
+        shape: sizes of the network.
+        words: size of the vocabulary (`WordList.size`).
+        rng: draws the weights; torch's own random state is left unchanged.
+        device: from `dpcore.learn.tensors.device_of`.
 
     Returns:
         A `torch.nn.ModuleDict`.
@@ -202,15 +202,15 @@ def build(shape: Shape, words: int, rng: np.random.Generator, device: Any = "cpu
 
 
 def encode(network: Any, rows: Any) -> Any:
-    """Latent vectors before clipping, shape (k, n).
+    """Return latent vectors before clipping, shape (k, n).
 
     Args:
-        network: of `build`.
-        rows: word numbers as of `WordList.rows`, shape (k, L).
+        network: from `build`.
+        rows: word numbers from `WordList.rows`, shape (k, L).
     """
     lengths = (rows != PAD).sum(dim=1)
-    # The last word stands last: what comes before a short utterance is empty, so that the last
-    # state has read the whole of it, and an utterance does not depend on its batch.
+    # Padding moves to the front of each row, so that the last state has read the whole utterance
+    # and does not depend on the other utterances of the batch.
     places = torch().arange(rows.shape[1], device=rows.device)[None, :]
     shifted = places - (rows.shape[1] - lengths)[:, None]
     moved = rows.gather(1, shifted.clamp(min=0)).masked_fill(shifted < 0, PAD)
@@ -219,26 +219,26 @@ def encode(network: Any, rows: Any) -> Any:
 
 
 def clip(latents: Any) -> Any:
-    """Rows scaled down to Euclidean norm `CLIP`."""
-    norms = latents.norm(dim=1, keepdim=True).clamp(min=1e-12)  # a zero vector stays one
+    """Scale rows down to Euclidean norm at most `CLIP`."""
+    norms = latents.norm(dim=1, keepdim=True).clamp(min=1e-12)  # a zero vector stays zero
     return latents * (CLIP / norms).clamp(max=1.0)
 
 
 def taught(network: Any, latents: Any, rows: Any, hidden_words: Any) -> Any:
-    """Scores of every word at every place when the true last words are shown: training only.
+    """Score every word at every position given the true last words (training only).
 
     Args:
-        network: of `build`.
+        network: from `build`.
         latents: shape (k, n).
         rows: the true word numbers, shape (k, L).
-        hidden_words: shape (k, L), true where the last word is hidden after all, which makes the
-            decoder read the vector.
+        hidden_words: shape (k, L), true where the last word is hidden after all, so that the
+            decoder must use the vector.
 
     Returns:
         Shape (k, L, words).
     """
     first = torch().full_like(rows[:, :1], END)
-    # At each place the decoder is shown the word before it; END stands before the first.
+    # The decoder's input at each position is the word before it; END precedes the first word.
     last = torch().cat([first, rows[:, :-1]], dim=1).masked_fill(hidden_words, UNKNOWN)
     vectors = latents[:, None, :].expand(-1, rows.shape[1], -1)
     inputs = torch().cat([network["words"](last), vectors], dim=2)
@@ -247,15 +247,15 @@ def taught(network: Any, latents: Any, rows: Any, hidden_words: Any) -> Any:
 
 
 def decode(network: Any, latents: Any, places: int) -> Any:
-    """Write an utterance from each vector, the likeliest word at each place.
+    """Write an utterance from each vector, the likeliest word at each position.
 
-    The vectors are all that it is given: a function of noisy vectors has their privacy
+    The decoder sees only the vectors: a function of noisy vectors has their privacy
     (post-processing).
 
     Args:
-        network: of `build`.
+        network: from `build`.
         latents: noisy or not, shape (k, n).
-        places: words and END that are written at most.
+        places: maximum number of words, END included.
 
     Returns:
         Word numbers, shape (k, places).
@@ -281,11 +281,11 @@ _BATCH = 1_024  # utterances at a time
 
 @dataclass(frozen=True, eq=False)
 class Rewritten:
-    """What may be released, and what it costs.
+    """Rewritten utterances and their privacy cost.
 
     Attributes:
-        texts: of the decoder, one an utterance.
-        latents: the noisy vectors; `epsilon` is the true one, `claimed_epsilon` what was asked for.
+        texts: from the decoder, one per utterance.
+        latents: the noisy vectors; `epsilon` is the true ε, `claimed_epsilon` the requested one.
     """
 
     texts: tuple[str, ...]
@@ -297,7 +297,7 @@ class AutoEncoder:
     """A trained network.
 
     Attributes:
-        vocabulary: the words that it knows.
+        vocabulary: the words that it reads and writes.
         shape: sizes of the network.
         manhattan: C of the repair that clips by the L1 norm: the median L1 norm of the clipped
             public vectors. Clipping by the Euclidean norm has C = 1.
@@ -319,11 +319,11 @@ class AutoEncoder:
             )
 
     def clip_norm(self, form: LatentForm) -> float:
-        """C in the norm that a form clips by."""
+        """Return C in the norm that a form clips by."""
         return self.manhattan if form is LatentForm.MANHATTAN else CLIP
 
     def latents(self, texts: Sequence[str]) -> FloatArray:
-        """Latent vectors clipped to Euclidean norm 1, shape (k, n), float64: private.
+        """Return the latent vectors clipped to Euclidean norm 1, shape (k, n), float64: private.
 
         Raises:
             TextError: an utterance holds no word.
@@ -338,7 +338,7 @@ class AutoEncoder:
         return np.concatenate([np.zeros((0, self.shape.latent)), *parts])
 
     def decode(self, latents: ArrayLike) -> tuple[str, ...]:
-        """The text of each vector: a function of the vector and nothing else.
+        """Write the text of each vector, as a function of the vector alone.
 
         Args:
             latents: shape (k, n), noisy or not.
@@ -370,17 +370,17 @@ class AutoEncoder:
         """Rewrite utterances, each with fresh noise.
 
         Args:
-            texts: private; words outside the vocabulary are one unknown word, and words beyond
-                the longest utterance are not read.
-            epsilon: ε that is asked for, between any two utterances.
-            rng: of the noise, drawn in float64.
+            texts: private; all words outside the vocabulary count as one unknown word, and words
+                beyond the longest utterance are not read.
+            epsilon: the requested ε, between any two utterances.
+            rng: draws the noise, in float64.
             form: published, or one of the repairs.
 
         Raises:
             TextError: an utterance holds no word.
             EpsilonError: ε is not a finite number > 0.
         """
-        # From here on the texts are not looked at: the decoder sees the noisy vectors alone.
+        # From here on the texts are not used: the decoder sees only the noisy vectors.
         noisy = privatise(rng, self.latents(texts), epsilon, self.clip_norm(form), form)
         return Rewritten(self.decode(noisy.vectors), noisy)
 
@@ -408,12 +408,12 @@ def save_adept(path: Path, model: AutoEncoder) -> None:
 
 
 def load_adept(path: Path, device: str = "cpu") -> AutoEncoder:
-    """Read what `save_adept` wrote.
+    """Read a file written by `save_adept`.
 
     Raises:
         MissingPackageError: torch or safetensors is not installed.
-        ParameterError: the file is not there, damaged, of another network, or its shapes or
-            words do not belong together.
+        ParameterError: the file is missing, damaged or of another network, or its shapes or
+            words do not fit together.
     """
     checkpoint = load(path, architecture=ARCHITECTURE)
     try:
@@ -439,22 +439,22 @@ def load_adept(path: Path, device: str = "cpu") -> AutoEncoder:
 
 
 HELD_OUT = 0.05
-"""Share of the utterances on which the loss is watched, and that are not trained on."""
+"""Share of the utterances that are held out to watch the loss, and not trained on."""
 _TRAINING = Training(epochs=24, batch=64, rate=4e-3, clip=5.0, patience=4)
 
 
 @dataclass(frozen=True)
 class AdeptSettings:
-    """What is trained, and how.
+    """Settings of the network and its training.
 
     Attributes:
         shape: sizes of the network.
-        most: words of the vocabulary, the most frequent ones.
-        longest: words of an utterance that are read.
-        noise: expected length of the Gaussian noise on the clipped vector (norm 1) while it is
-            trained: it spreads the utterances apart. It is no privacy.
+        most: size of the vocabulary, the most frequent words.
+        longest: number of words of an utterance that are read.
+        noise: expected length of the Gaussian noise on the clipped vector (norm 1) in training:
+            it spreads the utterances apart, and gives no privacy.
         hidden_words: share of the true last words that are hidden from the decoder.
-        training: of the loop.
+        training: settings of the training loop.
     """
 
     shape: Shape = field(default_factory=Shape)
@@ -465,7 +465,7 @@ class AdeptSettings:
     training: Training = _TRAINING
 
     def __post_init__(self) -> None:
-        """Check what the parts do not check themselves."""
+        """Check the settings that the parts do not check themselves."""
         if not 1 <= self.most <= 100_000:
             raise ParameterError(f"a vocabulary has 1 to 100,000 words, got {self.most}")
         if not 0 <= self.noise <= 10:
@@ -477,7 +477,7 @@ class AdeptSettings:
 
 
 class _Reconstruction:
-    """The task of `dpcore.learn.training.fit`: the words of an utterance from its vector."""
+    """Task for `dpcore.learn.training.fit`: predict the words of an utterance from its vector."""
 
     def __init__(self, network: Any, settings: AdeptSettings, rows: Any, kept: Any) -> None:
         self.network, self.settings, self.rows, self.kept = network, settings, rows, kept
@@ -485,12 +485,12 @@ class _Reconstruction:
         self.size = len(rows)
 
     def loss(self, rows: NDArray[np.int64], step: Step) -> Any:
-        """Mean cross-entropy of a word, with noise and hidden words."""
+        """Return the mean cross-entropy per word, with noise and hidden words."""
         given = self.rows[torch().from_numpy(rows).to(self.rows.device)]
         return self._cross_entropy(given, torch_generator(step.rng))
 
     def held_out(self, step: Step) -> float:
-        """The same on the utterances that are kept back, without noise."""
+        """Return the mean cross-entropy per word of the held-out utterances, without noise."""
         with torch().no_grad():
             return float(self._cross_entropy(self.kept, None))
 
@@ -500,12 +500,12 @@ class _Reconstruction:
         if random is not None:
             # Drawn on the host, so that a seed gives the same noise on every device.
             normal = torch().randn(latents.shape, generator=random).to(rows.device)
-            # E‖z‖ of n standard normal coordinates is about √n: the noise is that long in all.
+            # E‖z‖ of n standard normal coordinates is about √n: the noise has that length in all.
             latents = latents + normal * (self.settings.noise / latents.shape[1] ** 0.5)
             uniform = torch().rand(rows.shape, generator=random)
             hidden = (uniform < self.settings.hidden_words).to(rows.device)
         scores = taught(self.network, latents, rows, hidden)
-        used = rows != PAD  # an empty place is no word that could be right or wrong
+        used = rows != PAD  # padding is no word to predict
         return torch().nn.functional.cross_entropy(scores[used], rows[used])
 
 
@@ -520,11 +520,11 @@ def train_adept(
     """Train an auto-encoder.
 
     Args:
-        texts: public utterances, each with a word; the network may give any of them away.
-        settings: what is trained; the defaults if None.
+        texts: public utterances, each with a word; the network may reveal any of them.
+        settings: of the network and the training; the defaults if None.
         device: "cpu", "cuda" or "auto".
-        state: file of the loop, from which a run that was stopped goes on.
-        progress: called as `dpcore.learn.training.fit` does.
+        state: file of the training loop, from which an interrupted run continues.
+        progress: called as by `dpcore.learn.training.fit`.
 
     Raises:
         MissingPackageError: torch is not installed.

@@ -1,10 +1,9 @@
-"""A private auto-encoder: noisy word vectors are read by a network, which writes words.
+"""A private auto-encoder, a network that reads noisy word vectors and writes words.
 
-Each word's vector is clipped, a mechanism of the registry adds noise to it, and only then a network
-(`dpcore.learn.autoencoder`) sees it. So whatever is written is computed from the noisy
-vectors and from the number of words: it has the mechanism's guarantee for every word, however the
-network was trained, if it was trained on public text. The network never sees the words that it
-rewrites.
+Each word's vector is clipped, a mechanism of the registry adds noise to it, and only then does the
+network read it. So the output is computed from the noisy vectors and the number of words: it has
+the mechanism's guarantee for every word, however the network was trained, if it was trained on
+public text. The network never sees the words that it rewrites.
 """
 
 from __future__ import annotations
@@ -40,26 +39,26 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-# The network of the word auto-encoder: one BiLSTM, and a decoder that sees its states alone.
+# Network of the word auto-encoder: one BiLSTM, and a decoder that sees its states alone.
 
 
 LARGEST = 1e9
-"""Coordinates beyond it are cut off: noise of any size stays a finite float32."""
+"""Coordinates are cut off at ± this value: noise of any size remains a finite float32."""
 
 
 @dataclass(frozen=True, eq=False)
 class BiLstmNetwork:
-    """Vectors of a sentence in, a score of every word in every place out.
+    """Network from the vectors of a sentence to a score of every word at every position.
 
-    A linear map takes the two states of a place to a point of the vector space, and a word's score
-    is the product of the point and the word's vector plus a number of the word: the decoder's words
-    are those of the encoder (Press and Wolf 2017).
+    A linear map takes the two states of a position to a point of the vector space, and a word's
+    score is the product of the point and the word's vector plus a bias of the word: the decoder's
+    words are those of the encoder (Press and Wolf 2017).
 
     Attributes:
         codes: vectors of the words, tensor of shape (n, d); public, and not trained.
         encoder: `torch.nn.LSTM`, in both directions.
         decoder: `torch.nn.Linear` from the states to the vectors.
-        bias: a number of each word, shape (n,).
+        bias: one number per word, shape (n,).
     """
 
     codes: Any
@@ -69,7 +68,7 @@ class BiLstmNetwork:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is trained, by name."""
+        """Trained tensors, by name."""
         parts = {"encoder": self.encoder, "decoder": self.decoder}
         named = {
             f"{part}.{name}": value
@@ -79,32 +78,32 @@ class BiLstmNetwork:
         return named | {"bias": self.bias}
 
     def states(self, inputs: Any, lengths: Sequence[int]) -> Any:
-        """States of all places, shape (t, 2·hidden).
+        """Return the states of all positions, shape (t, 2·hidden).
 
         Args:
-            inputs: sentences in a row, shape (t, d).
-            lengths: places of each, all above 0, with sum t.
+            inputs: the sentences one after another, shape (t, d).
+            lengths: positions of each sentence, all above 0, with sum t.
         """
         rnn = torch().nn.utils.rnn
         parts = torch().split(inputs, list(lengths))
         packed, _ = self.encoder(rnn.pack_sequence(parts, enforce_sorted=False))
         padded, _ = rnn.pad_packed_sequence(packed, batch_first=True)
         places = torch().arange(padded.shape[1], device=padded.device)
-        # Rows of the padded states that belong to a word, sentence after sentence as they came.
+        # Rows of the padded states that belong to a word, in the order of the input.
         there = places[None] < torch().tensor(list(lengths), device=padded.device)[:, None]
         return padded[there]
 
     def scores(self, states: Any) -> Any:
-        """Log-probability of every word up to a constant, shape (t, n)."""
-        # (t, n) scores in one product; n is large, so `judged` asks for few places at a time.
+        """Return the log-probability of every word up to a constant, shape (t, n)."""
+        # One product of shape (t, n); n is large, so `judged` calls it for few positions at a time.
         return torch().addmm(self.bias, self.decoder(states), self.codes.T)
 
     def mean_loss(self, states: Any, words: Any) -> Any:
-        """Cross-entropy a word in nats."""
+        """Return the cross-entropy per word, in nats."""
         return torch().nn.functional.cross_entropy(self.scores(states), words)
 
     def judged(self, states: Any, words: Any, chunk: int) -> tuple[Any, Any]:
-        """The likeliest word of each place and the loss of the true one, `chunk` places at once."""
+        """Return each position's likeliest word and true word's loss, `chunk` positions at once."""
         best, losses = [], []
         for some, true in zip(states.split(chunk), words.split(chunk), strict=True):
             scores = self.scores(some)
@@ -114,7 +113,7 @@ class BiLstmNetwork:
 
 
 def network_of(codes: NDArray[np.float32], hidden: int, device: Any) -> BiLstmNetwork:
-    """A network on a device; its start is drawn from torch's random state."""
+    """Build a network on a device; its weights are drawn from torch's random state."""
     n, d = codes.shape
     nn = torch().nn
     return BiLstmNetwork(
@@ -126,24 +125,25 @@ def network_of(codes: NDArray[np.float32], hidden: int, device: Any) -> BiLstmNe
 
 
 def dropped(states: Any, share: float, generator: Any) -> Any:
-    """States with a share of their entries set to 0, the others enlarged to match."""
+    """Set a share of the entries of the states to 0 and scale the others up to match (dropout)."""
     if not share > 0:
         return states
     draws = torch().rand(states.shape, generator=generator, device=states.device)
     return states * (draws >= share) / (1.0 - share)
 
 
-_SENTENCES, _PLACES = 256, 2_048  # read at a time, scored at a time: neither changes a result
+_SENTENCES, _PLACES = 256, 2_048  # batch sizes of reading and scoring; no effect on results
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What fixes the network.
+    """Settings of the network.
 
     Attributes:
-        hidden: states in each direction.
-        dropout: share of the states that is left out in training.
-        norm: C: vectors are clipped to this Euclidean norm; None takes the largest norm of a word.
+        hidden: number of states in each direction.
+        dropout: share of the states that is dropped in training.
+        norm: C, the Euclidean norm that vectors are clipped to; None takes the largest norm of a
+            word.
     """
 
     hidden: int = 128
@@ -160,15 +160,15 @@ class Architecture:
             raise ParameterError(f"the clipping norm is a finite number > 0, got {self.norm}")
 
     def bound(self, lexicon: Lexicon) -> float:
-        """C for a lexicon."""
+        """Return C for a lexicon."""
         return lexicon.largest_norm if self.norm is None else float(self.norm)
 
     def clipped(self, lexicon: Lexicon) -> NDArray[np.float32]:
-        """Its vectors clipped to C, shape (n, d)."""
+        """Return the vectors of a lexicon clipped to C, shape (n, d)."""
         return clip(lexicon.vectors, self.bound(lexicon))
 
     def scale(self, lexicon: Lexicon) -> float:
-        """√d/C: a vector of norm C gets coordinates of about 1."""
+        """Return √d/C: a vector of norm C gets coordinates of about 1."""
         return math.sqrt(lexicon.dimension) / self.bound(lexicon)
 
 
@@ -178,7 +178,7 @@ class Autoencoder:
 
     Attributes:
         lexicon: n words with vectors of dimension d.
-        architecture: of the network.
+        architecture: settings of the network.
         network: trained or not.
     """
 
@@ -188,15 +188,15 @@ class Autoencoder:
 
     @cached_property
     def origins(self) -> NDArray[np.float32]:
-        """The clipped vectors, shape (n, d): what a mechanism adds noise to."""
+        """Clipped vectors, to which a mechanism adds noise, shape (n, d)."""
         return self.architecture.clipped(self.lexicon)
 
     def decode(self, vectors: FloatArray, offsets: IntArray) -> IntArray:
-        """The word that the network writes in each place.
+        """Return the word that the network writes at each position.
 
         Args:
             vectors: noisy clipped vectors, sentence after sentence, shape (t, d).
-            offsets: sentence i has the places offsets[i] to offsets[i + 1], shape (k + 1,).
+            offsets: sentence i has the positions offsets[i] to offsets[i + 1], shape (k + 1,).
 
         Returns:
             Lexicon indices, shape (t,).
@@ -209,15 +209,15 @@ class Autoencoder:
     def judge(
         self, vectors: FloatArray, offsets: IntArray, words: IntArray
     ) -> tuple[IntArray, FloatArray]:
-        """The same, and the loss of the words that were asked for.
+        """Return the words that the network writes, and the loss of given words.
 
         Args:
             vectors: as for `decode`.
             offsets: as for `decode`.
-            words: lexicon indices, shape (t,); what is written does not depend on them.
+            words: lexicon indices, shape (t,); the written words do not depend on them.
 
         Returns:
-            Written words, shape (t,), and the cross-entropy of each asked word in nats, (t,).
+            Written words, shape (t,), and the cross-entropy of each given word in nats, (t,).
         """
         vectors = np.asarray(vectors, dtype=np.float64)
         self._check(vectors, offsets, words)
@@ -236,9 +236,9 @@ class Autoencoder:
         return np.concatenate(written), np.concatenate(losses)
 
     def inputs(self, vectors: FloatArray) -> Any:
-        """What the network sees: vectors times √d/C as a float32 tensor, shape (t, d)."""
+        """Return the network's input: vectors times √d/C as a float32 tensor, shape (t, d)."""
         scale = self.architecture.scale(self.lexicon)
-        # Noise of a tiny ε may be beyond every float32: it is cut off, which is post-processing.
+        # Noise of a tiny ε may exceed every float32: it is cut off, which is post-processing.
         cut = np.clip(vectors * scale, -LARGEST, LARGEST).astype(np.float32)
         return torch().from_numpy(cut).to(self.network.bias.device)
 
@@ -249,7 +249,7 @@ class Autoencoder:
         epsilon: float,
         rng: np.random.Generator,
     ) -> IntArray:
-        """Rewrite with fresh noise: what may be released has the mechanism's guarantee a word.
+        """Rewrite with fresh noise; the output has the mechanism's guarantee for each word.
 
         Args:
             documents: over the auto-encoder's lexicon; an unknown word has a random stand-in.
@@ -273,7 +273,7 @@ class Autoencoder:
         """Refuse a mechanism over other words or other vectors than the network was trained on.
 
         Raises:
-            ParameterError: it is one.
+            ParameterError: the words or the vectors differ.
         """
         if mechanism.lexicon.fingerprint != self.lexicon.fingerprint:
             raise ParameterError(
@@ -282,7 +282,7 @@ class Autoencoder:
             )
         origins = getattr(mechanism, "origins", None)
         if origins is None:
-            # Of no word: a mechanism without noisy vectors refuses here, in its own sentence.
+            # For no words: a mechanism without noisy vectors raises here, with its own message.
             mechanism.noisy_vectors(np.random.default_rng(0), np.empty(0, np.int64), 1.0)
         if not np.array_equal(np.asarray(origins), self.origins):
             bound = self.architecture.bound(self.lexicon)
@@ -304,7 +304,7 @@ class Autoencoder:
 
 
 def _batches(offsets: IntArray) -> Iterator[slice]:
-    """Consecutive sentences that are read together, those without words in none."""
+    """Yield slices of consecutive sentences to read together, skipping those without words."""
     count = len(offsets) - 1
     for start in range(0, count, _SENTENCES):
         stop = min(start + _SENTENCES, count)
@@ -312,25 +312,25 @@ def _batches(offsets: IntArray) -> Iterator[slice]:
             yield slice(start, stop)
 
 
-# Training a word auto-encoder on public sentences, and its file.
+# Training of a word auto-encoder on public sentences, and its file.
 
 
 NAME = "word-autoencoder"
-"""Of the architecture, in a checkpoint."""
+"""Name of the architecture in a checkpoint."""
 Noise = Callable[[np.random.Generator, "IntArray"], "FloatArray"]
 """Noisy vectors of words, such as `Mechanism.noisy_vectors` at one ε."""
 _HELD_OUT = 0.1  # share of the sentences that decide when training stops
 
 
 def frequent_words(texts: Sequence[str], lexicon: Lexicon, most: int) -> Lexicon:
-    """The most frequent words of public texts, as a lexicon of their own, in the lexicon's order.
+    """Make a lexicon of the most frequent words of public texts, in the order of the lexicon.
 
     Raises:
         ParameterError: fewer than two words of the texts are in the lexicon, or are asked for.
     """
     words = encode_all(texts, lexicon, for_text=False).words
     counts = np.bincount(words[words >= 0], minlength=len(lexicon))
-    # A stable sort of −counts: of equally frequent words those that stand first in the lexicon.
+    # A stable sort of −counts: ties keep the order of the lexicon.
     there = np.flatnonzero(counts)
     if not min(there.size, most) >= 2:
         raise ParameterError(
@@ -342,10 +342,10 @@ def frequent_words(texts: Sequence[str], lexicon: Lexicon, most: int) -> Lexicon
 
 
 def part_of(lexicon: Lexicon, words: Sequence[str]) -> Lexicon:
-    """Some words of a lexicon, in this order.
+    """Make a lexicon of some words of a lexicon, in the order given.
 
     Raises:
-        UnknownWordError: the lexicon does not hold one.
+        UnknownWordError: the lexicon lacks one of them.
     """
     places = [lexicon.index(word) for word in words]
     name = f"{len(places):,} words of {lexicon.name}"
@@ -365,15 +365,15 @@ def train(
     state: Path | None = None,
     progress: Progress = silent,
 ) -> tuple[Autoencoder, Fitted]:
-    """Train on public sentences to write the words that were read.
+    """Train on public sentences to reproduce the words that were read.
 
     Args:
-        texts: public; a word outside the lexicon has one random stand-in all along.
+        texts: public; a word outside the lexicon has one random stand-in throughout.
         lexicon: words and vectors; the vectors are not trained.
-        architecture: of the network.
-        training: of the loop.
-        noise: draws what the network reads in training; None: the clipped vectors themselves.
-        noise_name: what the noise is, so that training goes on with the same.
+        architecture: settings of the network.
+        training: settings of the training loop.
+        noise: draws the network's input in training; None takes the clipped vectors themselves.
+        noise_name: identifies the noise, so that training is resumed with the same noise only.
         device: cpu, cuda or auto.
         state: as for `dpcore.learn.training.fit`.
         progress: as for `dpcore.learn.training.fit`.
@@ -393,7 +393,7 @@ def train(
     sentences = [part for part in np.split(words, read.offsets[1:-1]) if part.size]
     model = untrained(lexicon, architecture, training.seed, device)
     task = _Reading(model, sentences, training.seed, noise)
-    # A run is resumed only with the same words, network, noise and sentences: all are digested.
+    # The digest covers words, network, noise and sentences: all must match to resume a run.
     told = json.dumps([lexicon.fingerprint, asdict(architecture), noise_name])
     digest = hashlib.sha256(told.encode() + words.tobytes() + read.offsets.tobytes()).hexdigest()
     return model, fit(task, training, state=state, vocabulary=digest, progress=progress)
@@ -402,14 +402,14 @@ def train(
 def drawn(
     mechanism: Mechanism, epsilon: float, rng: np.random.Generator, words: IntArray
 ) -> FloatArray:
-    """Noisy vectors at one ε: with the first two given, a `Noise`."""
+    """Draw noisy vectors at one ε; with the first two arguments bound, this is a `Noise`."""
     return mechanism.noisy_vectors(rng, words, epsilon)
 
 
 def untrained(
     lexicon: Lexicon, architecture: Architecture, seed: int, device: str = "cpu"
 ) -> Autoencoder:
-    """An auto-encoder at its start, which depends on the seed."""
+    """Build an untrained auto-encoder with weights drawn from the seed."""
     codes = architecture.clipped(lexicon) * np.float32(architecture.scale(lexicon))
     with seeded(generator(seed, "auto-encoder")):
         network = network_of(codes, architecture.hidden, device_of(device))
@@ -453,17 +453,17 @@ class _Reading:
         chosen = [self.sentences[i] for i in rows.tolist()]
         words = np.concatenate(chosen)
         model, noise = self.model, self.noise
-        # Fresh noise at every reading: a network that saw one draw again would learn it by heart.
+        # Fresh noise at every reading: the network would memorise a draw that it saw again.
         vectors = model.origins[words] if noise is None else noise(rng, words)
         inputs = model.inputs(np.asarray(vectors, dtype=np.float64))
         return words, model.network.states(inputs, [sentence.size for sentence in chosen])
 
 
 def save_autoencoder(path: Path, model: Autoencoder, facts: dict[str, Any]) -> None:
-    """Write a checkpoint: the network and its words, without their vectors.
+    """Write a checkpoint with the network and its words, without their vectors.
 
     Raises:
-        ParameterError: the file cannot be of this name or in this folder.
+        ParameterError: the name of the file or its folder is refused.
     """
     tensors = {name: array(value) for name, value in model.network.parameters.items()}
     settings = asdict(model.architecture) | {"words": list(model.lexicon.words)}
@@ -499,7 +499,7 @@ def load_autoencoder(
             f"lexicon {vectors.name!r} lacks words of the checkpoint {path.name[:60]!r}: give the "
             "vectors that it was trained with"
         )
-    # Only now is the lexicon of its words known, whose fingerprint the file has to carry.
+    # The fingerprint that the file must carry is known only now, with the lexicon of its words.
     lexicon = part_of(vectors, words)
     checkpoint = load(path, architecture=NAME, lexicon=lexicon)
     model = untrained(lexicon, architecture, 0, device)

@@ -1,7 +1,7 @@
-"""Checkpoints of networks: named arrays in one `.safetensors` file, and what they are in JSON.
+"""Checkpoints of networks: named arrays in one `.safetensors` file with a description in JSON.
 
-The file holds numbers and a text, no program: nothing in it is run when it is read. A digest of the
-numbers stands in the text, so that a damaged file is refused and not used.
+The file holds numbers and a text, no program: reading it runs no code. The text includes a digest
+of the numbers, so that a damaged file is refused.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _TYPES = {"float32", "float64", "int64"}
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a file holds; the arrays are read-only.
+    """Content of a checkpoint file; the arrays are read-only.
 
     Attributes:
         architecture: name of the network.
-        settings: JSON values that fix its shape and how it was trained.
+        settings: JSON values that fix its shape and its training.
         tensors: named arrays of float32, float64 or int64.
         vocabulary: fingerprint of the lexicon that its words are numbered by.
         facts: JSON values that describe it and that nothing depends on: accuracies, seconds.
-        version: of dpcore that wrote it.
+        version: of the dpcore that wrote it.
     """
 
     architecture: str
@@ -66,7 +66,7 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
 
     Raises:
         MissingPackageError: safetensors is not installed.
-        ParameterError: the name does not end in .safetensors, or the folder is not there.
+        ParameterError: the name does not end in .safetensors, or the folder does not exist.
     """
     _check_place(path)
     text = json.dumps(
@@ -80,7 +80,7 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
         },
         sort_keys=True,
     )
-    # The format knows no strides: what is not in C order would be written as it lies in memory.
+    # The format has no strides: an array in another order would be written as it lies in memory.
     arrays = {name: np.asarray(array, order="C") for name, array in checkpoint.tensors.items()}
     with replacing(path) as temporary:
         temporary.write_bytes(safetensors("numpy").save(arrays, {_KEY: text}))
@@ -96,12 +96,12 @@ def load(
 
     Args:
         path: of the file.
-        architecture: refuse another one.
+        architecture: refuse a checkpoint of another architecture.
         lexicon: refuse a checkpoint of another vocabulary.
 
     Raises:
         MissingPackageError: safetensors is not installed.
-        ParameterError: the file is not there, too large, damaged, or not what was asked for.
+        ParameterError: the file is missing, too large, damaged, or not what was asked for.
     """
     if not path.is_file():
         raise ParameterError(f"there is no checkpoint {str(path)[:120]!r}")
@@ -155,20 +155,20 @@ def restore(checkpoint: Checkpoint, parameters: Mapping[str, Any]) -> None:
 
 
 def unfinished(out: Path, *, resume: bool) -> Path:
-    """The file in which training keeps what it has reached until a checkpoint is written.
+    """Return the file that holds the state of training until a checkpoint is written.
 
     Args:
         out: of the checkpoint that training ends with.
-        resume: whether training goes on from that file; else it is removed.
+        resume: True if training continues from that file; otherwise the file is removed.
 
     Raises:
-        ParameterError: the checkpoint could not be written there, or nothing was begun.
+        ParameterError: the checkpoint could not be written there, or there is no state to resume.
     """
     _check_place(out)
     state = out.with_name(out.stem + _UNFINISHED)
     if resume and not state.is_file():
         raise ParameterError(f"no training was begun in {state.name[:80]!r}: leave out --resume")
-    # Left there, it would be taken up by the training that begins anew.
+    # A state file that stayed here would be picked up by the training that starts over.
     if not resume:
         state.unlink(missing_ok=True)
     return state
@@ -189,7 +189,7 @@ def _shown(shapes: Shapes, name: str) -> str:
 
 
 def _read(path: Path) -> Checkpoint:
-    # One answer to whatever is wrong: which check a forged file fails helps nobody.
+    # One answer to every defect: no one is helped by which check a forged file fails.
     damaged = ParameterError(
         f"the checkpoint {path.name[:60]!r} is damaged or not one of dpcore's; train again, or "
         "fetch the file again"
@@ -216,7 +216,7 @@ def _read(path: Path) -> Checkpoint:
 
 
 def _digest(tensors: Mapping[str, NDArray[Any]]) -> str:
-    """SHA-256 of names, types, shapes and numbers, in the order of the names."""
+    """Return the SHA-256 of names, types, shapes and numbers, in the order of the names."""
     digest = hashlib.sha256()
     # Names and shapes are digested too: the same bytes under another name are another network.
     for name in sorted(tensors):

@@ -1,7 +1,7 @@
-"""Classifiers of bags of words: averaged vectors, TF-IDF, and a small network, from scikit-learn.
+"""Classifiers of bags of words (averaged vectors, TF-IDF, a small network) from scikit-learn.
 
-Each is fixed by a frozen `Learner`, so that what is compared differs in the text alone. None of
-them looks at the order of words, which word-by-word rewriting keeps.
+Each is fixed by a frozen `Learner`, so that comparisons differ in the text alone. None of them uses
+the order of words, which word-by-word rewriting keeps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpcore.optional import quiet, sklearn
 
 
 class Kind(StrEnum):
-    """What a classifier is made of."""
+    """Kind of classifier."""
 
     AVERAGED = "averaged"
     """Mean of the public word vectors of a text, then logistic regression: the shape of fastText
@@ -46,13 +46,13 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Learner:
-    """One classifier with all its settings.
+    """A classifier with all its settings.
 
     Attributes:
-        kind: what it is made of.
+        kind: features and model.
         strength: C of logistic regression, the inverse of its regularisation.
         hidden: units of the hidden layer of the network.
-        epochs: passes over the texts of the network.
+        epochs: passes over the training texts of the network.
     """
 
     kind: Kind = Kind.AVERAGED
@@ -76,14 +76,14 @@ LEARNERS = {
     str(kind): Learner(kind, strength)
     for kind, strength in ((Kind.AVERAGED, 1.0), (Kind.TF_IDF, 10.0), (Kind.NETWORK, 1.0))
 }
-"""The settings of the studies, by name."""
+"""Settings of the studies, by name."""
 
 
 def learner_of(name: str) -> Learner:
-    """The learner of a name.
+    """Return the learner of a name.
 
     Raises:
-        ParameterError: there is none; the message names those that there are.
+        ParameterError: there is none; the message lists the names.
     """
     if name not in LEARNERS:
         raise ParameterError(f"no classifier {name[:40]!r}; there are: {', '.join(LEARNERS)}")
@@ -106,19 +106,19 @@ class Classifier:
     _model: Any
 
     def probabilities(self, bags: Bags) -> NDArray[np.float64]:
-        """Probability of each class for each document, shape (k, m)."""
+        """Return the probability of each class for each document, shape (k, m)."""
         features = _features(self.learner, bags, self._vectors, self._weighting)
-        # A class that the training texts lacked has probability 0, and keeps its column.
+        # A class that is missing from the training texts keeps its column, with probability 0.
         probabilities = np.zeros((len(bags), self.classes))
         probabilities[:, self._model.classes_] = self._model.predict_proba(features)
         return probabilities
 
     def predict(self, bags: Bags) -> NDArray[np.int64]:
-        """The most probable class of each document, shape (k,)."""
+        """Return the most probable class of each document, shape (k,)."""
         return np.asarray(self.probabilities(bags).argmax(axis=1), dtype=np.int64)
 
     def accuracy(self, bags: Bags, labels: NDArray[np.int64]) -> float:
-        """Share of the documents whose most probable class is their label."""
+        """Return the share of the documents whose most probable class is their label."""
         return float((self.predict(bags) == labels).mean())
 
 
@@ -158,7 +158,7 @@ def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weight
     if learner.kind is Kind.TF_IDF:
         return weighting.transform(bags.counts())
     kept = _AVERAGES.get(bags)
-    # `is`: to compare two lexicons number by number would cost more than the means.
+    # `is`: an elementwise comparison of two lexicons would cost more than the means.
     if kept is None or kept[0] is not vectors:
         kept = _AVERAGES[bags] = (vectors, averaged(bags.counts(), vectors))
     return kept[1]
@@ -167,11 +167,11 @@ def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weight
 _AVERAGES: WeakKeyDictionary[Bags, tuple[NDArray[np.float32], NDArray[np.float64]]] = (
     WeakKeyDictionary()
 )
-"""The mean vectors of documents as long as they are in use: several classifiers read them."""
+"""Mean vectors of the documents in use, because several classifiers read them."""
 
 
 def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Mean vector of each document, shape (k, d); zero for a document without known words.
+    """Return the mean vector of each document, shape (k, d); zero without known words.
 
     Raises:
         ParameterError: the counts are of another vocabulary than the vectors.
@@ -182,7 +182,7 @@ def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
             f"{len(vectors):,} vectors"
         )
     totals = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
-    # A product with all vectors would make a float64 copy of the whole lexicon.
+    # A product with all vectors would copy the whole lexicon as float64.
     used, columns = np.unique(counts.indices, return_inverse=True)
     shape = (counts.shape[0], used.size)
     narrow = type(counts)((counts.data, columns, counts.indptr), shape=shape)
@@ -208,17 +208,17 @@ def _model(learner: Learner, rng: np.random.Generator) -> Any:
     return pipeline.make_pipeline(scale, network)
 
 
-# The small networks that come with the laboratory, trained on the teaching corpus.
+# The bundled networks, trained on the teaching corpus.
 
 
 NETWORKS = ("normal", "ibp")
-"""Names: how each was trained. Both read sentiment."""
+"""Names of the bundled networks, after their training. Both classify sentiment."""
 NEIGHBOURS = 2
-"""Each word may become one of so many nearest words, in training and in their certificates."""
+"""Number of nearest words that a word may become, in training and in the certificates."""
 
 
 def network_path(name: str) -> Path:
-    """The checkpoint of a bundled network.
+    """Return the path of the checkpoint of a bundled network.
 
     Raises:
         ParameterError: there is none of this name.
@@ -231,7 +231,7 @@ def network_path(name: str) -> Path:
 
 
 def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
-    """A bundled network and what its checkpoint says of it.
+    """Return a bundled network and its checkpoint.
 
     Args:
         name: of `NETWORKS`.
@@ -244,17 +244,17 @@ def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Che
     from dpcore.learn.text_network.classifier import recall
     from dpcore.optional import torch
 
-    torch()  # what is missing is said first
+    torch()  # report a missing package first
     return recall(network_path(name), lexicon)
 
 
 def network_of(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
-    """The network of a checkpoint, or of those that come along by its name.
+    """Return the network of a checkpoint file, or a bundled network by its name.
 
     Args:
-        path: a file of `robust train`, or a name of `NETWORKS`; where a file has that name, the
-            file.
-        lexicon: whose words it reads.
+        path: a file of `robust train`, or a name of `NETWORKS`; a file of that name takes
+            precedence.
+        lexicon: the vocabulary of the network.
 
     Raises:
         MissingPackageError: torch or safetensors is not installed.

@@ -1,7 +1,8 @@
-"""The teaching corpus: short reviews and messages, labelled twice, with what one would protect.
+"""Labelled texts and bags of words: the teaching corpus, and texts with labels of any kind.
 
-The texts were written for this laboratory; data/README.md says how. A line of a file is one text
-as JSON, and marks a name, date, place … in it as `[[Rosa Delgado|name]]`.
+The teaching corpus holds short reviews and messages, labelled twice, with marked private spans. Its
+texts were written for this laboratory (see data/README.md). A line of a file is one text as
+JSON, with names, dates, places … marked as `[[Rosa Delgado|name]]`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _MARKED = re.compile(r"\[\[([^\[\]|]*)\|([^\[\]|]*)\]\]")
 
 
 class Span(NamedTuple):
-    """Characters start to end (exclusive) of a text, and what they are, one of `SPAN_TYPES`."""
+    """Characters start to end (exclusive) of a text, and their type, one of `SPAN_TYPES`."""
 
     start: int
     end: int
@@ -53,7 +54,7 @@ class Corpus:
         topic: of `TOPICS`.
         split: of `SPLITS`.
         kind: "message" or "review".
-        spans: what one would protect in each text, in order, without overlap.
+        spans: private parts of each text, in order, without overlap.
     """
 
     ids: tuple[str, ...]
@@ -69,7 +70,7 @@ class Corpus:
         return len(self.ids)
 
     def labels(self, labelling: str) -> tuple[str, ...]:
-        """The label of every text.
+        """Return the label of every text.
 
         Args:
             labelling: "sentiment" or "topic".
@@ -84,7 +85,7 @@ class Corpus:
         return self.sentiment if labelling == "sentiment" else self.topic
 
     def part(self, split: str) -> Corpus:
-        """The texts of one split, in their order.
+        """Return the texts of one split, in their order.
 
         Raises:
             ParameterError: the name is not in `SPLITS`.
@@ -97,13 +98,13 @@ class Corpus:
 
 
 def corpus_folder() -> Path:
-    """Where the teaching corpus lies."""
+    """Return the folder of the teaching corpus."""
     return bundled_data("corpus", FILES["message"])
 
 
 @functools.cache
 def teaching_corpus() -> Corpus:
-    """The corpus that comes with the laboratory: messages, then reviews.
+    """Read the bundled corpus: messages, then reviews.
 
     Raises:
         CorpusError: a file is missing or damaged; the message names the line.
@@ -125,7 +126,7 @@ def read_corpus(folder: Path) -> Corpus:
     for kind, name in FILES.items():
         for place, line in _lines(folder / name):
             row = _row(line, kind, place)
-            # A text that stood in both splits would be tested on after it was learned.
+            # A text in both splits would be tested on after it was trained on.
             for what, key in (("id", row[0]), ("text", row[1].casefold())):
                 known = places.setdefault(f"{what} {key}", place)
                 if known != place:
@@ -141,7 +142,7 @@ def parse_markup(marked: str) -> tuple[str, tuple[Span, ...]]:
         marked: such as "Ask [[Rosa Delgado|name]]."
 
     Returns:
-        The text as one reads it, and the spans that were marked, in order.
+        The text without markup, and the marked spans, in order.
 
     Raises:
         CorpusError: a bracket is open, a span is empty or padded, or its type is unknown.
@@ -164,7 +165,7 @@ def parse_markup(marked: str) -> tuple[str, tuple[Span, ...]]:
         pieces += between, inner
         spans.append(Span(start, length, kind))
     text = "".join(pieces) + marked[done:]
-    # What the pattern did not match: a mark that was opened, closed or divided wrongly.
+    # Left-over signs come from a mark that the pattern did not match.
     left = next((sign for sign in ("[[", "]]", "|") if sign in text), None)
     if left:
         raise CorpusError(f"a span is marked as [[words|type]], but {left!r} stands alone")
@@ -172,7 +173,7 @@ def parse_markup(marked: str) -> tuple[str, tuple[Span, ...]]:
 
 
 def _lines(path: Path) -> Sequence[tuple[str, str]]:
-    """Each line with its place, such as "messages.jsonl line 3"."""
+    """Return each line with its place, such as "messages.jsonl line 3"."""
     try:
         content = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -183,7 +184,7 @@ def _lines(path: Path) -> Sequence[tuple[str, str]]:
     except UnicodeDecodeError:
         raise CorpusError(f"{path.name} is not UTF-8; restore the folder data/corpus") from None
     lines = [(f"{path.name} line {i}", line) for i, line in enumerate(content.split("\n"), 1)]
-    if lines[-1][1] == "":  # behind the last line break; an empty line elsewhere is refused
+    if lines[-1][1] == "":  # after the last line break; an empty line elsewhere is refused
         lines.pop()
     if not lines:
         raise CorpusError(f"{path.name} is empty; restore the folder data/corpus")
@@ -191,7 +192,7 @@ def _lines(path: Path) -> Sequence[tuple[str, str]]:
 
 
 def _row(line: str, kind: str, place: str) -> tuple[Any, ...]:
-    """One text in the order of the fields of `Corpus`."""
+    """Parse one line into the fields of `Corpus`, in their order."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -218,15 +219,15 @@ def _row(line: str, kind: str, place: str) -> tuple[Any, ...]:
     return entry["id"], text, entry["sentiment"], entry["topic"], entry["split"], kind, spans
 
 
-# Documents as bags of lexicon words: what a classifier of private text sees of a text.
+# Documents as bags of lexicon words, the input of a classifier of private text.
 
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """The protected places of k documents, one after the other.
+    """Protected positions of k documents, one after the other.
 
     Attributes:
-        words: lexicon index of each place, −1 for a word outside the vocabulary, shape (t,).
+        words: lexicon index at each position, −1 for a word outside the vocabulary, shape (t,).
         offsets: document i holds words[offsets[i]:offsets[i + 1]], shape (k + 1,).
         vocabulary: number of words n of the lexicon.
     """
@@ -246,15 +247,15 @@ class Bags:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Protected places of each document, shape (k,)."""
+        """Number of protected positions of each document, shape (k,)."""
         return np.diff(self.offsets)
 
     def with_words(self, words: ArrayLike) -> Bags:
-        """The same documents with other words in their places."""
+        """Return the same documents with other words at their positions."""
         return Bags(np.array(words, dtype=np.int64), self.offsets, self.vocabulary)
 
     def part(self, rows: ArrayLike) -> Bags:
-        """Some of the documents, in the order of `rows`."""
+        """Return some of the documents, in the order of `rows`."""
         places = np.asarray(rows, dtype=np.int64)
         pieces = [self.words[self.offsets[i] : self.offsets[i + 1]] for i in places.tolist()]
         offsets = np.concatenate(([0], np.cumsum([piece.size for piece in pieces], dtype=np.int64)))
@@ -262,9 +263,9 @@ class Bags:
         return Bags(words, offsets, self.vocabulary)
 
     def inputs(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """What a mechanism rewrites: an unknown word has a uniformly random stand-in, shape (t,).
+        """Return a mechanism's input words, with random stand-ins for unknown words, shape (t,).
 
-        As `dpcore.rewrite.vocabulary.Encoding.draw` under the policy REPLACE.
+        They are uniform, as in `dpcore.rewrite.vocabulary.Encoding.draw` under the policy REPLACE.
         """
         words = self.words.copy()
         absent = words < 0
@@ -272,10 +273,10 @@ class Bags:
         return words
 
     def counts(self) -> Any:
-        """Occurrences of each word in each document: sparse, shape (k, n); unknown words left out.
+        """Return the occurrences of each known word in each document, sparse, shape (k, n).
 
         Returns:
-            A `scipy.sparse.csr_array` of float64, counted once and kept: not to be changed.
+            A cached `scipy.sparse.csr_array` of float64; do not change it.
         """
         return self._counts
 
@@ -283,7 +284,7 @@ class Bags:
     def _counts(self) -> Any:
         from scipy.sparse import csr_array
 
-        # Duplicates of a row and column are added up: so occurrences are counted.
+        # The constructor adds up duplicates of a row and column, which counts the occurrences.
         row = np.repeat(np.arange(len(self)), self.lengths)
         known = self.words >= 0
         ones = np.ones(int(known.sum()))
@@ -295,9 +296,9 @@ def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> 
     """Read texts as a mechanism would (`dpcore.rewrite.documents.encode_all`).
 
     Args:
-        texts: any; line breaks of HTML are white space.
+        texts: any; line breaks of HTML count as white space.
         lexicon: the vocabulary.
-        most: protected places of a document that are kept, its first ones; None keeps all.
+        most: number of protected positions of a document to keep, its first ones; None keeps all.
     """
     from dpcore.rewrite.documents import encode_all
 
@@ -305,23 +306,23 @@ def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> 
     read = encode_all(plain, lexicon, for_text=False)
     words, offsets = read.words, read.offsets
     if most is not None:
-        # The number of each place within its document.
+        # The number of each position within its document.
         place = np.arange(words.size) - np.repeat(offsets[:-1], np.diff(offsets))
         words = words[place < most]
         offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(offsets), most))))
     return Bags(words, offsets, len(lexicon))
 
 
-# Texts with labels, checked before anything is learned from them.
+# Labelled texts, checked before training.
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledTexts:
-    """Texts, and the class of each.
+    """Texts with one class each.
 
     Attributes:
         texts: k texts.
-        labels: class of each as a place in `classes`, shape (k,), int64, read-only.
+        labels: class of each as an index of `classes`, shape (k,), int64, read-only.
         classes: names of at least two classes, sorted; each has `MIN_CLASS_TEXTS` texts or more.
 
     Raises:
@@ -359,7 +360,7 @@ class LabelledTexts:
 
     @classmethod
     def of(cls, texts: Sequence[str], labels: Sequence[object]) -> LabelledTexts:
-        """Texts with labels of any kind; a class is named as its label prints."""
+        """Make labelled texts from labels of any type; a class is named by the label's `str`."""
         if len(texts) != len(labels):
             raise CorpusError(
                 f"each text needs one label, got {len(texts):,} texts and {len(labels):,} labels"
@@ -375,7 +376,7 @@ class LabelledTexts:
         return len(self.texts)
 
     def part(self, rows: ArrayLike) -> LabelledTexts:
-        """Some of the texts, in the order of `rows`, with the same classes."""
+        """Return some of the texts, in the order of `rows`, with the same classes."""
         places = np.asarray(rows, dtype=np.int64)
         return LabelledTexts(
             tuple(self.texts[i] for i in places.tolist()), self.labels[places], self.classes
@@ -384,7 +385,7 @@ class LabelledTexts:
     def split(
         self, test_share: float, rng: np.random.Generator
     ) -> tuple[LabelledTexts, LabelledTexts]:
-        """Train and test parts, each class divided alike.
+        """Split into train and test parts, with the same share of each class.
 
         Args:
             test_share: of each class, above 0 and below 1; at least `MIN_CLASS_TEXTS` texts.
@@ -398,15 +399,15 @@ class LabelledTexts:
         train: list[int] = []
         test: list[int] = []
         for label in range(len(self.classes)):
-            # Class by class, so that a rare one is tested on too.
+            # Class by class, so that the test part includes rare ones.
             rows = rng.permutation(np.flatnonzero(self.labels == label))
             cut = max(MIN_CLASS_TEXTS, round(test_share * rows.size))
             test += rows[:cut].tolist()
             train += rows[cut:].tolist()
-        # Shuffled again: a network that learned class after class would forget the first ones.
+        # Shuffled again: a network that is trained class after class forgets the first ones.
         return self.part(rng.permutation(train)), self.part(rng.permutation(test))
 
     @property
     def majority(self) -> float:
-        """Share of the largest class: the accuracy of guessing it always."""
+        """Share of the largest class: the accuracy of always guessing it."""
         return float(np.bincount(self.labels).max() / len(self))

@@ -13,7 +13,7 @@ from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 
 LEVEL = 0.95
-"""Coverage of every interval here."""
+"""Coverage of every interval in this module."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Mean:
 
 
 def mean_interval(values: ArrayLike) -> Mean:
-    """Mean with Student's t-interval: trials are taken as independent and about normal.
+    """Return the mean with Student's t-interval, for independent, about normal trials.
 
     Args:
-        values: one of each trial, shape (k,).
+        values: one per trial, shape (k,).
 
     Raises:
         ParameterError: there is no value, or one is not finite.
@@ -46,20 +46,20 @@ def mean_interval(values: ArrayLike) -> Mean:
 
 @functools.lru_cache(maxsize=64)
 def student_quantile(freedom: int, level: float = LEVEL) -> float:
-    """Half the width of Student's interval of this coverage, in standard errors."""
+    """Return half the width of Student's interval of this coverage, in standard errors."""
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
-    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share what is left
+    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share 1 − level
 
 
 def ratio_of_sums(values: FloatArray, counts: FloatArray) -> tuple[float, float]:
-    """Σ values / Σ counts over groups that are independent of each other, and its standard error.
+    """Return Σ values / Σ counts over independent groups, and its standard error.
 
-    Linearised (Cochran 1977, Section 2.11): what is in a group need not be independent.
+    Linearised (Cochran 1977, Section 2.11): values within a group need not be independent.
 
     Args:
         values: of at least two groups, shape (k,).
-        counts: of the same, not all 0, shape (k,).
+        counts: of the same groups, not all 0, shape (k,).
     """
     # The residuals values − ratio·counts of the groups give the variance of the ratio.
     total = float(counts.sum())
@@ -69,17 +69,17 @@ def ratio_of_sums(values: FloatArray, counts: FloatArray) -> tuple[float, float]
 
 
 def difference_error(table: NDArray[np.float64]) -> tuple[float, int]:
-    """Standard error of the difference of two rows' means, over trials that all have in common.
+    """Return the standard error of the difference of two rows' means, over trials in common.
 
-    What a trial does to all cancels. What is left is taken to have one variance for all rows (as
-    Dunnett 1955 takes it): the residual of number ~ row + trial.
+    The effect of a trial on all rows cancels. The rest is assumed to have one variance for all rows
+    (as in Dunnett 1955): the residual of number ~ row + trial.
 
     Args:
-        table: one row each of what is compared, one column a trial, shape (m, t).
+        table: one row per item compared, one column per trial, shape (m, t).
 
     Returns:
-        The error, NaN where nothing is left to estimate it from, and (m − 1)·(t − 1), its degrees
-        of freedom.
+        The error, NaN where no degree of freedom is left to estimate it, and (m − 1)·(t − 1), its
+        degrees of freedom.
     """
     m, trials = table.shape
     freedom = (m - 1) * (trials - 1)
@@ -90,18 +90,19 @@ def difference_error(table: NDArray[np.float64]) -> tuple[float, int]:
 
 
 def places(table: NDArray[np.float64], level: float = LEVEL) -> list[tuple[int, int]]:
-    """The places that each row may have, the largest mean first, as far as trials tell them apart.
+    """Return the ranks that each row may have, as far as the trials tell the means apart.
 
-    Two rows are told apart where the interval of their difference does not hold 0; the intervals of
-    all pairs hold together (Bonferroni). A row is behind all that are surely larger, and before all
-    that are surely smaller: so all ranges of places together hold at the level.
+    Rank 1 is the largest mean. Two rows are told apart where the interval of their difference does
+    not hold 0; the intervals of all pairs hold together (Bonferroni). A row is behind all that are
+    surely larger, and before all that are surely smaller: so all ranges of ranks together hold at
+    the level.
 
     Args:
         table: as for `difference_error`.
         level: coverage of all intervals together.
 
     Returns:
-        First and last place of each row, counted from 1.
+        First and last rank of each row, counted from 1.
     """
     m = len(table)
     error, freedom = difference_error(table)
@@ -132,7 +133,7 @@ class Median:
 
 
 def median_interval(values: ArrayLike) -> Median:
-    """Median with the interval between two order statistics, for values of any one law.
+    """Return the median with the interval between two order statistics, for values of any one law.
 
     x₍ⱼ₎ to x₍ₙ₊₁₋ⱼ₎ misses the median with probability at most 2·P(Bin(n, ½) < j); j is the largest
     that keeps the level.
@@ -148,6 +149,6 @@ def median_interval(values: ArrayLike) -> Median:
     ordered = np.sort(_sample(values, "a median"))
     below = bdtr(np.arange(ordered.size // 2 + 1), ordered.size, 0.5)
     j = int((2.0 * below <= 1.0 - LEVEL).sum())
-    # j = 0: even the smallest and the largest value do not have the level between them.
+    # j = 0: even the interval from the smallest to the largest value does not have the level.
     low, high = (float(ordered[j - 1]), float(ordered[-j])) if j else (math.nan, math.nan)
     return Median(float(np.median(ordered)), low, high, int(ordered.size))

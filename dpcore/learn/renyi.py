@@ -1,10 +1,10 @@
-"""Robustness of a randomised classifier is Rényi privacy, almost surely: on finite examples.
+"""Robustness of a randomised classifier as almost-sure Rényi privacy, on finite examples.
 
 Pinot et al. 2019 ("A unified view on differential privacy and robustness to adversarial
 examples"): M is D_λ-(α, ε, γ)-robust under a law of inputs x if the probability of those x that
 have an x′ within α with D_λ(M(x′), M(x)) > ε is at most γ; for γ = 0 that is called equivalent to
 (λ, ε, α)-Rényi metric privacy "almost surely". Privacy proper bounds *every* pair within α, in both
-orders. On a finite set of inputs all of this is a maximum over pairs and can be looked at.
+orders. On a finite set of inputs all of this is a maximum over pairs and can be computed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from dpcore.errors import ParameterError
 
 
 def renyi_divergence(first: ArrayLike, second: ArrayLike, order: float) -> FloatArray:
-    """D_λ(P, Q) = ln(Σ_y Q(y)·(P(y)/Q(y))^λ)/(λ − 1), in nats.
+    """Compute D_λ(P, Q) = ln(Σ_y Q(y)·(P(y)/Q(y))^λ)/(λ − 1), in nats.
 
     λ = 1 is the Kullback–Leibler divergence and λ = ∞ the largest ln(P/Q), its limits.
 
     Args:
         first: P, shape (…, m).
-        second: Q, of a shape that fits.
+        second: Q, of a shape that broadcasts.
         order: λ > 0.
 
     Returns:
-        Shape (…); ∞ where P has an output that Q has not and λ ≥ 1.
+        Shape (…); ∞ where P has an output that Q lacks and λ ≥ 1.
 
     Raises:
         ParameterError: the order is not above 0.
@@ -38,7 +38,7 @@ def renyi_divergence(first: ArrayLike, second: ArrayLike, order: float) -> Float
     if not order > 0:
         raise ParameterError(f"the order of a Rényi divergence must be > 0, got {order}")
     p, q = np.broadcast_arrays(np.asarray(first, dtype=float), np.asarray(second, dtype=float))
-    # In logarithms: a ratio to the power of a large λ is beyond every float.
+    # In logarithms: a ratio to the power of a large λ overflows every float.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_p, log_q = np.log(p), np.log(q)
         loss = np.where(p > 0, log_p - log_q, -math.inf)
@@ -89,32 +89,32 @@ class FiniteClassifier:
             object.__setattr__(self, name, array)
 
     def divergences(self, order: float) -> FloatArray:
-        """D_λ(M(x′), M(x)), x′ in rows and x in columns, shape (inputs, inputs)."""
+        """Return D_λ(M(x′), M(x)), x′ in rows and x in columns, shape (inputs, inputs)."""
         return renyi_divergence(self.laws[:, None], self.laws[None], order)
 
     def failing(self, order: float, reach: float, epsilon: float) -> float:
-        """γ: probability of the inputs x that an attack within reach moves by more than ε."""
+        """Return γ, the probability of inputs x that an attack in reach moves by more than ε."""
         near = self.distances <= reach
         beyond = near & (self.divergences(order) > epsilon)
-        return float(self.prior[beyond.any(axis=0)].sum())  # columns are x, rows what it becomes
+        return float(self.prior[beyond.any(axis=0)].sum())  # columns are x, rows are x′
 
     def robust_epsilon(self, order: float, reach: float) -> float:
-        """The smallest ε at which γ = 0: over x of positive probability and every x′ near it."""
+        """Return the smallest ε with γ = 0: over x of positive probability and every x′ near it."""
         near = (self.distances <= reach) & (self.prior > 0)
         return float(np.max(self.divergences(order), initial=0.0, where=near))
 
     def private_epsilon(self, order: float, reach: float) -> float:
-        """The smallest ε of Rényi privacy: over every pair within reach, in both orders."""
+        """Return the smallest ε of Rényi privacy: over every pair within reach, in both orders."""
         near = self.distances <= reach
         return float(np.max(self.divergences(order), initial=0.0, where=near))
 
 
 def example(prior: ArrayLike = (0.5, 0.5, 0.0, 0.0)) -> FiniteClassifier:
-    """Four inputs in a row, one step apart, two classes; robust as far as the prior looks.
+    """Return four inputs in a row, one step apart, with two classes, robust on the prior only.
 
-    With the default prior only the first two occur. The third is looked at as x′ of the second,
-    in that order alone, and the fourth never: privacy needs the pairs (2, 3) turned round, and
-    (3, 4). With a prior that gives every input a chance the two are one.
+    With the default prior only the first two occur. The third counts as x′ of the second, in that
+    order alone, and the fourth never: privacy also needs the pair (2, 3) in the other order, and
+    (3, 4). With a prior that gives every input positive probability the two agree.
     """
     places = np.arange(4.0)
     first = np.array([0.60, 0.50, 0.95, 0.05])

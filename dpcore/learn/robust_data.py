@@ -1,4 +1,4 @@
-"""Labelled texts for the text networks: the teaching corpus, or a public table of one's own."""
+"""Labelled texts for the text networks, from the teaching corpus or a public table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.optional import need_pandas
 
 PREMISE, HYPOTHESIS, TEXT, LABEL = "premise", "hypothesis", "text", "label"
-_TENTH = 10  # one of so many examples is held out, and one of so many tested on
+_TENTH = 10  # one in this many examples is held out, and one in this many is for the test
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,8 @@ class Parts:
     """Labelled examples in three parts.
 
     Attributes:
-        train: to learn from.
-        held_out: to stop by.
+        train: to train on.
+        held_out: to decide when to stop.
         test: to measure on.
         classes: names of the labels.
     """
@@ -46,9 +46,9 @@ class Bagged:
     """The teaching corpus as words of a lexicon.
 
     Attributes:
-        train: texts to learn from, N of them.
-        train_labels: places in `classes`, shape (N,).
-        test: texts to measure on, M of them.
+        train: N texts to train on.
+        train_labels: indices of `classes`, shape (N,).
+        test: M texts to measure on.
         test_labels: shape (M,).
         classes: names of the labels.
     """
@@ -61,15 +61,15 @@ class Bagged:
 
 
 def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> Bagged:
-    """The teaching corpus in its two parts.
+    """Return the train and test parts of the teaching corpus.
 
     Args:
         labelling: sentiment or topic.
         lexicon: the vocabulary.
-        most: texts to learn from; None takes all.
+        most: number of texts to train on; None takes all.
 
     Raises:
-        CorpusError: the texts that are left are all of one class.
+        CorpusError: the remaining texts are all of one class.
     """
     train, _ = _teaching("train", labelling, lexicon, texts=most)
     test, classes = _teaching("test", labelling, lexicon)
@@ -79,13 +79,13 @@ def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> 
 def teaching_parts(
     labelling: str, lexicon: Lexicon, rng: np.random.Generator, most: int | None = None
 ) -> Parts:
-    """The teaching corpus: its own test part, and a tenth of the rest held out.
+    """Return the teaching corpus with its own test part, and a tenth of the rest held out.
 
     Args:
         labelling: sentiment or topic.
         lexicon: the vocabulary.
-        rng: draws what is held out.
-        most: known words of a text that are kept, its first ones; None keeps all.
+        rng: draws the held-out texts.
+        most: number of protected positions of a text to keep, its first ones; None keeps all.
     """
     train, _ = _teaching("train", labelling, lexicon, words=most)
     test, classes = _teaching("test", labelling, lexicon, words=most)
@@ -97,9 +97,9 @@ def teaching_parts(
 def _teaching(
     split: str, labelling: str, lexicon: Lexicon, words: int | None = None, texts: int | None = None
 ) -> tuple[Examples, tuple[str, ...]]:
-    """A part of the teaching corpus and its classes: its first words, some of its texts."""
+    """Return a part of the teaching corpus (first `words` of some `texts`) and its classes."""
     part = teaching_corpus().part(split)
-    # Texts of one kind follow each other: every so many are taken, not the first ones.
+    # Texts of one kind follow each other, so every step-th text is taken instead of the first ones.
     step = max(1, len(part) // texts) if texts else 1
     chosen = LabelledTexts.of(part.texts[::step][:texts], part.labels(labelling)[::step][:texts])
     return Examples(bags_of(chosen.texts, lexicon, words), chosen.labels), chosen.classes
@@ -114,19 +114,19 @@ def file_parts(
     most: int | None = None,
     count: int | None = None,
 ) -> Parts:
-    """A CSV or parquet file: a tenth is held out, a tenth tested on, the rest learned from.
+    """Divide a CSV or parquet file: a tenth is held out, a tenth is the test, the rest to train on.
 
     Args:
         path: with the columns text and label, or premise, hypothesis and label.
         lexicon: the vocabulary.
         rng: draws the parts.
-        pairs: whether an example is a premise and a hypothesis.
+        pairs: True if an example is a premise and a hypothesis.
         most: as in `teaching_parts`.
-        count: examples that are used, drawn; None uses all.
+        count: number of examples to use, drawn at random; None uses all.
 
     Raises:
-        CorpusError: the file cannot be read, a column is missing, or the labels cannot be learned
-            from.
+        CorpusError: the file cannot be read, a column is missing, or the labels do not allow
+            training.
         MissingPackageError: a parquet file needs pandas and pyarrow.
     """
     names = (PREMISE, HYPOTHESIS, LABEL) if pairs else (TEXT, LABEL)
@@ -149,7 +149,7 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
         return _parquet(path, names)
     try:
         with path.open("rb") as file:
-            # One byte more than is allowed tells `read_table` that there are more.
+            # One byte beyond the limit tells `read_table` that the file is too large.
             data = file.read(MAX_LABELLED_BYTES + 1)
         table = read_table(data, name=path.name, typed=names)
     except OSError as error:
@@ -179,13 +179,13 @@ def _parquet(path: Path, names: tuple[str, ...]) -> list[list[str]]:
 def substitutions_of(
     lexicon: Lexicon, path: Path | None, neighbours: int, parts: Parts, progress: Progress = silent
 ) -> Substitutions:
-    """Allowed substitutions from a file of lists, or the nearest words of every word that occurs.
+    """Read allowed substitutions from a file, or take the nearest words of every word that occurs.
 
     Args:
         lexicon: the vocabulary.
         path: JSON, or JSON in gzip: an object of lists of words; None takes neighbours.
-        neighbours: how many.
-        parts: whose words have neighbours.
+        neighbours: number of nearest words.
+        parts: texts whose words have neighbours.
         progress: called with ("neighbours", words done, words).
 
     Raises:

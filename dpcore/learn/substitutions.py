@@ -1,8 +1,8 @@
-"""Allowed substitutions: which words each word of a text may be replaced by.
+"""Allowed substitutions: the words that each word of a text may be replaced by.
 
-A certificate says what no choice among them can do. They come from a list, from the nearest words,
-or from a mechanism: the words that it puts in the place of w with at least some probability. The
-last makes it a statement about private rewriting: but for the probability that a word leaves its
+A certificate bounds every choice among them. They come from a list, from the nearest words, or from
+a mechanism: the words that it outputs for w with at least some probability. The last makes a
+certificate a statement about private rewriting: except with the probability that a word leaves its
 set, a certified prediction is the same for the rewritten text.
 """
 
@@ -26,14 +26,14 @@ _BLOCK = 256  # words whose neighbours are looked up between two reports of prog
 
 @dataclass(frozen=True, eq=False)
 class Substitutions:
-    """What some words may be replaced by; any other word stays. Read-only.
+    """Allowed substitutes of some words; any other word stays. Read-only.
 
     Attributes:
         words: m lexicon indices, ascending, shape (m,).
-        choices: what each may become, shape (m, c); the first is the word itself, and shorter
-            rows are filled up with it.
+        choices: allowed words for each, shape (m, c); the first is the word itself, and shorter
+            rows are padded with it.
         inside: probability that a mechanism's output lies in the set of a word, shape (m,); 1 for
-            sets that are a rule and not a mechanism's.
+            sets that come from a rule and not from a mechanism.
     """
 
     words: IntArray
@@ -46,24 +46,24 @@ class Substitutions:
             array.setflags(write=False)
 
     def rows(self, words: IntArray) -> IntArray:
-        """Row of each of some distinct words, shape (u,); −1 for one that has to stay."""
+        """Return the row of each of some distinct words, shape (u,); −1 for a fixed word."""
         if not self.words.size:
             return np.full(words.shape, -1, dtype=np.int64)
-        # A word beyond the last one is looked for at the last place, and is not there either.
+        # A word beyond the last one would be out of range: it is compared with the last place.
         places = np.minimum(np.searchsorted(self.words, words), self.words.size - 1)
         return np.where(self.words[places] == words, places, -1)
 
     def of(self, word: int) -> IntArray:
-        """The substitutes of a word, without itself, in their order."""
+        """Return the substitutes of a word, without itself, in their order."""
         row = int(self.rows(np.array([word]))[0])
         return self.choices[row][self.choices[row] != word] if row >= 0 else np.empty(0, np.int64)
 
     def first(self, count: int) -> Substitutions:
-        """Only the first `count` substitutes of each word: of k nearest words the nearest."""
+        """Keep only the first `count` substitutes of each word: of k nearest words the nearest."""
         return Substitutions(self.words, self.choices[:, : count + 1].copy(), self.inside)
 
     def all_inside(self, words: IntArray) -> float:
-        """Probability that a mechanism puts every one of some words inside its set.
+        """Return the probability that a mechanism keeps every one of some words inside its set.
 
         Args:
             words: of a text, with repetitions; each is rewritten independently.
@@ -72,7 +72,7 @@ class Substitutions:
         return float(np.prod(self.inside[rows[rows >= 0]]))
 
     def table(self, words: IntArray) -> IntArray:
-        """`choices` of distinct words, shape (u, c); a word that has to stay has only itself."""
+        """Return `choices` of distinct words, shape (u, c); a fixed word has only itself."""
         choices = np.repeat(words[:, None], max(1, self.choices.shape[1]), axis=1)
         rows = self.rows(words)
         choices[rows >= 0] = self.choices[rows[rows >= 0]]
@@ -80,19 +80,19 @@ class Substitutions:
 
     @property
     def mean_size(self) -> float:
-        """Substitutes of a word, on average over `words`."""
+        """Mean number of substitutes of a word in `words`."""
         if not self.words.size:
             return 0.0
         return float((self.choices != self.words[:, None]).sum(axis=1).mean())
 
 
 def listed(lexicon: Lexicon, lists: Mapping[str, Sequence[str]]) -> Substitutions:
-    """Substitutions from a list; words outside the vocabulary are left out.
+    """Return substitutions from a list; words outside the vocabulary are left out.
 
     Args:
         lexicon: the vocabulary.
-        lists: for a word, what it may be replaced by, such as the neighbours in counter-fitted
-            vectors (Alzantot et al. 2018, Jia et al. 2019).
+        lists: substitutes of each word, such as the neighbours in counter-fitted vectors
+            (Alzantot et al. 2018, Jia et al. 2019).
 
     Raises:
         ParameterError: a word has more than `limits.MAX_SUBSTITUTES` substitutes.
@@ -112,7 +112,7 @@ def nearest_words(
     count: int,
     progress: Progress = silent,
 ) -> Substitutions:
-    """The k nearest words, by exact Euclidean distance.
+    """Return substitutions by the k nearest words, by exact Euclidean distance.
 
     Args:
         lexicon: words and vectors.
@@ -133,7 +133,7 @@ def nearest_words(
     substitutes: list[list[int]] = []
     for start in range(0, distinct.size, _BLOCK):
         part = distinct[start : start + _BLOCK]
-        # One more than asked for: the nearest of all is nearly always the word itself.
+        # One more than `count`: the nearest of all is nearly always the word itself.
         near, _ = index.search(lexicon.vectors[part], count + 1)
         rows = zip(part, near, strict=True)
         substitutes += [row[row != word][:count].tolist() for word, row in rows]
@@ -147,7 +147,7 @@ def likely_words(
     epsilon: float,
     least: float,
 ) -> Substitutions:
-    """The words that a mechanism puts in the place of w with probability `least` or more.
+    """Return substitutions by the words that a mechanism outputs with probability ≥ `least`.
 
     Args:
         mechanism: one with an exact law.
@@ -178,7 +178,7 @@ def likely_words(
         order = likely[np.argsort(-law.probabilities[0][likely], kind="stable")]
         outputs = law.outputs[order]
         substitutes.append(outputs[outputs != word].tolist())
-        # The word itself is always allowed, so that its probability counts, however small.
+        # The word itself is always allowed, so its probability counts, however small.
         stays = 0.0 if word in outputs else law.probability(word)
         inside[i] = law.probabilities[0][order].sum() + stays
     # A sum of probabilities may round to a little more than 1.
@@ -186,7 +186,7 @@ def likely_words(
 
 
 def _distinct(words: ArrayLike, vocabulary: int) -> IntArray:
-    """Distinct words, ascending; those outside the vocabulary (−1) have no substitutes."""
+    """Return distinct words, ascending; those outside the vocabulary (−1) are dropped."""
     distinct = np.unique(np.asarray(words, dtype=np.int64))
     if distinct.size and not (distinct[0] >= -1 and distinct[-1] < vocabulary):
         raise ParameterError(f"word indices must lie in 0..{vocabulary - 1}")

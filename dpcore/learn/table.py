@@ -1,4 +1,4 @@
-"""Tables that a stranger gives, in memory: read strictly, refused with a reason."""
+"""Tables of texts from an untrusted file, in memory: read strictly, refused with a reason."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Table:
 
     Attributes:
         columns: different names; "column 1" and so on where a person confirmed none.
-        rows: one entry a column, as text; empty where there is nothing.
-        given: the file and its shape; None for a table that was made here.
+        rows: one entry per column, as text; empty for an empty cell.
+        given: the file and its shape; None for a table that was made in memory.
     """
 
     columns: tuple[str, ...]
@@ -53,21 +53,21 @@ class Table:
 
     @property
     def file(self) -> Uploaded:
-        """The file that holds the table."""
+        """File that holds the table."""
         return self._file[0]
 
     @property
     def shape(self) -> Shape:
-        """How the file is read."""
+        """Shape by which the file is read."""
         return self._file[1]
 
     @property
     def separator(self) -> str:
-        """The character between two entries."""
+        """Character between two entries."""
         return SEPARATORS[self.shape.separator or "comma"]
 
     def place(self, name: str) -> int:
-        """Place of a column, by its name or as "column N".
+        """Return the index of a column, by its name or as "column N".
 
         Raises:
             CorpusError: there is no such column.
@@ -81,7 +81,7 @@ class Table:
         return place
 
     def column(self, name: str) -> list[str]:
-        """The entries of a column.
+        """Return the entries of a column.
 
         Raises:
             CorpusError: as `place`.
@@ -90,7 +90,7 @@ class Table:
         return [row[place] for row in self.rows]
 
     def written(self, *, line_breaks: bool, neutralise: bool) -> Table:
-        """The same table, released under these choices of `Reading`."""
+        """Return the same table, released under these choices of `Reading`."""
         shape = replace(self.shape, line_breaks=line_breaks, neutralise=neutralise)
         return replace(self, given=(self.file, shape))
 
@@ -105,14 +105,14 @@ def read_table(
 ) -> Table:
     """Read a table: text lines, CSV, JSON lines or parquet, packed with gzip or not.
 
-    The first line of CSV holds names if `reading` or a name that was typed says so, or if it looks
-    like names and nothing was said; else the columns are called "column 1" and so on.
+    The first line of CSV holds names if `reading` or a typed name says so, or if it looks like
+    names and neither says anything; else the columns are called "column 1" and so on.
 
     Args:
         data: the file.
-        least: columns that it must have: two where texts have labels, one where they need none.
-        name: of the file, whose end says the format.
-        reading: what a person said of it.
+        least: minimum number of columns: two where texts have labels, one where they need none.
+        name: of the file, whose extension gives the format.
+        reading: choices that a person made for it.
         typed: names of columns that a person typed.
 
     Raises:
@@ -138,7 +138,7 @@ def read_table(
 
 
 def _check_unpacked(file: Uploaded) -> None:
-    """Refuse a packed file that is too large, before more of it is unpacked than is taken."""
+    """Refuse a packed file that is too large, without unpacking more than the limit."""
     if len(beginning(file, True, MAX_LABELLED_BYTES + 1)) > MAX_LABELLED_BYTES:
         raise CorpusError(
             f"the file holds more than {MAX_LABELLED_BYTES:,} bytes once it is unpacked; take a "
@@ -179,13 +179,13 @@ def _table_of(file: Uploaded, shape: Shape, least: int) -> Table:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What became of a table.
+    """Texts of a table that are used, and the number of rows left out.
 
     Attributes:
         texts: those that are used.
-        rows: of the table.
+        rows: number of rows of the table.
         incomplete: rows left out because text or label is empty.
-        repeated: rows left out because the same text stands above.
+        repeated: rows left out because the same text occurs above.
     """
 
     texts: LabelledTexts
@@ -195,11 +195,11 @@ class Chosen:
 
 
 def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str, str]], int, int]:
-    """Every text with its label, each text once, under the first label that it has.
+    """Return every text with its label, each text once, under its first label.
 
     Returns:
-        The pairs, the rows left out because text or label is empty, and those whose text stands
-        above.
+        The pairs, the number of rows left out because text or label is empty, and the number left
+        out because the text occurs above.
 
     Raises:
         CorpusError: a column is missing, or both are one.
@@ -209,7 +209,7 @@ def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str,
     both = zip(table.column(text), table.column(label), strict=True)
     pairs = [(words.strip(), name.strip()) for words, name in both]
     whole = [(words, name) for words, name in pairs if words and name]
-    once = dict(reversed(whole))  # the first label of a text that stands twice
+    once = dict(reversed(whole))  # the first label of a repeated text
     kept = [(words, once.pop(words)) for words, _ in whole if words in once]
     return kept, len(pairs) - len(whole), len(whole) - len(kept)
 
@@ -217,17 +217,17 @@ def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str,
 def choose_columns(
     table: Table, text: str, label: str, most: int, rng: np.random.Generator
 ) -> Chosen:
-    """Texts and labels of a table; of more than `most` texts a sample, each class in its share.
+    """Return texts and labels of a table; of more than `most` texts a sample, stratified by class.
 
     Args:
         table: as read.
         text: name of the column of texts.
         label: name of the column of labels.
-        most: texts that are used.
+        most: maximum number of texts to use.
         rng: draws the sample.
 
     Raises:
-        CorpusError: a column is missing, or the labels cannot be learned from.
+        CorpusError: a column is missing, or the labels do not allow training.
     """
     kept, incomplete, repeated = labelled_pairs(table, text, label)
     names = [name for _, name in kept]
@@ -239,7 +239,7 @@ def choose_columns(
 
 
 def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> LabelledTexts:
-    """About `most` of the texts, each class in its share, rare ones with what they need."""
+    """Sample about `most` of the texts, each class in its share, rare ones with their minimum."""
     rows: list[int] = []
     for label in range(len(texts.classes)):
         places = rng.permutation(np.flatnonzero(texts.labels == label))
@@ -249,8 +249,8 @@ def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> Labell
 
 
 def _check_labels(names: list[str], rows: int) -> None:
-    """Refuse what no classifier can be trained and tested on."""
-    # Not more labels are counted than it takes to refuse them: a column may hold a million.
+    """Refuse labels that no classifier can be trained and tested on."""
+    # A column may hold a million labels: no more are counted than it takes to refuse them.
     counts = {name: names.count(name) for name in list(dict.fromkeys(names))[: MAX_CLASSES + 1]}
     if len(counts) > MAX_CLASSES:
         raise CorpusError(

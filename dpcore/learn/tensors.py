@@ -1,4 +1,4 @@
-"""Tensors of torch: devices, threads, and random states that a numpy generator seeds."""
+"""Tensors of torch: devices, threads, and random states seeded by a numpy generator."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from dpcore.optional import torch
 
 
 def array(tensor: Any) -> NDArray[Any]:
-    """A tensor's numbers as a numpy array on the host."""
+    """Return a tensor's numbers as a numpy array on the host."""
     return np.asarray(tensor.detach().cpu().numpy())
 
 
 def put(parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays into trained tensors by their names; the shapes have to be the same."""
+    """Write arrays into trained tensors by their names; the shapes must be the same."""
     with torch().no_grad():
         for name, tensor in parameters.items():
-            # torch warns of a read-only array, and those of a checkpoint are: it gets a copy.
+            # torch warns of a read-only array, such as those of a checkpoint: it gets a copy.
             tensor.copy_(torch().from_numpy(arrays[name].copy()))
 
 
 def device_of(name: str) -> Any:
-    """The device of "cpu", "cuda" or "auto" (CUDA where there is one).
+    """Return the device of "cpu", "cuda" or "auto" (CUDA where there is one).
 
     Raises:
         MissingPackageError: torch is not installed.
@@ -42,7 +42,7 @@ def device_of(name: str) -> Any:
 
 
 def torch_generator(rng: np.random.Generator, device: Any = "cpu") -> Any:
-    """A `torch.Generator` whose seed is drawn from a numpy generator: for starts and dropout."""
+    """Make a `torch.Generator` with a seed drawn from a numpy generator (weights, dropout)."""
     random = torch().Generator(device=device)
     random.manual_seed(int(rng.integers(2**63 - 1)))
     return random
@@ -50,9 +50,9 @@ def torch_generator(rng: np.random.Generator, device: Any = "cpu") -> Any:
 
 @contextmanager
 def seeded(rng: np.random.Generator) -> Iterator[None]:
-    """torch's own random state is seeded inside, and as it was before afterwards.
+    """Seed torch's own random state inside the block, and restore it afterwards.
 
-    For what takes no generator, such as the start of `torch.nn.LSTM`.
+    For code that takes no generator, such as the initial weights of `torch.nn.LSTM`.
     """
     with torch().random.fork_rng():
         torch().manual_seed(int(rng.integers(2**63 - 1)))
@@ -61,7 +61,7 @@ def seeded(rng: np.random.Generator) -> Iterator[None]:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """torch computes with so many threads inside; None leaves their number."""
+    """Let torch use this many threads inside the block; None leaves their number."""
     before = torch().get_num_threads()  # the setting is the process's, not this block's
     if count is not None:
         torch().set_num_threads(count)

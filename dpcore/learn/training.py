@@ -1,8 +1,8 @@
-"""One training loop for every network: minibatches, early stop, checkpoints, resume.
+"""The training loop of every network: minibatches, early stop, checkpoints, resume.
 
-A network is a dictionary of named tensors and a loss. Which examples a batch holds, and everything
-else that is drawn, comes from a numpy generator keyed by the seed and the epoch: a run that was
-stopped and resumed gives the bits of one that was not (on one machine, with as many threads).
+A network is a dictionary of named tensors and a loss. The examples of a batch, and everything else
+that is drawn, come from a numpy generator keyed by the seed and the epoch: a run that was stopped
+and resumed gives the bits of an uninterrupted one (on one machine, with as many threads).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpcore.optional import torch
 Tensors = dict[str, Any]
 
 
-# What the training loop is told, and what it tells.
+# Settings of the training loop, the tasks that it takes, and its results.
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Training:
     """Settings of Adam and of the loop.
 
     Attributes:
-        epochs: passes over the examples at most.
+        epochs: maximum number of passes over the examples.
         batch: examples of a minibatch.
         rate: learning rate.
         decay: weight of ½‖θ‖² in the loss (weight decay as in Adam).
@@ -80,11 +80,11 @@ class Training:
 
 @dataclass(frozen=True)
 class Step:
-    """Where a batch stands.
+    """Moment of training at a batch.
 
     Attributes:
-        epoch: its number from 0, and how much of it is over: 0 ≤ epoch < epochs.
-        rng: for what the loss draws (dropout, noise); the batches are drawn elsewhere.
+        epoch: its number from 0, plus the share of it that is over: 0 ≤ epoch < epochs.
+        rng: for the draws of the loss (dropout, noise); the batches are drawn elsewhere.
     """
 
     epoch: float
@@ -92,21 +92,21 @@ class Step:
 
 
 class Task(Protocol):
-    """What is trained: tensors that need gradients, and losses as functions of them."""
+    """A training task: tensors that need gradients, and losses as functions of them."""
 
     @property
     def parameters(self) -> Tensors:
-        """The trained tensors by name; the loop changes them in place."""
+        """Trained tensors by name; the loop changes them in place."""
 
     @property
     def size(self) -> int:
         """Number of training examples."""
 
     def loss(self, rows: IntArray, step: Step) -> Any:
-        """Mean loss of some training examples: a scalar tensor."""
+        """Return the mean loss of some training examples, a scalar tensor."""
 
     def held_out(self, step: Step) -> float:
-        """Loss on the held-out examples after an epoch; lower is better."""
+        """Return the loss on the held-out examples after an epoch; lower is better."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Fitted:
-    """How training went; the task's tensors are those of the best epoch.
+    """Record of a training; the task's tensors are those of the best epoch.
 
     Attributes:
-        epochs: one entry a pass.
+        epochs: one entry per pass.
         best: number of the epoch whose tensors were kept.
-        stopped: whether it ended before all epochs were run.
+        stopped: True if it ended before all epochs were run.
     """
 
     epochs: tuple[Epoch, ...]
@@ -168,10 +168,10 @@ def fit(
     """Train until the epochs are over or the held-out loss stops falling.
 
     Args:
-        task: what is trained; its tensors are changed in place, and end as those of the best epoch.
+        task: its tensors are changed in place, and end as those of the best epoch.
         settings: of the loop.
-        state: a `.safetensors` file that is written after every epoch; if it is there, training
-            goes on from it. None keeps nothing.
+        state: a `.safetensors` file that is written after every epoch; if it exists, training
+            continues from it. None writes nothing.
         vocabulary: fingerprint of the lexicon, written into the file and compared with it.
         progress: called with ("training", batches done, batches at most).
 
@@ -229,7 +229,7 @@ class _Loop:
                 state.best = number
                 state.least = held_out if number >= settings.first else math.inf
                 self.kept = self.copies()
-            # Last of all: a file that is there always holds whole epochs, with their judgement.
+            # Last of all: an existing file always holds whole epochs, with their judgement.
             if self.path is not None:
                 self.write(self.path)
         put(self.task.parameters, self.kept)
@@ -262,7 +262,7 @@ class _Loop:
         return {name: array(self.task.parameters[name]).copy() for name in self.names}
 
     def described(self) -> dict[str, Any]:
-        # As many epochs as one likes may follow, on as many threads; all else has to be the same.
+        # A resumed run may differ in the number of epochs and threads; all else must be the same.
         kept = {
             name: value
             for name, value in asdict(self.settings).items()
@@ -289,7 +289,7 @@ class _Loop:
         if dict(saved.settings) != self.described() or saved.vocabulary != self.vocabulary:
             raise ParameterError(
                 f"{path.name[:60]!r} was begun with other settings, examples or another "
-                "vocabulary; give those again, or remove the file to begin anew"
+                "vocabulary; give those again, or remove the file to start again"
             )
         now = {name: tuple(value.shape) for name, value in self.task.parameters.items()}
         parts = ("now", "best", *_MOMENTS)
@@ -300,7 +300,7 @@ class _Loop:
         put(self.task.parameters, group["now"])
         self.kept = group["best"]
         tensor = torch().tensor
-        # Adam divides its moments by 1 − βᵗ: without the number of steps t it would begin afresh.
+        # Adam divides its moments by 1 − βᵗ: without the number of steps t it would start over.
         optimizer_state = self.optimizer.state_dict()
         optimizer_state["state"] = {
             i: {

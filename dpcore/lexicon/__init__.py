@@ -1,9 +1,9 @@
 """Words, their vectors and the metric between them.
 
-The main names live in the modules `lexicon` (`Lexicon`), `metric` (`Metric`, `distances`),
-`ranking` (`rank`), `extent` (`Extent`), `nearest_word` (`nearest`), `neighbours` (`ExactIndex`),
-`approximate` (`ApproximateIndex`) and `catalogue` (`load`, `available`); they are imported from
-there, so that importing the package stays light.
+The main names are in the modules `lexicon` (`Lexicon`), `metric` (`Metric`, `distances`), `extent`
+(`Extent`), `nearest_word` (`nearest`), `neighbours` (`ExactIndex`, `ApproximateIndex`, `rank`) and
+`catalogue` (`load`, `available`); they are imported from there, so that importing the package stays
+light.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class _CallableRoom(ModuleType):
-    """This package, which is also a name of the front door: `dpcore.lexicon()` loads one.
+    """Callable package: `dpcore.lexicon()` loads a lexicon.
 
     The name `dpcore.lexicon` can hold one object only, and the import of a package puts the
-    package there, so the package itself answers the call.
+    package there, so the package itself is callable.
     """
 
     def __call__(
@@ -34,7 +34,7 @@ class _CallableRoom(ModuleType):
         language: str | None = None,
         progress: Progress | None = None,
     ) -> Lexicon:
-        """Load a lexicon: `dpcore.lexicon.catalogue.load`."""
+        """Load a lexicon, as `dpcore.lexicon.catalogue.load` does."""
         from dpcore.lexicon.catalogue import load
 
         return load(name_or_path, limit=limit, language=language, progress=progress)

@@ -1,11 +1,11 @@
-"""What the laboratory keeps on disk: one folder, files written whole, each with its checksum.
+"""The laboratory's files on disk: the cache folder, files written whole, and the bundled data.
 
-A kept file is a JSON header line, zero padding, and the bytes of its arrays; the header holds the
-SHA-256 of all that and the fingerprint of the lexicon that it was computed from. It is one
-file, written under a temporary name and renamed, so two processes may build the same thing at
-once: the later rename wins and a reader sees the one or the other, never half of either. A file
-that does not match its checksum, or is of another lexicon, counts as absent and is rebuilt. A
-folder that cannot be written is no error: everything is computed, and `cache_status` says so.
+A cache file is a JSON header line, zero padding, and the bytes of its arrays; the header holds the
+SHA-256 of all that and the fingerprint of the lexicon that it was computed from. It is one file,
+written under a temporary name and renamed, so two processes may build the same thing at once: the
+later rename wins, and a reader sees one or the other, never half of either. A file that does not
+match its checksum, or is of another lexicon, counts as absent and is rebuilt. A folder that cannot
+be written is no error: everything is computed, and `cache_status` says so.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from dpcore.errors import DpcoreError, ResourceError
 
-# What Python and NumPy raise for a file that is damaged: one list, for every reader to catch.
+# Errors of Python and NumPy for a damaged file: one list, for every reader to catch.
 #
-# A file may be cut, edited, or made to do harm. Whoever reads one turns these into one sentence of
-# `dpcore.errors`, or, where the file is only a cache, counts it as absent. A shortage of memory is
-# in none of the lists: it says nothing about the file.
+# A file may be cut, edited, or made to do harm. A reader turns these errors into one sentence of
+# `dpcore.errors`, or, where the file is only a cache, counts the file as absent. A shortage of
+# memory is in none of the lists: it says nothing about the file.
 
 
 PACKED = (
@@ -49,7 +49,7 @@ PACKED = (
     UnicodeDecodeError,
     IndexError,
 )
-"""Of gzip and zipfile: cut, damaged, encrypted, packed in another way, or with broken names."""
+"""From gzip and zipfile: cut, damaged, encrypted, packed in another way, or with broken names."""
 
 ARRAYS = (
     *PACKED,
@@ -60,7 +60,7 @@ ARRAYS = (
     OverflowError,
     tokenize.TokenError,
 )
-"""Of `np.load`: as above, or a header that is no header."""
+"""From `np.load`: as above, or a header that is no header."""
 
 FIELDS = (
     ValueError,
@@ -70,8 +70,9 @@ FIELDS = (
     OverflowError,
     RecursionError,
 )
-"""Of JSON and its fields: no JSON, nested too deeply, a field of another type, a number too large.
-A `DpcoreError` is a ValueError, so a reader that has refused something already lets it pass first.
+"""From JSON and its fields: no JSON, nested too deeply, a field of another type, a number too
+large. A `DpcoreError` is a ValueError, so a reader that has refused something already lets it pass
+first.
 """
 
 
@@ -91,7 +92,7 @@ def of_the_system(error: BaseException) -> bool:
 
 
 def refuse_of_the_system(error: Exception) -> None:
-    """Call this first where an error makes a file count as damaged or absent.
+    """Raise if the system is at fault; call this before a file counts as damaged or absent.
 
     Raises:
         ResourceError: the system is at fault, as for `of_the_system`.
@@ -106,7 +107,7 @@ def refuse_of_the_system(error: Exception) -> None:
 
 
 def brief(error: Exception) -> str:
-    """Another library's message on one line, shortened: some quote the file they complain of."""
+    """Shorten another library's message to one line: some quote the file they complain of."""
     text = " ".join(str(error).split())
     return text if len(text) <= 100 else text[:99] + "…"
 
@@ -119,11 +120,11 @@ _HASH_BLOCK = 8 * 2**20
 
 @dataclass(frozen=True)
 class CacheStatus:
-    """Whether the cache folder can be used.
+    """State of the cache folder.
 
     Attributes:
         folder: the folder.
-        writable: whether files can be kept in it.
+        writable: True if files can be kept in it.
         reason: why not; empty if it can.
     """
 
@@ -133,13 +134,13 @@ class CacheStatus:
 
 
 def cache_folder() -> Path:
-    """The folder: `DPCORE_CACHE`, or word-privacy-lab in the platform's folder for caches."""
+    """Return `DPCORE_CACHE`, or word-privacy-lab in the platform's folder for caches."""
     chosen = os.environ.get("DPCORE_CACHE")
     if chosen:
         return Path(chosen)
     from platformdirs import user_cache_path
 
-    # On Windows neither under the name of an author nor in a folder "Cache" of its own.
+    # On Windows neither under the name of an author nor in a separate folder "Cache".
     return user_cache_path("word-privacy-lab", appauthor=False, opinion=False)
 
 
@@ -158,11 +159,11 @@ def cache_status() -> CacheStatus:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, lasting: bool = False) -> Iterator[Path]:
-    """Give a temporary path beside `path`, and rename it to `path` when the block succeeds.
+    """Yield a temporary path beside `path`, and rename it to `path` when the block succeeds.
 
     Args:
-        path: what is to be written.
-        lasting: write into a folder that must be there already, and wait until the bytes are on
+        path: the file to write.
+        lasting: write into a folder that must exist already, and wait until the bytes are on
             the disk: after a loss of power too, the file is whole or absent.
 
     Raises:
@@ -183,10 +184,10 @@ def replacing(path: Path, *, lasting: bool = False) -> Iterator[Path]:
 
 
 def check_place(path: Path) -> None:
-    """Find out whether `replacing` could write a file into a folder that is there.
+    """Check that `replacing` can write a file into an existing folder.
 
     Raises:
-        OSError: it could not.
+        OSError: it cannot.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
     os.close(handle)
@@ -210,14 +211,14 @@ def flush(path: Path) -> None:
 
 @contextlib.contextmanager
 def alone(path: Path, refusal: DpcoreError) -> Iterator[None]:
-    """Hold a lock file against every other process and thread; nobody waits.
+    """Hold a lock file against every other process and thread, or fail at once.
 
-    The system lets go of it when its process ends, however that ends. A lock file that a killed
-    process has left is therefore no lock: the next one takes it over.
+    The system releases the lock when its process ends, however that ends. A lock file that a
+    killed process has left is therefore no lock: the next process takes it over.
 
     Args:
-        path: of the lock file, which is there only while it is held.
-        refusal: what is raised if another holds it.
+        path: of the lock file, which exists only while it is held.
+        refusal: the error to raise if another holds it.
 
     Raises:
         DpcoreError: `refusal`.
@@ -225,7 +226,7 @@ def alone(path: Path, refusal: DpcoreError) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    # Where there are no locks of the system, an imitation by files could outlive its process.
+    # Where the system has no locks, an imitation by files could outlive its process.
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:
         lock.acquire()
@@ -234,7 +235,8 @@ def alone(path: Path, refusal: DpcoreError) -> Iterator[None]:
     try:
         yield
     finally:
-        # Before it is let go: who takes a file that has lost its name sees that, and makes another.
+        # Before the release: a process that locks a file that lost its name sees that, and makes
+        # another.
         with contextlib.suppress(OSError):
             path.unlink()
         lock.release()
@@ -244,8 +246,8 @@ def write_text(path: Path, text: str, *, lasting: bool = False) -> None:
     """Write a small UTF-8 file whole.
 
     Args:
-        path: where.
-        text: what.
+        path: of the file.
+        text: its content.
         lasting: as for `replacing`.
 
     Raises:
@@ -256,7 +258,7 @@ def write_text(path: Path, text: str, *, lasting: bool = False) -> None:
 
 
 def sha256_of_file(path: Path) -> str:
-    """SHA-256 (hexadecimal) of a file's bytes."""
+    """Return the SHA-256 (hexadecimal) of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -265,18 +267,18 @@ _ONLY_IN_MEMORY: set[str] = set()
 
 
 def keep_nothing_of(fingerprint: str) -> None:
-    """From now on this process keeps nothing on disk that was computed from this lexicon."""
+    """Stop this process from writing anything to disk that is computed from this lexicon."""
     _ONLY_IN_MEMORY.add(fingerprint)
 
 
 def only_in_memory(fingerprint: str) -> bool:
-    """Whether `keep_nothing_of` was said of a lexicon."""
+    """Return True if `keep_nothing_of` was called for a lexicon."""
     return fingerprint in _ONLY_IN_MEMORY
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a kept file holds: read-only arrays by name, and a JSON object."""
+    """Content of a cache file: read-only arrays by name, and a JSON object."""
 
     arrays: Mapping[str, NDArray[Any]]
     facts: Mapping[str, Any]
@@ -288,10 +290,11 @@ def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
     Args:
         fingerprint: of the lexicon.
         kind: the file's name, such as "extent".
-        kept: what to write.
+        kept: the content.
 
     Returns:
-        Whether it was written; False if the folder cannot be, or nothing of it is to be kept.
+        True if it was written; False if the folder is not writable, or the lexicon is excluded
+        by `keep_nothing_of`.
     """
     if only_in_memory(fingerprint):
         return False
@@ -321,7 +324,7 @@ def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
 
 
 def recall(fingerprint: str, kind: str) -> Kept | None:
-    """Read what was kept, or None if it is absent, damaged, or of another lexicon.
+    """Read a cache file, or return None if it is absent, damaged, or of another lexicon.
 
     Large arrays are mapped, not read: they cost memory only where they are used.
     """
@@ -352,7 +355,7 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
 
 
 def kinds_kept(fingerprint: str) -> list[str]:
-    """Names of the files kept for a lexicon, damaged or not."""
+    """Return the names of the cache files of a lexicon, damaged or not."""
     return sorted(path.stem for path in _path(fingerprint, "x").parent.glob("*.bin"))
 
 
@@ -375,14 +378,14 @@ def _digest(header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-# Where the data that come with the laboratory lie, and what was computed beforehand.
+# Folders of the bundled data, and the results that are bundled with them.
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_data(name: str, holding: str) -> Path:
-    """A folder of data that come with the laboratory: in a checkout data/…, else in the package.
+    """Return a folder of bundled data: in a checkout data/…, else in the package.
 
     Args:
         name: of the folder.
@@ -395,22 +398,22 @@ def bundled_data(name: str, holding: str) -> Path:
 
 
 def bundled_folder() -> Path:
-    """The folder of the bundled lexicon."""
+    """Return the folder of the bundled lexicon."""
     return bundled_data("lexicon", "vectors.npy")
 
 
 def hyperbolic_folder() -> Path:
-    """The folder of the bundled points of hyperbolic space."""
+    """Return the folder of the bundled points of hyperbolic space."""
     return bundled_data("hyperbolic", "vectors.npy")
 
 
 def bundled_extent(fingerprint: str) -> dict[str, Any] | None:
-    """The extent that was computed beforehand for this fingerprint, as JSON, or None."""
+    """Return the bundled extent for this fingerprint, as JSON, or None."""
     return _bundled("extent.json", fingerprint)
 
 
 def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
-    """The stretch of a public map that was computed beforehand, as JSON, or None."""
+    """Return the bundled stretch of a public map, as JSON, or None."""
     return _bundled("stretch.json", f"{fingerprint} {label}")
 
 

@@ -1,4 +1,4 @@
-"""Which lexicons there are, and loading one by its name or its path.
+"""The catalogue of lexicons: stored folders, loading by name or path, and shipping to workers.
 
 A lexicon that was added is mapped into memory: 400,000 x 300 loads and is checked in 2 s and
 occupies its 480 MB once, shared by all processes that use it. Searching it exactly through FAISS
@@ -42,9 +42,9 @@ from dpcore.lexicon.progress import Progress
 from dpcore.lexicon.readers import ReadReport
 from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY
 
-# A lexicon in our own format: a folder with vectors.npy, words.txt and manifest.json.
+# The stored format of a lexicon: a folder with vectors.npy, words.txt and manifest.json.
 #
-# The manifest holds the SHA-256 of both files, so damage is seen before anything is used. The
+# The manifest holds the SHA-256 of both files, so damage is found before anything is used. The
 # vectors are float16 (the bundled lexicon) or float32 (added ones, which are mapped into memory,
 # not read).
 
@@ -56,15 +56,15 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder says about its lexicon.
+    """Manifest of a lexicon folder.
 
     Attributes:
         name: the lexicon's name.
         words: number of words.
         dimension: number of coordinates.
         sha256: SHA-256 by file name, of vectors.npy and words.txt.
-        language: the code of its language; English where it says none.
-        facts: everything else it says (source, licence, fingerprint, ...).
+        language: the code of its language; English where the manifest gives none.
+        facts: all fields of the manifest (source, licence, fingerprint, ...).
     """
 
     name: str
@@ -115,7 +115,7 @@ def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
         limit: keep only the first words.
 
     Raises:
-        LexiconError: a file is missing, damaged, or not what the manifest says.
+        LexiconError: a file is missing, damaged, or does not match the manifest.
     """
     manifest = read_manifest(folder)
     for name, expected in manifest.sha256.items():
@@ -153,9 +153,9 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
     """Write a lexicon folder whole: it appears under its name only when it is complete.
 
     Args:
-        lexicon: what to write.
+        lexicon: the lexicon.
         folder: the folder; replaced if it exists.
-        facts: what else the manifest should say, JSON values.
+        facts: further fields of the manifest, JSON values.
 
     Raises:
         LexiconError: the folder cannot be written.
@@ -187,7 +187,7 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
 
 
 def _put(temporary: Path, folder: Path) -> None:
-    """Rename a folder into place; of two racing writers one wins, and both are content."""
+    """Rename a folder into place; of two racing writers one wins, and neither fails."""
     for _ in range(100):
         try:
             os.rename(temporary, folder)
@@ -205,9 +205,9 @@ def _put(temporary: Path, folder: Path) -> None:
 
 DEFAULT_NAME = "default"
 NO_NAME = "PATH-OF-THE-LEXICON"
-"""Stands in a printed command for a lexicon that has no name here."""
+"""Placeholder in a printed command for a lexicon that has no name here."""
 HYPERBOLIC_NAME = "hyperbolic"
-"""Of the bundled words of WordNet's hierarchy, as points of hyperbolic space."""
+"""Name of the bundled words of WordNet's hierarchy, as points of hyperbolic space."""
 
 
 @dataclass(frozen=True)
@@ -215,10 +215,10 @@ class CatalogueEntry:
     """A lexicon that `load` finds by its name.
 
     Attributes:
-        name: what `load` takes.
-        folder: where it lies.
-        manifest: what it holds and where it is from.
-        bundled: whether it comes with the laboratory.
+        name: the argument of `load`.
+        folder: of its files.
+        manifest: of the folder.
+        bundled: True if it comes with the laboratory.
     """
 
     name: str
@@ -228,12 +228,12 @@ class CatalogueEntry:
 
 
 def added_folder() -> Path:
-    """The folder that holds the lexicons that were added or fetched."""
+    """Return the folder of the lexicons that were added or fetched."""
     return cache_folder() / "lexicons"
 
 
 def available() -> list[CatalogueEntry]:
-    """The bundled lexicons, if they are there, then the added ones by name; no damaged ones."""
+    """List the bundled lexicons, if present, then the added ones by name; no damaged ones."""
     entries: list[CatalogueEntry] = []
     for name, folder in _bundled().items():
         with contextlib.suppress(LexiconError):
@@ -253,26 +253,26 @@ def available() -> list[CatalogueEntry]:
 
 
 def _bundled() -> dict[str, Path]:
-    """The folders of the lexicons that come with the laboratory, by their names."""
+    """Return the folders of the bundled lexicons by their names."""
     return {DEFAULT_NAME: bundled_folder(), HYPERBOLIC_NAME: hyperbolic_folder()}
 
 
 def name_of(lexicon: Lexicon) -> str | None:
-    """The name by which `load` gives this lexicon (in whatever metric); None if it has none."""
+    """Return the name by which `load` finds this lexicon (in any metric); None without a name."""
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
     for entry in available():
         if entry.manifest.facts.get("fingerprint") == fingerprint:
             return entry.name
-        # The manifest of the default one is of its training and holds no fingerprint.
+        # The manifest of the default one describes its training and holds no fingerprint.
         if entry.name == DEFAULT_NAME and bundled_extent(fingerprint) is not None:
             return entry.name
     return None
 
 
 def lexicon_option(lexicon: Lexicon) -> list[str]:
-    """The words of a command line that choose this lexicon: none for the bundled one.
+    """Return the command-line words that choose this lexicon: none for the bundled one.
 
-    A lexicon that was read from a path and has no name here stands as a reminder to put the path.
+    A lexicon that was read from a path and has no name here gets a placeholder for the path.
     """
     name = name_of(lexicon)
     if name is not None:
@@ -282,9 +282,9 @@ def lexicon_option(lexicon: Lexicon) -> list[str]:
 
 
 def only_here(lexicon: Lexicon) -> Lexicon:
-    """A lexicon of which this process keeps nothing on disk, in whatever metric.
+    """Keep nothing of a lexicon on disk in this process, in any metric, and return it.
 
-    One that the catalogue has stays as it is: what is known of it is there already.
+    A lexicon of the catalogue is exempt: its data are on disk already.
     """
     if name_of(lexicon) is None:
         for metric in Metric:
@@ -308,7 +308,7 @@ def load(
             `dpcore.lexicon.readers`; a member of a zip archive is ARCHIVE.zip::MEMBER) or of a
             folder that `add` wrote.
         limit: keep only the first `limit` rows of the file.
-        language: of the words, such as "de"; what the lexicon says of itself if None, and that is
+        language: of the words, such as "de"; if None, the lexicon's stored language, which is
             English for a vector file.
         progress: called with (stage, done, total).
 
@@ -328,7 +328,7 @@ def load_reporting(
     language: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Lexicon, ReadReport | None]:
-    """As `load`, with how the file was read; None for a lexicon in our own format."""
+    """Load as `load`, and report the reading of the file; None for the stored format."""
     if limit is not None:
         limit = a_whole(limit, "a lexicon has at least 2 words: its limit", 2, error=LexiconError)
     if not isinstance(name_or_path, str | Path | None):
@@ -346,7 +346,7 @@ def load_reporting(
 def _read(
     text: str, limit: int | None, progress: Progress | None
 ) -> tuple[Lexicon, ReadReport | None]:
-    """The lexicon of a name or a path, in the language that it says."""
+    """Read the lexicon of a name or a path, in its stored language."""
     if text in _bundled():
         return read_stored(_bundled()[text], limit=limit), None
     if "/" not in text and "\\" not in text and (added_folder() / text).is_dir():
@@ -364,9 +364,9 @@ def _read(
     return read_lexicon(text, limit=limit, progress=progress)
 
 
-# How a lexicon reaches a worker: by path and fingerprint, never as a matrix in a message.
+# Shipping of a lexicon to a worker: by path and fingerprint, never as a matrix in a message.
 #
-# A worker opens a path once, checks the fingerprint, and keeps what it opened while it lives; the
+# A worker opens a path once, checks the fingerprint, and keeps the lexicon open while it lives; the
 # vectors are mapped into memory, so that all workers of a machine share one copy. The workers of a
 # cluster need the same paths, on a file system that they share.
 
@@ -377,7 +377,7 @@ _KEPT = 4  # lexicons that a worker keeps open
 
 @dataclass(frozen=True)
 class Place:
-    """A path, and the SHA-256 of what must be there (of a lexicon: its fingerprint)."""
+    """A path, and the SHA-256 of its content (of a lexicon: its fingerprint)."""
 
     path: str
     fingerprint: str
@@ -401,13 +401,13 @@ def ship(lexicon: Lexicon, folder: Path) -> Place:
 
 
 def shipped(folder: Path, fingerprint: str) -> Place:
-    """Where `ship` writes a lexicon."""
+    """Return the place where `ship` writes a lexicon."""
     return Place(str(folder.resolve() / _LEXICONS / fingerprint), fingerprint)
 
 
 @lru_cache(maxsize=_KEPT)
 def open_lexicon(place: Place) -> Lexicon:
-    """A lexicon that `ship` wrote, mapped and checked; once in each process.
+    """Open a lexicon that `ship` wrote, mapped and checked; once in each process.
 
     Raises:
         LexiconError: it is not there, or is another one.

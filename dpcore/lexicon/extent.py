@@ -1,4 +1,4 @@
-"""Diameter Δ and separation Δ₀ of a vocabulary: exact, or rigorous bounds that say so."""
+"""Diameter Δ and separation Δ₀ of a vocabulary (exact or rigorous bounds), and stretch of maps."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Extent:
-    """How far apart and how close together the words of a lexicon are, in its metric.
+    """Diameter and separation of the words of a lexicon, in its metric.
 
     Attributes:
         diameter: Δ, the largest distance between two words; an upper bound if not exact.
         separation: Δ₀, the smallest distance above 0; a lower bound if not exact.
-        exact: whether both are the true values, up to `metric.distance_error`.
+        exact: True if both are the true values, up to `metric.distance_error`.
         diameter_low: a lower bound on Δ: a distance that occurs. Equal to `diameter` if exact.
         separation_high: an upper bound on Δ₀: a distance that occurs.
 
@@ -57,12 +57,12 @@ class Extent:
             raise LexiconError(f"an exact extent cannot have loose bounds: {asdict(self)}")
 
     def as_json(self) -> dict[str, Any]:
-        """The fields, for a JSON file."""
+        """Return the fields, for a JSON file."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Extent:
-        """Read what `as_json` gave.
+        """Read the fields that `as_json` returned.
 
         Raises:
             LexiconError: a field is missing or wrong.
@@ -75,22 +75,22 @@ class Extent:
             raise LexiconError(f"not an extent: {error}") from None
 
 
-# The largest and the smallest non-zero distance between words, over all pairs.
+# Largest and smallest non-zero distance between words, over all pairs.
 
 
 _BLOCK = 2048
 _PAIRS = 16_384
-# Two rows whose angle is below this count as parallel, at distance 0: float64 cannot tell.
+# Two rows with an angle below this count as parallel, at distance 0: float64 cannot tell.
 PARALLEL_ANGLE = 1e-12
 
 
 def exact_extent(vectors: Float32Array, metric: Metric, progress: Progress) -> tuple[float, float]:
-    """Diameter and separation over all pairs.
+    """Compute diameter and separation over all pairs.
 
     For the Euclidean metric (and the angular one, on rows scaled to length 1) a float32 matrix
     product gives half the squared distance of all pairs of two blocks with a proved error bound;
-    only pairs that the bound cannot exclude are computed in float64. For the others every pair
-    is.
+    only pairs that the bound cannot exclude are computed in float64. For the other metrics every
+    pair is.
 
     Args:
         vectors: shape (n, d), rows distinct.
@@ -119,7 +119,7 @@ def exact_extent(vectors: Float32Array, metric: Metric, progress: Progress) -> t
 
 
 class _Search:
-    """The best pairs so far."""
+    """Extreme distances of the pairs visited so far."""
 
     def __init__(self, vectors: Float32Array, metric: Metric) -> None:
         self.vectors = vectors
@@ -139,7 +139,7 @@ class _Search:
         self.screened = SAFE_LENGTHS[0] < longest < SAFE_LENGTHS[1]
 
     def visit(self, i: int, j: int) -> None:
-        """Take in all pairs of block i with block j >= i."""
+        """Process all pairs of block i with block j >= i."""
         if not self.screened:
             block = distances(
                 self.vectors[j : j + _BLOCK], self.vectors[i : i + _BLOCK], self.metric
@@ -155,7 +155,7 @@ class _Search:
         reach = float(np.sqrt(2 * a.max()) + np.sqrt(2 * b.max()))
         error = product_error(self.rows.shape[1]) * reach**2
         if i == j:
-            # The diagonal and the lower triangle say nothing new: put them between the extremes.
+            # The diagonal and the lower triangle add nothing: put them between the extremes.
             above = np.triu_indices(len(left), 1)
             if len(above[0]) == 0:
                 return
@@ -165,8 +165,8 @@ class _Search:
         high, low = self._score(self.largest), self._score(self.smallest)
         if top < high - error and bottom > low + error:
             return
-        # This block's own extremes bound the answer as well. Parallel rows are no candidates
-        # for the smallest angle, so only scores that are certainly not theirs may bound it.
+        # This block's extremes bound the result as well. Parallel rows are no candidates for the
+        # smallest angle, so only scores that are certainly not theirs may bound it.
         if self.metric is Metric.ANGULAR:
             bottom = float(score.min(initial=np.inf, where=score > 2 * error))
         high = max(high, top - error)
@@ -178,7 +178,7 @@ class _Search:
             self._take(paired_distances(self.vectors[p], self.vectors[q], self.metric)[p < q])
 
     def _score(self, distance: float) -> float:
-        """Half the squared Euclidean distance (of unit rows) that belongs to a distance."""
+        """Return half the squared Euclidean distance (of unit rows) that belongs to a distance."""
         if self.metric is Metric.ANGULAR and np.isfinite(distance):
             return float(2 * np.sin(distance / 2) ** 2)
         return distance**2 / 2
@@ -210,7 +210,7 @@ _ROUNDING = 1e-11
 
 
 def bound_extent(vectors: Float32Array, metric: Metric) -> Extent:
-    """Bounds in O(n d) time and a search in eight dimensions: 50 s for 400,000 x 300, busy machine.
+    """Bound in O(n d) time and a search in eight dimensions: 50 s for 400,000 x 300, busy machine.
 
     Diameter: for any point c, D(x, y) <= D(x, c) + D(c, y), so the sum of the two largest
     distances from c bounds Δ from above; c is the mean. The distances from the word farthest from
@@ -251,7 +251,7 @@ def bound_extent(vectors: Float32Array, metric: Metric) -> Extent:
 
 
 def _diameter(vectors: Float32Array, metric: Metric) -> tuple[float, float, int]:
-    """Upper bound, lower bound, and the word farthest from the centre."""
+    """Return an upper bound, a lower bound, and the word farthest from the centre."""
     centre = vectors.mean(axis=0, dtype=np.float64)
     if metric is Metric.ANGULAR and not centre.any():
         centre = vectors[0].astype(np.float64)
@@ -271,10 +271,10 @@ def _diameter(vectors: Float32Array, metric: Metric) -> tuple[float, float, int]
 
 
 def _closest(points: FloatArray) -> tuple[float, IntArray, IntArray]:
-    """The smallest distance between two of the points, and pairs that are close.
+    """Return the smallest distance between two points, and pairs that are close.
 
-    The nearest neighbours of a sample give a distance that occurs; looking no farther than that
-    from the others, a k-d tree answers in seconds.
+    The nearest neighbours of a sample give a distance that occurs; limited to that distance for the
+    other points, a k-d tree answers in seconds.
     """
     from scipy.spatial import cKDTree
 
@@ -295,15 +295,15 @@ def _closest(points: FloatArray) -> tuple[float, IntArray, IntArray]:
 def _second(
     tree: Any, points: FloatArray, which: IntArray, within: float
 ) -> tuple[FloatArray, IntArray]:
-    """Nearest other point of each; infinity if it is not within the distance."""
+    """Return the nearest other point of each; its distance is infinity if beyond `within`."""
     gaps, pairs = tree.query(points[which], k=2, distance_upper_bound=within, workers=-1)
-    # The point itself is one of the two; if another lies in the same place, either may be first.
+    # The point itself is one of the two; if another coincides with it, either may be first.
     other = np.where(pairs[:, 1] == which, pairs[:, 0], pairs[:, 1])
     return gaps[:, 1], other.astype(np.int64)
 
 
 def _project(vectors: Float32Array, *, unit: bool) -> tuple[FloatArray, float]:
-    """Coordinates on orthonormal axes, and a bound on the rounding error of a distance there."""
+    """Return coordinates on orthonormal axes, and a bound on the rounding of a distance there."""
     d = vectors.shape[1]
     step = max(1, len(vectors) // _SAMPLE)
     sample = _rows(vectors[::step], unit)
@@ -324,7 +324,7 @@ def _rows(vectors: Float32Array, unit: bool) -> FloatArray:
     return unit_rows(rows) if unit else rows
 
 
-# The extent of a vocabulary: bundled, kept in the cache folder, or computed.
+# Extent of a vocabulary: bundled, cached, or computed.
 
 
 # Without a matrix product a pair costs about ten times as much.
@@ -339,7 +339,7 @@ def extent_of(
     force_exact: bool = False,
     progress: Progress | None = None,
 ) -> Extent:
-    """The extent of a lexicon: the bundled one, else the cached one, else computed and cached.
+    """Return the extent of a lexicon: bundled, else cached, else computed and cached.
 
     Computed exactly up to `limits.MAX_EXACT_EXTENT_WORDS` words (a fifth of that for Manhattan
     and Chebyshev, which no matrix product screens), above that bounded.
@@ -348,7 +348,7 @@ def extent_of(
         vectors: of the lexicon, shape (n, d), rows distinct.
         metric: of the lexicon.
         fingerprint: of the lexicon; later calls for the same one find the extent in the cache.
-        force_exact: compute exactly whatever the size; n²/2 pairs.
+        force_exact: compute exactly at any size; n²/2 pairs.
         progress: called with (stage, done, total).
     """
     known = _known(bundled_extent(fingerprint))
@@ -369,7 +369,7 @@ def compute_extent(
     force_exact: bool = False,
     progress: Progress | None = None,
 ) -> Extent:
-    """As `extent_of`, without looking anything up and without keeping the result."""
+    """Compute as `extent_of`, without look-up or caching."""
     screened = metric in (Metric.EUCLIDEAN, Metric.ANGULAR)
     limit = MAX_EXACT_EXTENT_WORDS if screened else MAX_EXACT_EXTENT_WORDS // _SLOW_METRIC_SHARE
     if force_exact or len(vectors) <= limit:
@@ -379,7 +379,7 @@ def compute_extent(
 
 
 def _known(fields: Mapping[str, Any] | None) -> Extent | None:
-    # A damaged file of the cache, or one that was edited, counts as absent.
+    # A damaged or edited file of the cache counts as absent.
     if fields is None:
         return None
     try:
@@ -388,7 +388,7 @@ def _known(fields: Mapping[str, Any] | None) -> Extent | None:
         return None
 
 
-# What a public map does to distances of the vocabulary: exact, over all pairs.
+# Stretch of a public map on the distances of the vocabulary: exact, over all pairs.
 
 
 _BLOCK_STRETCH = 2048
@@ -398,12 +398,12 @@ _PAIRS_STRETCH = 16_384
 def largest_stretch(
     lexicon: Lexicon, mapped: Float32Array, label: str, progress: Progress = silent
 ) -> float:
-    """max over pairs of words of ‖mapped_w − mapped_w′‖ / ‖φ_w − φ_w′‖.
+    """Return the max over pairs of words of ‖mapped_w − mapped_w′‖ / ‖φ_w − φ_w′‖.
 
     Args:
         lexicon: words and vectors φ, shape (n, d).
         mapped: the image of each row under a public map, shape (n, m).
-        label: name of the map, under which the result is kept in the cache.
+        label: name of the map, under which the result is cached.
         progress: called with (stage, blocks done, all blocks).
 
     Returns:
@@ -421,7 +421,7 @@ def largest_stretch(
 def image_separation(
     lexicon: Lexicon, mapped: Float32Array, label: str, progress: Progress = silent
 ) -> float:
-    """Smallest distance above 0 between two rows of `mapped`; arguments as `largest_stretch`."""
+    """Return the smallest distance above 0 between rows of `mapped`; see `largest_stretch`."""
     return _fact(
         lexicon,
         mapped,
@@ -434,7 +434,7 @@ def image_separation(
 def _fact(
     lexicon: Lexicon, mapped: Float32Array, label: str, name: str, compute: Callable[[], float]
 ) -> float:
-    """What is bundled or kept of this map under a name, else computed and kept."""
+    """Look up a bundled or cached number of this map by its name, else compute and cache it."""
     digest = hashlib.sha256(np.ascontiguousarray(mapped, dtype="<f4").data).hexdigest()
     known = bundled_stretch(lexicon.fingerprint, label) or {}
     if known.get("mapped") != digest or name not in known:
@@ -449,7 +449,7 @@ def _fact(
 def compute_stretch(
     vectors: Float32Array, mapped: Float32Array, progress: Progress = silent
 ) -> float:
-    """As `largest_stretch`, without the cache.
+    """Compute as `largest_stretch`, without the cache.
 
     A float32 product screens all pairs: with e and f bounds on the rounding of half the squared
     distances, a pair whose (image + f)/(distance − e) stays below the best ratio so far is out;
@@ -488,21 +488,21 @@ def _possible(
     error: np.float32,
     best: float,
 ) -> BoolArray:
-    """Where ratio² > best² is possible: above + f > best²·(below − e)."""
-    # The comparison is rounded to float32 as well: it gives a millionth away.
+    """Mark the pairs for which ratio² > best² is possible: above + f > best²·(below − e)."""
+    # The comparison is rounded to float32 as well: a margin of a millionth covers it.
     level = np.float32(best**2)
     return np.asarray(above + image_error > level * (below - error) * (1 - 1e-6))
 
 
 def _half_squares(rows: Float32Array) -> tuple[Float32Array, np.float32]:
-    """Half squared norms, and a bound on the error of a half squared distance in float32."""
+    """Return half squared norms, and an error bound of a half squared distance in float32."""
     half = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / 2
     error = product_error(rows.shape[1]) * 8 * float(half.max())
     return half.astype(np.float32), np.float32(error)
 
 
 def _half_distances(rows: Float32Array, half: Float32Array, i: int, j: int) -> Float32Array:
-    """‖x − y‖²/2 for block i against block j, float32."""
+    """Return ‖x − y‖²/2 for block i against block j, float32."""
     product = rows[i : i + _BLOCK_STRETCH] @ rows[j : j + _BLOCK_STRETCH].T
     np.subtract(half[j : j + _BLOCK_STRETCH], product, out=product)
     product += half[i : i + _BLOCK_STRETCH, None]

@@ -1,4 +1,4 @@
-"""Adding lexicons to the cache folder: from a file, or from the table of public sources."""
+"""Adding lexicons to the cache folder, from a file or from the table of public sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.readers import ReadReport, read_lexicon
 
-# Downloading a large file: resumed where it was cut, accepted only if its checksum is right.
+# Download of a large file: resumed where it was cut, accepted only if its checksum is right.
 
 
 _BLOCK = 2**20
@@ -44,15 +44,15 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
 class _CutError(Exception):
-    """The connection failed; what came is kept, and another try may go on from there."""
+    """Failed connection; the bytes so far are kept, and another try may continue from there."""
 
 
 class _AwayError(_CutError):
-    """There was no connection at all: the network, the name or the server is missing."""
+    """No connection at all: the network, the name or the server is missing."""
 
 
 class _RefusedError(Exception):
-    """This address will not give the file, however often it is asked."""
+    """Final refusal by an address, which further tries do not change."""
 
 
 def download(
@@ -64,16 +64,16 @@ def download(
     *,
     pause: float = 1.0,
 ) -> Path:
-    """Get a file of known size and checksum.
+    """Download a file of known size and checksum.
 
-    What has arrived is kept beside `target` (.part) when the connection is cut, the process
-    stops or there is no network, and the next call asks for the rest only. A cut connection is
-    taken up again until four tries in a row bring nothing (two, if the server cannot even be
-    reached); then the next address has its turn.
+    The bytes so far are kept beside `target` (.part) when the connection is cut, the process stops
+    or there is no network, and the next call asks for the rest only. A cut connection is tried
+    again until four tries in a row bring nothing (two, if the server cannot even be reached); then
+    the next address is tried.
 
     Args:
         urls: addresses of the same file, tried in order.
-        target: where to put it; returned at once if it is there with the right checksum.
+        target: path of the file; returned at once if it exists with the right checksum.
         size: its bytes.
         sha256: its checksum, hexadecimal.
         progress: called with ("downloading", bytes so far, size).
@@ -117,7 +117,7 @@ def _complete(
     pause: float,
     failures: dict[str, list[str]],
 ) -> bool:
-    """Complete the file from one address; if not, say why in `failures`."""
+    """Complete the file from one address; if that fails, record the reason in `failures`."""
     begun = file.seek(0, os.SEEK_END) > 0
     try:
         _from_one(url, file, size, progress, pause)
@@ -171,7 +171,7 @@ def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -
                 progress("downloading", have, size)
     except urllib.error.HTTPError as error:
         with error:
-            if error.code == 416:  # the file there is shorter than what is here
+            if error.code == 416:  # the file there is shorter than the part here
                 file.truncate(0)
                 raise _RefusedError("it serves another file") from None
             if error.code in (429, 500, 502, 503, 504):
@@ -187,7 +187,7 @@ def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -
 
 
 def _start(answer: http.client.HTTPResponse, file: IO[bytes], have: int, size: int) -> int:
-    """Where the answer goes on from; the file is emptied if it begins anew."""
+    """Return the offset at which the answer starts; the file is emptied if that is 0."""
     if answer.status == 206:
         match = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if match and int(match[1]) == have and int(match[2]) == size:
@@ -210,7 +210,7 @@ def _host(url: str) -> str:
     return urlsplit(url).hostname or url
 
 
-# Public word vectors that `fetch` can get: one table.
+# Table of the public word vectors that `fetch` can download.
 #
 # Sizes and SHA-256 are those of the original archives, as published by several independent projects
 # that pin them; every mirror must serve the same bytes.
@@ -218,20 +218,20 @@ def _host(url: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """One archive of word vectors.
+    """An archive of word vectors.
 
     Attributes:
-        key: what `fetch` takes.
-        title: for people.
+        key: the argument of `fetch`.
+        title: for display.
         file: name of the archive.
-        urls: where it is; tried in this order.
+        urls: its addresses, tried in this order.
         size: in bytes.
         sha256: of the archive, hexadecimal.
         members: the file inside for each dimension; an empty name where the archive is the file.
-        dimension: the one that is taken when none is named.
+        dimension: the default dimension.
         words: number of rows.
         licence: its terms.
-        page: where it is described.
+        page: address of its description.
     """
 
     key: str
@@ -247,7 +247,7 @@ class Source:
     page: str
 
     def member(self, dimension: int | None) -> tuple[int, str]:
-        """The dimension, and the file inside the archive that has it.
+        """Return the dimension, and the file inside the archive that has it.
 
         Raises:
             LexiconError: there is none of this dimension.
@@ -332,7 +332,7 @@ SOURCES: dict[str, Source] = {
 
 
 def source_named(key: str, sources: Mapping[str, Source] = SOURCES) -> Source:
-    """The source of this name in the table.
+    """Return the source of this name in the table.
 
     Raises:
         LexiconError: there is none.
@@ -353,12 +353,12 @@ class Added:
     """A lexicon that was added.
 
     Attributes:
-        name: what `catalogue.load` takes from now on.
-        folder: where it lies.
+        name: the argument of `catalogue.load` for it.
+        folder: of its files.
         words: number of words.
         dimension: number of coordinates.
         fingerprint: of the lexicon.
-        report: how its file was read, and how many rows were dropped.
+        report: format of its file, and the number of rows dropped.
     """
 
     name: str
@@ -379,7 +379,7 @@ def add(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Added:
-    """Read a vector file once and keep it in our own format, which loads by memory mapping.
+    """Read a vector file once and store it in the folder format, which loads by memory mapping.
 
     Args:
         location: the path, with ::MEMBER for a member of a zip archive.
@@ -387,7 +387,7 @@ def add(
         limit: keep only the first rows.
         language: of the words, such as "de".
         replace: replace a lexicon of this name.
-        facts: what the manifest should say about its origin, JSON values.
+        facts: fields of the manifest about its origin, JSON values.
         progress: called with (stage, done, total).
 
     Raises:
@@ -417,11 +417,11 @@ def fetch(
 ) -> Added:
     """Download one of the public sources, check it, and `add` it.
 
-    The archive is deleted once it has been added; what a cut download has brought is kept.
+    The archive is deleted once it has been added; the bytes of a cut download are kept.
 
     Args:
         key: one of `dpcore.lexicon.fetch.SOURCES`.
-        dimension: which vectors, where the archive holds several (glove-6b).
+        dimension: of the vectors, where the archive holds several (glove-6b).
         name: the lexicon's name; the key (and the dimension, if not the usual one) if None.
         limit: keep only the first words, the most frequent ones.
         replace: replace a lexicon of this name.
@@ -471,7 +471,7 @@ def _name_from(location: str) -> str:
 
 
 def _free(name: str, replace: bool) -> Path:
-    """The folder for a new lexicon of this name."""
+    """Return the folder for a new lexicon of this name, or refuse the name."""
     if not _NAME.fullmatch(name) or name in {DEFAULT_NAME, HYPERBOLIC_NAME}:
         raise LexiconError(
             "a lexicon's name has 1 to 64 letters, digits, dots, dashes and underscores and is "
@@ -496,7 +496,7 @@ def _check_room(needed: int) -> None:
         )
 
 
-# Computing beforehand what a lexicon needs, so that nothing waits for it later.
+# Precomputation for a lexicon, so that later calls do not wait.
 
 
 PARTS = ("extent", "neighbours", "hnsw")
@@ -504,13 +504,13 @@ PARTS = ("extent", "neighbours", "hnsw")
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What was built.
+    """Record of the parts that were built.
 
     Attributes:
         fingerprint: of the lexicon.
-        parts: what is there now, of "extent", "neighbours" and "hnsw".
+        parts: the parts available now, of "extent", "neighbours" and "hnsw".
         extent: the exact extent, if it was asked for.
-        kept: whether the cache folder could keep it.
+        kept: True if the cache folder could keep it.
     """
 
     fingerprint: str
@@ -526,12 +526,12 @@ def build(
 ) -> BuildReport:
     """Compute the exact extent, the neighbour table or the approximate index, and keep them.
 
-    The first two look at all pairs. On two busy cores 25,000 x 300 took 6 s and 48 s; 400,000 is
+    The first two take all pairs. On two busy cores 25,000 x 300 took 6 s and 48 s; 400,000 is
     256 times as much work, so leave it to a night. Manhattan and Chebyshev extents take 150 s for
-    25,000.
+    25,000. The other parts need the Euclidean metric, and are left out under another one.
 
     Raises:
-        LexiconError: a part is not one of `PARTS`, or needs the Euclidean metric.
+        LexiconError: a part is not one of `PARTS`.
     """
     unknown = [part for part in parts if part not in PARTS]
     if unknown:

@@ -1,15 +1,15 @@
 """Hyperbolic space H^d of curvature −1, its points written as tangent vectors at one centre.
 
-A vector v stands for the point at distance ‖v‖ from the centre in the direction v/‖v‖ (the
-exponential map), so that any rows of a lexicon are points. In the ball of Poincaré the same point
-is tanh(‖v‖/2)·v/‖v‖, on the hyperboloid (cosh ‖v‖, sinh ‖v‖·v/‖v‖). Near the rim of the ball
+A vector v is the point at distance ‖v‖ from the centre in the direction v/‖v‖ (the exponential
+map), so any rows of a lexicon are points. In the ball of Poincaré the same point is
+tanh(‖v‖/2)·v/‖v‖, on the hyperboloid (cosh ‖v‖, sinh ‖v‖·v/‖v‖). Near the rim of the ball
 float32 coordinates run out of digits; a length and a direction do not.
 
 With r, s the lengths of two vectors, a, b their directions and h = ‖a − b‖/2 = sin(θ/2),
 
     sinh²(d/2) = sinh²((r − s)/2) + sinh r·sinh s·h²,
 
-in which nothing cancels (from the hyperbolic law of cosines).
+without cancellation (from the hyperbolic law of cosines).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import ParameterError
 
 LONGEST = 300.0
-"""Of a vector: beyond it products of hyperbolic sines overflow a float64."""
+"""Largest length of a vector: beyond it products of hyperbolic sines overflow a float64."""
 
 
 def polar(vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Lengths, shape (k,), and directions, shape (k, d), float64; that of a zero row is zero.
+    """Return lengths, shape (k,), and directions, shape (k, d), float64; zero for a zero row.
 
     Raises:
         ParameterError: a vector is too long.
@@ -43,7 +43,7 @@ def polar(vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def distances(vectors: Float32Array | FloatArray, origins: ArrayLike) -> FloatArray:
-    """Hyperbolic distances from every origin to every vector, shape (k, n), float64.
+    """Compute hyperbolic distances from every origin to every vector, shape (k, n), float64.
 
     Args:
         vectors: tangent vectors of the words, shape (n, d).
@@ -64,15 +64,15 @@ def distances(vectors: Float32Array | FloatArray, origins: ArrayLike) -> FloatAr
 def seen_from(
     lengths: FloatArray, directions: FloatArray, origin: int
 ) -> tuple[FloatArray, FloatArray]:
-    """All points as one of them sees them, with its axes carried from the centre.
+    """Return all points as seen from one of them, with its axes carried from the centre.
 
-    The isometry that moves the origin to the centre along the line through both, of which the
-    hyperboloid knows the coordinates (cosh d, z): d is the distance of a point from the origin, and
+    The isometry that moves the origin to the centre along the line through both, for which the
+    hyperboloid has the coordinates (cosh d, z): d is the distance of a point from the origin, and
     z points to it with the length sinh d.
 
     Args:
         lengths: of the tangent vectors, shape (n,).
-        directions: shape (n, d), as `polar` gives them.
+        directions: shape (n, d), from `polar`.
         origin: index of the point.
 
     Returns:
@@ -82,7 +82,7 @@ def seen_from(
     half, chord, across = _half(lengths, directions, start, axis)
     reach = np.sinh(lengths)
     # sinh r·(b − cos θ·a) across the axis, and along it sinh r·cos θ·cosh s − cosh r·sinh s; with
-    # cos θ = 1 − 2h² neither subtracts what is nearly equal.
+    # cos θ = 1 − 2h² neither subtracts nearly equal numbers.
     across += 2.0 * chord[:, None] * axis
     along = np.sinh(lengths - start) - 2.0 * reach * np.cosh(start) * chord
     z = reach[:, None] * across + along[:, None] * axis
@@ -94,9 +94,9 @@ def seen_from(
 def _half(
     lengths: FloatArray, directions: FloatArray, start: float, axis: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """sinh²(d/2) and h² of all points from one, shape (n,), and b − a, shape (n, d)."""
+    """Return sinh²(d/2) and h² from one point to all, shape (n,), and b − a, shape (n, d)."""
     apart = directions - axis
     chord = 0.25 * np.einsum("ij,ij->i", apart, apart)
-    # Where one of the two is the centre its sinh is 0, whatever stands for its direction.
+    # Where one of the two is the centre its sinh is 0, so its direction does not matter.
     half = np.square(np.sinh(0.5 * (lengths - start))) + np.sinh(lengths) * np.sinh(start) * chord
     return half, chord, apart

@@ -1,8 +1,8 @@
-"""The kind of a word: a person, a disease, a place, a change; the classes of WordNet.
+"""Kinds of words (a person, a disease, a place, a change), and shares of ε by public rules.
 
-WordNet divides its senses into 45 lexicographer files, such as noun.person and verb.change. A word
-is of the kind that most of its senses are of (`dpcore.lexicon.train.wordnet.kinds`, which made the
-bundled table); words that WordNet does not know are of a kind of their own. The words of another
+WordNet divides its senses into 45 lexicographer files, such as noun.person and verb.change. The
+kind of a word is that of most of its senses (`dpcore.lexicon.train.wordnet.kinds`, which made the
+bundled table); words that WordNet does not know have the kind `UNKNOWN`. The words of another
 lexicon have the kind that the bundled table gives them.
 """
 
@@ -27,11 +27,11 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The kinds of the words of a lexicon.
+    """Kinds of the words of a lexicon.
 
     Attributes:
         names: of the kinds; the first is `UNKNOWN`.
-        codes: place in `names` of the kind of each word, shape (n,), uint8; read-only.
+        codes: index in `names` of the kind of each word, shape (n,), uint8; read-only.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class Kinds:
 
     @property
     def none(self) -> bool:
-        """Whether the words are of a language of which no kinds are known."""
+        """True if no kinds are known for the language of the words."""
         return self.names == (UNKNOWN,)
 
     @property
@@ -51,12 +51,12 @@ class Kinds:
         return float((self.codes > 0).mean())
 
     def of(self, word: int) -> str:
-        """The kind of a word."""
+        """Return the kind of a word."""
         return self.names[int(self.codes[word])]
 
 
 def kinds_of(lexicon: Lexicon) -> Kinds:
-    """The kind of every word of a lexicon, as the bundled table knows it.
+    """Return the kind of every word of a lexicon from the bundled table.
 
     The table is of English: of another language no kind is known, even of words that look alike.
 
@@ -92,7 +92,7 @@ def _bundled() -> tuple[tuple[str, ...], dict[str, int]]:
     return names, known
 
 
-# Which share of ε each word gets, by a public rule: its kind, or how frequent it is.
+# Share of ε of each word, by a public rule: its kind, or its frequency rank.
 #
 # A rule is a text: entries WHAT:SHARE with commas between, such as
 #
@@ -101,12 +101,12 @@ def _bundled() -> tuple[tuple[str, ...], dict[str, int]]:
 # WHAT is a kind of words (`dpcore.lexicon.kinds`: a class of WordNet such as noun.person, its first
 # part such as noun for all of these, or unknown), digit for words that hold one, personal for the
 # kinds of personal data (people, places, times, words with a digit, and words that WordNet does not
-# know, as most names are, and function words), or rank>N for the words behind the N most frequent
+# know, as most names are, and function words), or rank>N for the words beyond the N most frequent
 # ones of the lexicon's public order. SHARE is a number above 0 and at most 1. A word that several
 # entries name has the smallest of their shares, any other word the share 1. So a share depends on
-# the word and on public tables alone, never on the text that the word stands in. What a redactor's
-# model says of a text is no such table: it reads the words around, so a share by it would be a fact
-# about the private text that is released and charged nowhere.
+# the word and on public tables alone, never on the text around it. The labels of a redactor's model
+# are no such table: the model reads the words around, so a share by it would be a fact about the
+# private text that is released and charged nowhere.
 
 
 DIGIT, PERSONAL = "digit", "personal"
@@ -118,12 +118,12 @@ _MOST_ENTRIES = 100
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """The share of every word of a lexicon; arrays are read-only.
+    """Shares of ε of the words of a lexicon; arrays are read-only.
 
     Attributes:
-        values: the different shares that words have, ascending, shape (k,).
-        names: what the rule calls the words with each of them.
-        codes: place in `values` of the share of each word, shape (n,), int64.
+        values: the distinct shares, ascending, shape (k,).
+        names: name in the rule of the words with each share.
+        codes: index in `values` of the share of each word, shape (n,), int64.
     """
 
     values: FloatArray
@@ -136,24 +136,25 @@ class Shares:
 
     @property
     def of(self) -> FloatArray:
-        """The share of each word, shape (n,)."""
+        """Share of each word, shape (n,)."""
         return np.asarray(self.values[self.codes])
 
     def words(self, code: int) -> IntArray:
-        """The words with one of the shares, ascending."""
+        """Return the words with one of the shares, ascending."""
         return np.flatnonzero(self.codes == code)
 
 
 @lru_cache(maxsize=16)
 def shares_of(lexicon: Lexicon, rule: str) -> Shares:
-    """The shares that a rule gives the words of a lexicon.
+    """Return the shares that a rule gives the words of a lexicon.
 
     Args:
         lexicon: words, most frequent first.
         rule: see above.
 
     Raises:
-        ParameterError: the rule cannot be read, or names what is no public fact about a word.
+        ParameterError: the rule cannot be read, or names something that is no public fact about a
+            word.
         LexiconError: the table of kinds cannot be read.
     """
     kinds, share = kinds_of(lexicon), np.ones(len(lexicon))
@@ -166,13 +167,13 @@ def shares_of(lexicon: Lexicon, rule: str) -> Shares:
         value: " and ".join(what for what, given in entries.items() if given == value)
         for value in values.tolist()
     }
-    if 1.0 in calls:  # what no entry names
+    if 1.0 in calls:  # the words that no entry names
         calls[1.0] = " and ".join(filter(None, (calls[1.0], "all other words")))
     return Shares(values, tuple(calls[value] for value in values.tolist()), codes.astype(np.int64))
 
 
 def _entries(rule: str) -> dict[str, float]:
-    """The entries of a rule in their order: what, and its share."""
+    """Return the entries of a rule in their order: name, and share."""
     parts = [part.strip() for part in rule.split(",") if part.strip()]
     if not 1 <= len(parts) <= _MOST_ENTRIES:
         raise ParameterError(
@@ -197,7 +198,7 @@ def _entries(rule: str) -> dict[str, float]:
 
 
 def _words(what: str, lexicon: Lexicon, kinds: Kinds) -> NDArray[np.bool_]:
-    """Whether an entry names each word, shape (n,)."""
+    """Mark the words that an entry names, shape (n,)."""
     if what == PERSONAL:
         parts = [_words(part, lexicon, kinds) for part in _PERSONAL]
         return np.asarray(np.any(parts, axis=0))

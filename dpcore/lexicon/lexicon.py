@@ -1,4 +1,4 @@
-"""A lexicon: the public vocabulary, its vectors and the metric between them."""
+"""The lexicon: a public vocabulary, its vectors and the metric between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY, NEIGHBOUR_TABLE_WIDTH
 
 
 _BLOCK_ROWS = 4096
-# What models write for the unknown word, the edge of a sentence, padding, a link, a person.
+# Marks of models for the unknown word, the edge of a sentence, padding, a link, a person.
 _SPECIAL = re.compile(
     r"</?[A-Za-z_|][\w|/-]*>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|unused\d+)\]|\*?UNK\*?"
 )
@@ -34,7 +34,7 @@ _SPECIAL = re.compile(
 
 @dataclass(frozen=True)
 class DroppedRows:
-    """How many rows were left out of a lexicon, for each reason."""
+    """Number of rows left out of a lexicon, for each reason."""
 
     duplicate_words: int = 0
     duplicate_rows: int = 0
@@ -45,7 +45,7 @@ class DroppedRows:
 
     @property
     def total(self) -> int:
-        """All rows left out."""
+        """Number of all rows left out."""
         return sum(vars(self).values())
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class DroppedRows:
 
 
 def freeze(array: ArrayLike) -> Float32Array:
-    """Return the array as C-contiguous float32, read-only; copied only if it has to be."""
+    """Return the array as C-contiguous float32, read-only; copied only if necessary."""
     values = np.asarray(array)
     with np.errstate(over="ignore"):  # an overflow becomes infinity, which the lexicon refuses
         frozen = np.ascontiguousarray(values, dtype=np.float32)
@@ -74,7 +74,7 @@ def freeze(array: ArrayLike) -> Float32Array:
 
 
 def first_not_finite(vectors: Float32Array) -> int | None:
-    """The lowest row that holds NaN or infinity, or None."""
+    """Return the lowest row that holds NaN or infinity, or None."""
     for start in range(0, len(vectors), _BLOCK_ROWS):
         finite = np.isfinite(vectors[start : start + _BLOCK_ROWS]).all(axis=1)
         if not finite.all():
@@ -83,7 +83,7 @@ def first_not_finite(vectors: Float32Array) -> int | None:
 
 
 def row_hashes(vectors: Float32Array) -> NDArray[np.uint64]:
-    """A 64-bit hash of each row; equal rows (0.0 and -0.0 are equal) have equal hashes."""
+    """Return a 64-bit hash of each row; equal rows (0.0 and -0.0 are equal) have equal hashes."""
     n, d = vectors.shape
     # An odd factor has an inverse modulo 2^64: rows that differ in one coordinate never collide.
     # The factors are fixed by d, so that a row always has the same hash.
@@ -99,7 +99,7 @@ def row_hashes(vectors: Float32Array) -> NDArray[np.uint64]:
 
 
 def _repeats(vectors: Float32Array, rows: IntArray) -> list[int]:
-    """The rows (ascending indices into vectors) that are equal to an earlier one among them."""
+    """Return the rows (ascending indices into vectors) that are equal to an earlier one of them."""
     hashes = row_hashes(vectors)[rows] if len(rows) < len(vectors) else row_hashes(vectors)
     order = np.argsort(hashes, kind="stable")
     same = hashes[order[1:]] == hashes[order[:-1]]
@@ -124,12 +124,12 @@ def _repeats(vectors: Float32Array, rows: IntArray) -> list[int]:
 
 
 def has_repeated_rows(vectors: Float32Array) -> bool:
-    """Tell whether two rows are equal, coordinate by coordinate."""
+    """Return True if two rows are equal, coordinate by coordinate."""
     return bool(_repeats(vectors, np.arange(len(vectors))))
 
 
 def keep_rows(vectors: Float32Array, kept: IntArray) -> Float32Array:
-    """Move the kept rows (ascending) to the front of an array of our own, without a copy of it.
+    """Move the kept rows (ascending) to the front of an array that dpcore owns, without a copy.
 
     Returns:
         A read-only view of its first len(kept) rows.
@@ -147,7 +147,7 @@ def choose_rows(words: Sequence[str], vectors: Float32Array) -> tuple[IntArray, 
     """Choose the rows that a lexicon keeps, in their order.
 
     Returns:
-        Their indices, and the count of the others for each reason.
+        Their indices, and the number of other rows for each reason.
     """
     seen: set[str] = set()
     first: list[int] = []
@@ -173,7 +173,7 @@ def choose_rows(words: Sequence[str], vectors: Float32Array) -> tuple[IntArray, 
 
 
 ENGLISH = "en"
-"""The language of a lexicon of which nobody says another one."""
+"""Default language of a lexicon."""
 
 _CODE = re.compile(r"[a-z]{2,3}")
 _CLOSE_WORD_POOL = 5_000
@@ -181,10 +181,10 @@ _SHOWN = 8  # words in a notebook
 
 
 def check_language(code: str) -> None:
-    """Refuse what is no code of a language.
+    """Refuse a string that is no language code.
 
     Raises:
-        LexiconError: it has not two or three small letters.
+        LexiconError: it does not consist of two or three small letters.
     """
     if not (isinstance(code, str) and _CODE.fullmatch(code)):
         shown = repr(code[:40]) if isinstance(code, str) else described(code)
@@ -202,13 +202,13 @@ class Lexicon:
     private text is read.
 
     Attributes:
-        name: what a person calls it.
+        name: for display.
         words: the words, n distinct non-empty strings without a line feed, most frequent first.
         vectors: shape (n, d), float32, C-contiguous, read-only, finite, rows distinct. An array
-            that is writeable when it is handed over is copied.
+            that is writeable when it is passed in is copied.
         language: of the words, by its code of ISO 639 such as "de": two or three small letters. It
-            says how texts are read and written (`dpcore.rewrite.languages`).
-        metric: the metric of `extent`; a mechanism says in its own parameters which one it uses.
+            determines how texts are read and written (`dpcore.rewrite.languages`).
+        metric: the metric of `extent`; a mechanism has its own parameter for the metric it uses.
 
     Raises:
         LexiconError: a condition above does not hold.
@@ -287,16 +287,16 @@ class Lexicon:
         metric: Metric = Metric.EUCLIDEAN,
         language: str = ENGLISH,
     ) -> tuple[Lexicon, DroppedRows]:
-        """Build from rows as they were found, dropping what a lexicon cannot hold.
+        """Build from raw rows, dropping those that a lexicon cannot hold.
 
-        Dropped are empty words, a word that stood before (the first one stays) and a row whose
-        vector stood before (the lowest index stays).
+        Dropped are empty words, marks such as <unk>, a repeated word (the first one stays) and a
+        row whose vector is repeated (the lowest index stays).
 
         Returns:
-            The lexicon, and how many rows were dropped for each reason.
+            The lexicon, and the number of rows dropped for each reason.
 
         Raises:
-            LexiconError: as the constructor, for what remains.
+            LexiconError: as the constructor, for the remaining rows.
         """
         array = np.asarray(vectors)
         if array.ndim != 2 or len(words) != len(array):
@@ -313,17 +313,17 @@ class Lexicon:
         return len(self.words)
 
     def __repr__(self) -> str:
-        """One line: the name and the sizes, not the words."""
+        """Return one line: the name and the sizes, not the words."""
         size = f"{len(self):,} words, {self.dimension} dimensions"
         language = "" if self.language == ENGLISH else f", {self.language}"
         return f"Lexicon({self.name!r}, {size}, {self.metric}{language})"
 
     def __deepcopy__(self, _memo: object) -> Lexicon:
-        """Itself: what cannot change needs no second copy (30 MB for the bundled words)."""
+        """Return the lexicon itself: immutable, it needs no copy (30 MB for the bundled words)."""
         return self
 
     def _repr_html_(self) -> str:
-        """The card of a lexicon, with its most frequent words."""
+        """Return the card of a lexicon, with its most frequent words."""
         from dpcore.display import card
 
         return card(
@@ -333,12 +333,12 @@ class Lexicon:
         )
 
     def __contains__(self, word: object) -> bool:
-        """Tell whether this word is in the vocabulary, in exactly this spelling."""
+        """Return True if this word is in the vocabulary, in exactly this spelling."""
         return word in self._positions
 
     @property
     def dimension(self) -> int:
-        """The number of coordinates of a vector."""
+        """Number of coordinates of a vector."""
         return int(self.vectors.shape[1])
 
     @cached_property
@@ -389,7 +389,7 @@ class Lexicon:
         return self if parsed is self.metric else dataclasses.replace(self, metric=parsed)
 
     def with_language(self, language: str) -> Lexicon:
-        """Return the same words and vectors as of another language (its fingerprint differs).
+        """Return the same words and vectors with another language (its fingerprint differs).
 
         Raises:
             LexiconError: it is no code of a language.
@@ -400,11 +400,11 @@ class Lexicon:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hexadecimal) over metric, shape, words, vectors, and a language not English."""
-        # The shape stands before the words, and no word holds a line feed: no two lexicons have one
+        # The shape precedes the words, and no word holds a line feed: no two lexicons have one
         # input.
         digest = hashlib.sha256()
         n, d = self.vectors.shape
-        # A text is read by the language, so that two languages of the same words are two lexicons.
+        # Texts are read by the language: the same words in two languages are two lexicons.
         language = "" if self.language == ENGLISH else f" {self.language}"
         digest.update(f"dpcore lexicon 1\n{self.metric.value}{language}\n{n} {d}\n".encode())
         digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
@@ -417,7 +417,7 @@ class Lexicon:
     def largest_norm(self) -> float:
         """Largest Euclidean norm of a row, rounded up.
 
-        It is at least the true norm and at least any float64 sum of squares' root, whatever the
+        It is at least the true norm and at least any float64 sum of squares' root, in any
         order of summation, so clipping at it changes no vector.
         """
         largest = 0.0
@@ -446,11 +446,11 @@ class Lexicon:
         return NearestSearch(self.vectors)
 
     def nearest_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
-        """The words nearest to words, Euclidean: `NearestSearch.of_words`."""
+        """Return the words nearest to given words, Euclidean: `NearestSearch.of_words`."""
         return self._nearest_search.of_words(words, count)
 
     def nearest(self, queries: ArrayLike) -> IntArray:
-        """The word nearest to each query under `metric`: `dpcore.lexicon.nearest_word.nearest`.
+        """Return each query's nearest word under `metric`: `dpcore.lexicon.nearest_word.nearest`.
 
         Args:
             queries: points, shape (k, d).
@@ -463,7 +463,7 @@ class Lexicon:
     def neighbours(
         self, count: int = NEIGHBOUR_TABLE_WIDTH, progress: Progress | None = None
     ) -> NeighbourTable:
-        """Exact Euclidean neighbours of every word; from the cache, else computed and cached.
+        """Return exact Euclidean neighbours of every word; cached, else computed and cached.
 
         Args:
             count: neighbours of each word, itself included; at most 128.
@@ -483,10 +483,10 @@ class Lexicon:
 
 
 def check_lexicon(lexicon: object) -> Lexicon:
-    """Return a lexicon as it is.
+    """Return a lexicon unchanged, or refuse any other object.
 
     Raises:
-        LexiconError: It is none, such as the name of one.
+        LexiconError: it is none, such as the name of one.
     """
     return a_kind(
         lexicon, Lexicon, "a lexicon is needed, as dp.lexicon() returns one", LexiconError

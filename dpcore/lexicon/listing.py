@@ -1,4 +1,4 @@
-"""What there is to know about a lexicon, and about all of them, as plain JSON values."""
+"""Facts about one lexicon and about all of them, as plain JSON values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpcore.lexicon.progress import Progress
 
 
 def list_lexicons() -> dict[str, Any]:
-    """The lexicons that can be loaded by name, the public ones that can be fetched, the cache."""
+    """List the lexicons that can be loaded by name, those that can be fetched, and the cache."""
     here = [
         {
             "name": entry.name,
@@ -47,16 +47,16 @@ def list_lexicons() -> dict[str, Any]:
 
 
 def cache_facts() -> dict[str, Any]:
-    """The cache folder and whether it can be used."""
+    """Return the cache folder and its state."""
     status = cache_status()
     return {"folder": str(status.folder), "writable": status.writable, "reason": status.reason}
 
 
 def describe(lexicon: Lexicon, progress: Progress | None = None) -> dict[str, Any]:
-    """Size, fingerprint, norms, extent, and what is kept for it in the cache.
+    """Return size, fingerprint, norms, extent, and the cache files of a lexicon.
 
     The extent is looked up or computed (see `Lexicon.extent`); the distances to the nearest
-    neighbour are given if the neighbour table has been built.
+    neighbour are included if the neighbour table has been built.
     """
     extent = extent_of(lexicon.vectors, lexicon.metric, lexicon.fingerprint, progress=progress)
     kept = {}
@@ -83,7 +83,7 @@ def describe(lexicon: Lexicon, progress: Progress | None = None) -> dict[str, An
 
 
 def similarity(lexicon: Lexicon, pairs: Path) -> list[dict[str, Any]]:
-    """Word-similarity scores: see `dpcore.lexicon.train.vectors.word_similarity`.
+    """Return word-similarity scores: see `dpcore.lexicon.train.vectors.word_similarity`.
 
     Raises:
         LexiconError: the file cannot be read or lacks a column.

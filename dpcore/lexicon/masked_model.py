@@ -1,9 +1,9 @@
-"""A small network that reads a whole sentence and says what stands in a hidden place.
+"""A small network that reads a whole sentence and predicts the word at a hidden position.
 
 A transformer encoder of two layers (Vaswani et al. 2017, with the norm before each part as in
-Xiong et al. 2020) that learned to name hidden words from all others (Devlin et al. 2019). Its
-words are those of a lexicon; one table of low dimension serves what goes in and what comes out.
-It was trained with torch (`dpcore.attack.language.reader_training`) and runs on NumPy alone.
+Xiong et al. 2020) that was trained to predict hidden words from all others (Devlin et al. 2019).
+Its words are those of a lexicon; one table of low dimension serves input and output. It was trained
+with torch (`dpcore.attack.language.reader_training`) and runs on NumPy alone.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from dpcore.lexicon.lexicon import Lexicon
 
 FILE = "reader.npz"
 SPECIAL = 3
-"""What the table holds behind the n words: n, the boundary of a sentence; n + 1, a word that the
-lexicon lacks; n + 2, a hidden word."""
+"""Number of rows after the n words: n, the boundary of a sentence; n + 1, a word that the lexicon
+lacks; n + 2, a hidden word."""
 _TINY = 1e-5  # keeps the norm of a constant row finite
 
 
@@ -40,14 +40,14 @@ class Reader:
     """A network over n words; read-only.
 
     Attributes:
-        weights: arrays in float32 by name. With r numbers a word, width d, k layers, P places and
-            m numbers between: `embedding` (n + 3, r), `bias` (n,), `lift` (r, d), `lower` (d, r),
-            `positions` (P, d), `norm` (2, d), and a layer each `before_attention` (k, 2, d),
+        weights: arrays in float32 by name. With r numbers per word, width d, k layers, P positions
+            and m numbers between: `embedding` (n + 3, r), `bias` (n,), `lift` (r, d), `lower`
+            (d, r), `positions` (P, d), `norm` (2, d), and per layer `before_attention` (k, 2, d),
             `attention` (k, d, 3d), `attention_bias` (k, 3d), `join` (k, d, d), `join_bias` (k, d),
             `before_feed` (k, 2, d), `up` (k, d, m), `up_bias` (k, m), `down` (k, m, d),
             `down_bias` (k, d).
         heads: of attention; divides d.
-        exponent: to which an attacker raises its answer (`dpcore.attack.language.context`).
+        exponent: to which an attacker raises its output (`dpcore.attack.language.context`).
     """
 
     weights: Mapping[str, NDArray[np.float32]]
@@ -60,48 +60,48 @@ class Reader:
 
     @property
     def size(self) -> int:
-        """n, the number of words."""
+        """Number of words n."""
         return self.weights["bias"].size
 
     @property
     def longest(self) -> int:
-        """P, the most places that it reads at once, boundaries included."""
+        """Largest number of positions P that it reads at once, boundaries included."""
         return len(self.weights["positions"])
 
     @property
     def boundary(self) -> int:
-        """The number of the beginning and of the end of a sentence."""
+        """Number of the beginning and of the end of a sentence."""
         return self.size
 
     @property
     def unknown(self) -> int:
-        """The number of a word that the lexicon lacks."""
+        """Number of a word that the lexicon lacks."""
         return self.size + 1
 
     @property
     def hidden(self) -> int:
-        """The number of a hidden word."""
+        """Number of a hidden word."""
         return self.size + 2
 
     def embedded(self, tokens: IntArray) -> NDArray[np.float32]:
-        """The rows of the table for numbers of words, shape of `tokens` + (r,)."""
+        """Return the rows of the table for numbers of words, shape of `tokens` + (r,)."""
         return self.weights["embedding"][tokens]
 
     def expected(self, probabilities: FloatArray) -> NDArray[np.float32]:
-        """The mean row of the table for laws over the n words, shape (…, n) to (…, r)."""
+        """Return the mean row of the table for laws over the n words, shape (…, n) to (…, r)."""
         table = self.weights["embedding"][: self.size]
         return np.asarray(probabilities.astype(np.float32) @ table)
 
     def logits(self, rows: NDArray[np.float32], places: IntArray) -> NDArray[np.float32]:
-        """Scores of all words, one place in each of B sequences of equal length.
+        """Score all words at one position in each of B sequences of equal length.
 
         Args:
-            rows: what stands in the sequences, shape (B, T, r) with T at most `longest`: rows of
-                `embedded` or `expected`.
-            places: which place of each is asked, shape (B,).
+            rows: the sequences, shape (B, T, r) with T at most `longest`: rows of `embedded` or
+                `expected`.
+            places: position to score in each, shape (B,).
 
         Returns:
-            ln P(word) up to a number for each row, shape (B, n).
+            ln P(word) up to a constant for each row, shape (B, n).
         """
         weights = self.weights
         batch, length, _ = rows.shape
@@ -114,7 +114,7 @@ class Reader:
             mixed = normed @ weights["attention"][k] + weights["attention_bias"][k]
             query, key, value = np.split(mixed, 3, axis=-1)
             if last:
-                # Behind the last attention only the places that are asked go on.
+                # After the last attention only the scored positions are needed.
                 query, state = query[asked, places][:, None], state[asked, places][:, None]
             heard = _attended(query, key, value, self.heads)
             state = state + heard @ weights["join"][k] + weights["join_bias"][k]
@@ -146,7 +146,7 @@ def _attended(
 
 
 def write_reader(path: Path, reader: Reader) -> None:
-    """Write a network: the table in eight bits with one scale a row, the rest in float16."""
+    """Write a network: the table in eight bits with one scale per row, the rest in float16."""
     table = reader.weights["embedding"]
     scale = np.abs(table).max(axis=1, keepdims=True) / 127
     scale[scale == 0] = 1
@@ -167,7 +167,7 @@ def write_reader(path: Path, reader: Reader) -> None:
 
 
 def read_reader(path: Path) -> Reader:
-    """Read what `write_reader` wrote.
+    """Read a file written by `write_reader`.
 
     Raises:
         LexiconError: an array is missing.
@@ -186,10 +186,10 @@ def read_reader(path: Path) -> Reader:
 
 @lru_cache(maxsize=1)
 def reader_of(lexicon: Lexicon) -> Reader:
-    """The network that comes with the laboratory.
+    """Load the bundled network.
 
     Raises:
-        LexiconError: its file is missing or damaged, or it knows other words than the lexicon.
+        LexiconError: its file is missing or damaged, or its words are not those of the lexicon.
     """
     path = bundled_data("language", FILE) / FILE
     try:

@@ -22,15 +22,15 @@ from dpcore.errors import ParameterError
 UNIT = 2.0**-53
 """u: the largest relative error of one rounded operation."""
 ELEMENTARY = 8.0 * UNIT
-"""Assumed of exp, log, expm1 and log1p of NumPy and the C library: relative error of a result.
+"""Relative error of a result, assumed of exp, log, expm1 and log1p of NumPy and the C library.
 
-Four units in the last place; NumPy tests its own to be within four, the common libraries stay
-within one.
+Four units in the last place; NumPy tests its functions to be within four, the common libraries
+stay within one.
 """
 
 
 def gamma(operations: float, unit: float = UNIT) -> float:
-    """γ_k = k·u/(1 − k·u), rounded up.
+    """Return γ_k = k·u/(1 − k·u), rounded up.
 
     Args:
         operations: k ≥ 0, with k·u < ½.
@@ -79,7 +79,7 @@ class Metric(StrEnum):
 
 
 def distance_error(dimension: int) -> float:
-    """Bound on the relative error of a float64 distance (angular: absolute), any order of sums.
+    """Bound the relative error of a float64 distance (angular: absolute), for any order of sums.
 
     A difference of two coordinates is off by u, its square by 3u, the sum by γ_{d−1}, and a root
     halves that and adds u; Manhattan sums are not halved. For the angle, two unit vectors have
@@ -99,11 +99,11 @@ _SCIPY_NAMES: dict[Metric, Literal["euclidean", "cityblock", "chebyshev"]] = {
 def distances(
     vectors: Float32Array | FloatArray, origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
 ) -> FloatArray:
-    """Distances from every origin to every vector.
+    """Compute distances from every origin to every vector.
 
     Each entry is the sum over coordinates of a function of the float64 difference, so nothing
     cancels: near duplicates are right, D(w, w) is exactly 0, D(w, y) = D(y, w) to the bit, and an
-    entry does not depend on what else is in the batch.
+    entry does not depend on the rest of the batch.
 
     Args:
         vectors: the words, shape (n, d); float32 or float64.
@@ -133,7 +133,7 @@ def distances(
 def paired_distances(
     left: ArrayLike, right: ArrayLike, metric: Metric = Metric.EUCLIDEAN
 ) -> FloatArray:
-    """Distances between corresponding rows of two arrays of shape (m, d), as `distances` has them.
+    """Compute distances between corresponding rows of two arrays (m, d), as in `distances`.
 
     Returns:
         Array of shape (m,), float64.
@@ -169,7 +169,7 @@ def _checked(vectors: Float32Array | FloatArray, origins: ArrayLike) -> FloatArr
 
 
 def _block(rows: FloatArray, points: FloatArray, metric: Metric) -> FloatArray:
-    """Distances of shape (rows, points)."""
+    """Return distances of shape (rows, points)."""
     from scipy.spatial.distance import cdist
 
     # The longer side goes first: SciPy works on several of its rows at once.
@@ -180,7 +180,7 @@ def _block(rows: FloatArray, points: FloatArray, metric: Metric) -> FloatArray:
 
 
 def unit_rows(rows: FloatArray) -> FloatArray:
-    """Rows of Euclidean length 1, shape (k, d).
+    """Scale rows to Euclidean length 1, shape (k, d).
 
     Raises:
         ParameterError: a row is zero.
@@ -194,5 +194,5 @@ def unit_rows(rows: FloatArray) -> FloatArray:
 
 
 def _angle(chord: FloatArray, sum_length: FloatArray) -> FloatArray:
-    """Angle of two unit vectors from |u - v| and |u + v|; accurate near 0 and near π."""
+    """Return the angle of unit vectors from |u - v| and |u + v|; accurate near 0 and near π."""
     return np.asarray(2.0 * np.arctan2(chord, sum_length))

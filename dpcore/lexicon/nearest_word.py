@@ -1,4 +1,4 @@
-"""The nearest words to points and to words: exact, with the speed of a float32 product."""
+"""Exact nearest words to points and to words, with the speed of a float32 product."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from dpcore.lexicon.metric import Metric, distance_error, distances, gamma
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20
 _FLOAT32_UNIT = 2.0**-24
-# A longest vector outside of this may over- or underflow as a float32 square: all is done in
-# float64 then.
+# A longest vector outside this range may over- or underflow as a float32 square: everything is
+# done in float64 then.
 SAFE_LENGTHS = (1e-15, 1e15)
 # In lengths of the longest word: from here on ‖x‖² - 2 x·q is the more accurate comparison.
 _FAR = 4.0
 
 
 def product_error(dimension: int) -> float:
-    """Relative bound on the rounding error of a float32 inner product.
+    """Return a relative bound on the rounding error of a float32 inner product.
 
     |fl(x·y) - x·y| <= product_error(d) ‖x‖ ‖y‖ for any order of summation, with or without fused
     multiply-add (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)); four
@@ -35,10 +35,10 @@ def product_error(dimension: int) -> float:
 def nearest(
     vectors: Float32Array, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN
 ) -> IntArray:
-    """The word nearest to each query.
+    """Return the word nearest to each query.
 
     For the Euclidean metric a float32 matrix product gives ‖x‖²/2 - x·q with a proved error
-    bound; every word within the bound of the best one is compared again in float64. The answer is
+    bound; every word within the bound of the best one is compared again in float64. The result is
     therefore that of float64 brute force, and does not depend on the batch, the BLAS or the
     number of threads. Near the words, float64 compares squared differences ‖x - q‖²; for a query
     more than four times as far from the origin as any word it compares ‖x‖² - 2 x·q, which differs
@@ -59,7 +59,7 @@ def nearest(
 
 
 class NearestSearch:
-    """`nearest` for one table of vectors, keeping what it computes about the table.
+    """`nearest` for one table of vectors, with the computations about the table stored.
 
     Args:
         vectors: the words, shape (n, d), float32, finite; not copied.
@@ -103,14 +103,14 @@ class NearestSearch:
         return result
 
     def of_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
-        """The words nearest to each of some words, itself among them, and their distances.
+        """Return the words nearest to each of some words, itself among them, and their distances.
 
-        Only what the product cannot tell apart from the `count` nearest is compared as
+        Only words that the product cannot tell apart from the `count` nearest are compared as
         `dpcore.lexicon.metric.distances` does it, so the result is that of comparing all.
 
         Args:
             words: indices, shape (m,).
-            count: of nearest words, 1 to n.
+            count: number of nearest words, 1 to n.
 
         Returns:
             Indices, nearest first, equally near ones by index, and Euclidean distances, both of
@@ -118,8 +118,8 @@ class NearestSearch:
         """
         vectors, largest = self._vectors, self._largest
         n, d = vectors.shape
-        # Twice the error of one score, as in `_screened`, and what rounded distances, of squares
-        # up to (2·largest)², may confuse.
+        # Twice the error of one score, as in `_screened`, plus the confusion of rounded distances,
+        # with squares up to (2·largest)².
         slack = 4.0 * (product_error(d) + 5.0 * distance_error(d)) * largest**2
         distinct, which = np.unique(words, return_inverse=True)
         order, near = (
@@ -142,7 +142,7 @@ class NearestSearch:
         return order[which], near[which]
 
     def _compare(self, points: FloatArray, words: IntArray) -> FloatArray:
-        """For pairs of a point and a word: squared distance, or less by ‖q‖² where q is far."""
+        """Return squared distances of pairs (point, word), or less by ‖q‖² where q is far."""
         squares = np.empty(len(words))
         step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
         for start in range(0, len(words), step):
@@ -167,7 +167,7 @@ class NearestSearch:
         )
         which, candidate = np.nonzero(score <= threshold[:, None])
         squares = self._compare(points[which], candidate)
-        # By query, then distance, then index: the first of each query is its answer.
+        # By query, then distance, then index: the first of each query is its result.
         order = np.lexsort((candidate, squares, which))
         firsts = np.searchsorted(which, np.arange(len(points)))
         return np.asarray(candidate[order][firsts], dtype=np.int64)

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 _SPARE = 16
 _QUERY_BLOCK = 2048
 _BY_PRODUCT = 1200
-_GATHER_BYTES = 4 * 2**20  # so that a block stays in the cache of the processor
+_GATHER_BYTES = 4 * 2**20  # so that a block stays in the processor's cache
 
 
 class NeighbourIndex(Protocol):
-    """Something that finds words near a point, in Euclidean distance."""
+    """An index of the words near a point, in Euclidean distance."""
 
     @property
     def exact(self) -> bool:
-        """Whether the answers are those of brute force."""
+        """True if the results are those of brute force."""
 
     def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
         """Return indices and distances (not squared), both of shape (k, count), nearest first."""
@@ -43,21 +43,23 @@ class ExactIndex:
     A FAISS flat index gives a few candidates more than asked for, by float32 squared distances
     whose error is bounded. Their distances are computed again in float64 and sorted (of equal
     ones the lowest index first). If the bound cannot exclude that a word outside the candidates
-    is as near as the last one returned, the search is repeated with more of them, so the answer
+    is as near as the last one returned, the search is repeated with more of them, so the result
     is that of float64 brute force, ties and near duplicates included.
 
-    The flat index is built anew and never stored: building it is one copy of the vectors (0.5 s
-    and 480 MB for 400,000 x 300), while reading a stored one and checking its SHA-256 took 1.4 s.
+    The flat index is rebuilt every time and never stored: building it is one copy of the vectors
+    (0.5 s and 480 MB for 400,000 x 300), while reading a stored one and checking its SHA-256 took
+    1.4 s.
 
     Args:
-        vectors: shape (n, d), float32; the index holds its own copy.
+        vectors: shape (n, d), float32; the index holds a copy.
     """
 
     def __init__(self, vectors: Float32Array) -> None:
         import faiss
 
-        # With fewer numbers in all queries FAISS compares them one by one. By its own limit (1.15:
-        # 128,000) 16 to 400 queries of 300 numbers took ten times as long as by a matrix product.
+        # With fewer numbers in all queries FAISS compares them one by one. With its default limit
+        # (1.15: 128,000) 16 to 400 queries of 300 numbers took ten times as long as by a matrix
+        # product.
         limits = faiss.cvar
         limits.distance_compute_blas_threshold = min(
             limits.distance_compute_blas_threshold, _BY_PRODUCT
@@ -74,15 +76,15 @@ class ExactIndex:
 
     @property
     def exact(self) -> bool:
-        """True: the answers are those of brute force."""
+        """True: the results are those of brute force."""
         return True
 
     def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
-        """The `count` nearest words of each query.
+        """Return the `count` nearest words of each query.
 
         Args:
             queries: points, shape (k, d), finite.
-            count: how many, 1 to n.
+            count: number of words, 1 to n.
 
         Returns:
             Indices (int64) and distances (float64), both of shape (k, count), nearest first.
@@ -111,7 +113,7 @@ class ExactIndex:
         return indices, gaps
 
     def _safe(self, points: FloatArray) -> BoolArray:
-        """Whether float32 squares of these points and the words neither over- nor underflow."""
+        """Mark the points whose float32 squares, with the words', do not over- or underflow."""
         low, high = SAFE_LENGTHS
         if not low < self._largest < high:
             return np.zeros(len(points), dtype=bool)
@@ -120,7 +122,7 @@ class ExactIndex:
     def _try(
         self, points: FloatArray, todo: IntArray, wanted: int, indices: IntArray, gaps: FloatArray
     ) -> BoolArray:
-        """Fill in the rows `todo`, and tell which of them are proved right."""
+        """Fill in the rows `todo`, and return True for those proved right."""
         count = indices.shape[1]
         block = points[todo]
         squared, candidates = self._flat.search(block.astype(np.float32), wanted)
@@ -162,13 +164,13 @@ def checked_queries(queries: ArrayLike, vectors: Float32Array, count: int) -> Fl
 def refine(
     vectors: Float32Array, points: FloatArray, candidates: IntArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    """The `count` nearest of each query's own candidates, by float64 distance, then index.
+    """Return the `count` nearest of each query's candidates, by float64 distance, then index.
 
     Args:
         vectors: shape (n, d).
         points: shape (k, d).
         candidates: shape (k, m), m >= count, indices into vectors.
-        count: how many to keep.
+        count: number of words to keep.
 
     Returns:
         Indices and distances of shape (k, count).
@@ -188,7 +190,7 @@ def refine(
 
 @dataclass(frozen=True, eq=False)
 class NeighbourTable:
-    """The nearest words of every word, itself first; both arrays are read-only.
+    """Nearest words of every word, itself first; both arrays are read-only.
 
     Attributes:
         indices: shape (n, m), int32, column 0 is the word itself.
@@ -206,7 +208,7 @@ class NeighbourTable:
 def table_of(
     vectors: Float32Array, fingerprint: str, count: int, progress: Progress
 ) -> NeighbourTable:
-    """`Lexicon.neighbours`: the cached table, else computed and cached."""
+    """Return the table of `Lexicon.neighbours`: cached, else computed and cached."""
     if not 1 <= count <= NEIGHBOUR_TABLE_WIDTH:
         raise ParameterError(
             f"a neighbour table has 1 to {NEIGHBOUR_TABLE_WIDTH} columns, got {count}"
@@ -225,7 +227,7 @@ def table_of(
         part = slice(start, min(start + _QUERY_BLOCK, n))
         indices[part], gaps[part] = index.search(vectors[part], width)
         progress("neighbours", part.stop, n)
-    # The widest table is kept, so that no smaller one is ever computed.
+    # The widest table is cached, so that no smaller one is ever computed.
     keep(fingerprint, "neighbours", Kept({"indices": indices, "distances": gaps}, {}))
     return NeighbourTable(indices[:, :count], gaps[:, :count])
 
@@ -237,12 +239,12 @@ def _fits(kept: Kept, n: int, width: int) -> bool:
     }
 
 
-# An approximate index, for mechanisms whose guarantee does not depend on the search.
+# Approximate index, for mechanisms whose guarantee does not depend on the search.
 #
 # A mechanism that adds noise to a vector and then looks for a word near the result only
 # post-processes: whichever words the search misses, the privacy guarantee stays, and only the
 # output distribution (utility) changes. A mechanism that *selects among* the neighbours found
-# (TEM, truncated Gumbel) loses its guarantee when a candidate is missed, so it refuses every index
+# (TEM, Truncated Gumbel) loses its guarantee when a candidate is missed, so it refuses every index
 # whose `exact` is False.
 
 
@@ -257,10 +259,10 @@ class ApproximateIndex:
     """HNSW: a graph walked greedily; fast for hundreds of thousands of words, and may miss some.
 
     The distances of the words it finds are true float64 distances. Of the nearest words of 500
-    points near words of the bundled lexicon it found all (noise of 0.2 a coordinate) and 97 % of
-    500 points far from them (noise of 1). The graph is kept in the cache
-    (building it takes minutes for 400,000 words), checked by its SHA-256, and rebuilt when it is
-    damaged or was made by another version of FAISS; a graph from anywhere else is never read.
+    points near words of the bundled lexicon it found all (noise of 0.2 per coordinate) and 97 % of
+    500 points far from them (noise of 1). The graph is cached (building it takes minutes for
+    400,000 words), checked by its SHA-256, and rebuilt when it is damaged or was made by another
+    version of FAISS; a graph from anywhere else is never read.
 
     Args:
         lexicon: the lexicon; its metric must be Euclidean.
@@ -299,18 +301,18 @@ class ApproximateIndex:
         return False
 
     def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
-        """Near words of each query, probably the nearest; arguments as `ExactIndex.search`."""
+        """Return near words of each query, probably the nearest; see `ExactIndex.search`."""
         import faiss
 
         points = checked_queries(queries, self._vectors, count)
-        # A few more than asked for: the graph ranks by float32, the answer by float64.
+        # A few more than asked for: the graph ranks by float32, the result by float64.
         wanted = min(count + _SPARE_APPROXIMATE, len(self._vectors))
         effort = max(_SEARCH, 2 * wanted)
         settings: Any = vars(faiss)["SearchParametersHNSW"](efSearch=effort)
-        with np.errstate(over="ignore"):  # infinity finds nothing, and is answered by force
+        with np.errstate(over="ignore"):  # infinity finds nothing, so brute force answers
             single = points.astype(np.float32)
         _, candidates = self._graph.search(single, wanted, params=settings)
-        # The walk may end with too few words (-1 in the rest): answer those queries by force.
+        # The walk may end with too few words (-1 in the rest): those queries go by brute force.
         short = np.flatnonzero((candidates < 0).any(axis=1))
         for row in short:
             all_of_them = distances(self._vectors, points[row : row + 1])[0]
@@ -318,7 +320,7 @@ class ApproximateIndex:
         return refine(self._vectors, points, candidates, count)
 
 
-# The words in order of distance from a point.
+# Words in order of distance from a point.
 
 
 _BLOCK_BYTES = 64 * 2**20
@@ -369,7 +371,7 @@ def rank(
 
 
 def _sorted(row: FloatArray) -> Ranking:
-    # A stable sort takes five times as long, and is needed where distances are equal.
+    # A stable sort takes five times as long, and is needed only where distances are equal.
     order = np.argsort(row)
     ascending = row[order]
     if (ascending[1:] == ascending[:-1]).any():

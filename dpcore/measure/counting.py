@@ -4,10 +4,10 @@ Nw is the probability that a word stays, and Sw the number of distinct outputs i
 runs (Feyisetan et al. 2020, Section 4: N_x and S_x with R = 1,000; Xu et al. 2021, Section 5). From
 a law p they are p_w and, in expectation, Σ_y 1 − (1 − p_y)^R.
 
-The effective number of candidates is the inverse Simpson index 1/Σ_y p_y² (the Hill number of
-order 2; Simpson 1949, Hill 1973): the number of equally likely outputs with which two independent
-runs would agree as often. Order 2 because it alone has an unbiased estimate of its reciprocal at
-any number of runs; the exponential of the entropy would need the words that no run has shown.
+The effective number of candidates is the inverse Simpson index 1/Σ_y p_y² (the Hill number of order
+2; Simpson 1949, Hill 1973): the number of equally likely outputs with which two independent runs
+would agree as often. Order 2 because it alone has an unbiased estimate of its reciprocal at any
+number of runs; the exponential of the entropy would need the words that no run produced.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dpcore.arrays import FloatArray, IntArray
 
 
 def expected_distinct(probabilities: FloatArray, runs: int) -> FloatArray:
-    """E[Sw] = Σ_y 1 − (1 − p_y)^R, without cancellation for tiny p.
+    """Return E[Sw] = Σ_y 1 − (1 − p_y)^R, without cancellation for tiny p.
 
-    Only for an exact law. With an estimated one the sum is too small: words that no direction has
-    reached are missing from it, and there are many of them wherever Sw is large.
+    Only for an exact law. With an estimated law the sum is too small: words that no direction
+    reached are missing, and there are many of them wherever Sw is large.
 
     Args:
         probabilities: shape (..., m); the last axis is the law.
@@ -44,9 +44,9 @@ _TERMS = 8
 
 
 def _binomial_series(runs: int) -> FloatArray:
-    """Coefficients of 1 − (1 − x/R)^R = Σ_j (−1)^{j+1} C(R, j)/R^j · x^j, shape (8,).
+    """Return the coefficients of 1 − (1 − x/R)^R = Σ_j (−1)^{j+1} C(R, j)/R^j · x^j, shape (8,).
 
-    The terms alternate and fall, so what is left out is at most the next one: below 3e-14 of the
+    The terms alternate and fall, so the omitted part is at most the next term: below 3e-14 of the
     value for x up to `_RARE`.
     """
     j = np.arange(_TERMS)
@@ -54,14 +54,14 @@ def _binomial_series(runs: int) -> FloatArray:
 
 
 def _distinct(p: FloatArray, runs: int, series: FloatArray) -> float:
-    """Σ 1 − (1 − p)^R: rare outputs, most of a vocabulary, by sums of powers."""
+    """Return Σ 1 − (1 − p)^R; rare outputs, most of a vocabulary, by sums of powers."""
     x = p * runs
     often = np.flatnonzero(x > _RARE)
     x[often] = 0.0
     x2 = x * x
     x3, x4 = x2 * x, x2 * x2
     pairs = ((x, x), (x2, x), (x2, x2), (x3, x2), (x3, x3), (x4, x3), (x4, x4))
-    # Not `@`: for vectors this long it would wake the threads of the matrix library every time.
+    # Not `@`: for vectors this long it would start the threads of the matrix library every time.
     powers = [x.sum(), *(np.einsum("i,i->", a, b) for a, b in pairs)]
     with np.errstate(divide="ignore"):  # a probability of 1 gives log 0, and the right answer
         missed = np.log1p(-np.minimum(p[often], 1.0))
@@ -70,19 +70,19 @@ def _distinct(p: FloatArray, runs: int, series: FloatArray) -> float:
 
 
 def effective_number(probabilities: FloatArray) -> FloatArray:
-    """Inverse Simpson index 1/Σ_y p_y² of a law, shape (..., m) to (...)."""
+    """Return the inverse Simpson index 1/Σ_y p_y² of a law, shape (..., m) to (...)."""
     return np.asarray(1.0 / np.einsum("...i,...i->...", probabilities, probabilities))
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What R runs showed at each ε; every array has shape (E,), float64.
+    """Counts of R runs at each ε; every array has shape (E,), float64.
 
     Attributes:
         runs: R.
-        stayed: runs in which the word came out unchanged.
+        stayed: runs in which the word was unchanged.
         distinct: number of distinct outputs, Sw.
-        singletons: outputs that came out exactly once.
+        singletons: outputs that occurred exactly once.
         pairs: Σ_y N_y(N_y − 1), ordered pairs of runs that agree.
         triples: Σ_y N_y(N_y − 1)(N_y − 2).
     """
@@ -98,7 +98,7 @@ class Counts:
     def of(cls, outputs: IntArray, word: int) -> Counts:
         """Count outputs of shape (R, E), one column an ε."""
         runs, width = outputs.shape
-        # In a sorted row equal outputs stand together: where one begins, a new output does.
+        # In a sorted row equal outputs are adjacent: where one begins, a new output does.
         rows = np.sort(outputs.T, axis=1)
         starts = np.ones(rows.shape, dtype=bool)
         starts[:, 1:] = rows[:, 1:] != rows[:, :-1]
@@ -119,25 +119,25 @@ class Counts:
         )
 
     def nw(self) -> tuple[FloatArray, FloatArray]:
-        """Share of runs in which the word stayed, and its standard error √(p(1 − p)/R)."""
+        """Return the share of runs in which the word stayed, and its error √(p(1 − p)/R)."""
         share = self.stayed / self.runs
         return share, np.sqrt(share * (1.0 - share) / self.runs)
 
     def sw(self) -> tuple[FloatArray, FloatArray]:
-        """Distinct outputs, and a standard error that errs upwards.
+        """Return the number of distinct outputs, and a standard error that errs upwards.
 
-        The variance of the number of distinct values among independent runs is at most the
-        expected number of values seen once (the Efron–Stein inequality: exchanging one run
-        changes the count by at most one, and only if that run was alone). It is close to it where
-        Sw is large, and available from a single set of runs.
+        The variance of the number of distinct values among independent runs is at most the expected
+        number of values seen once (the Efron–Stein inequality: exchanging one run changes the count
+        by at most one, and only if that run was alone). It is close to it where Sw is large, and
+        available from a single set of runs.
         """
         return self.distinct, np.sqrt(self.singletons)
 
     def agreement(self) -> tuple[FloatArray, FloatArray]:
-        """Share of pairs of runs that agree, an unbiased estimate of Σp², and its variance.
+        """Return the share of pairs of runs that agree, an unbiased estimate of Σp², and variance.
 
-        The variance is that of a U-statistic of degree 2 (Hoeffding 1948), with Σp³ estimated
-        from the triples of runs that agree.
+        The variance is that of a U-statistic of degree 2 (Hoeffding 1948), with Σp³ estimated from
+        the triples of runs that agree.
         """
         runs = float(self.runs)
         if runs < 3:
@@ -146,15 +146,15 @@ class Counts:
         share = self.pairs / (runs * (runs - 1))
         cubes = self.triples / (runs * (runs - 1) * (runs - 2))
         # 4·ζ₁/R + 2·ζ₂/(R(R − 1)) with ζ₁ = Σp³ − (Σp²)² and ζ₂ = Σp²(1 − Σp²). The exact variance
-        # has the factor (R − 2)/(R − 1) < 1 at ζ₁. What is estimated of ζ₁ may come out below 0.
+        # has the factor (R − 2)/(R − 1) < 1 at ζ₁. The estimate of ζ₁ may be below 0.
         spread = 4.0 * np.maximum(cubes - share**2, 0.0) / runs
         return share, spread + 2.0 * share * (1.0 - share) / (runs * (runs - 1))
 
 
 def inverse(agreement: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The effective number 1/Σp² from an estimate of Σp², with a first-order standard error.
+    """Return the effective number 1/Σp² from an estimate of Σp², with a first-order error.
 
-    Both are infinite where no two runs agree: then the runs only say that the number is large.
+    Both are infinite where no two runs agree: then the runs only show that the number is large.
     """
     some = agreement > 0
     # The derivative of 1/a is −1/a², so an error of a is one of 1/a times its square.

@@ -1,7 +1,8 @@
-"""Deniability of words under a mechanism, three ways and always labelled.
+"""Deniability of words under a mechanism, measured in one of three labelled ways.
 
-`measure` is the one entrance. Exact wherever the law can be computed; Rao–Blackwell over noise
-directions for additive mechanisms; and the papers' protocol (independent runs, counted) for all.
+`measure` is the single entry point. Exact wherever the law can be computed; Rao–Blackwell over
+noise directions for additive mechanisms; and the papers' protocol (independent runs, counted) for
+all.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 
 
 RUNS = 1_000
-"""R of the papers."""
+"""R in the papers."""
 _SHOWN = 6  # values of ε in one line
 
 
 class Method(StrEnum):
-    """How Nw and Sw are found."""
+    """Method of measuring Nw and Sw."""
 
     AUTO = "auto"
-    """The best that the mechanism has: exact, else Rao–Blackwell, else the protocol."""
+    """Best method of the mechanism: exact, else Rao–Blackwell, else the protocol."""
     EXACT = "exact"
     PROTOCOL = "protocol"
     RAO_BLACKWELL = "rao-blackwell"
@@ -59,11 +60,12 @@ class Summary:
         deviation: standard deviation over words (weights as frequencies); 0 for one word.
         mean_error: standard error of the mean from the noise of the measurement, not from the
             choice of words; 0 if exact, NaN for the effective number.
-        mean_low: lower end of the interval that this noise leaves to the mean, of level 95 %; the
-            mean if exact, NaN for the effective number.
+        mean_low: lower end of the interval of level 95 % for the mean under this noise; the mean if
+            exact, NaN for the effective number.
         mean_high: upper end.
         median: 50 % quantile.
-        worst: of the least deniable word: the largest Nw, the smallest Sw or effective number.
+        worst: value of the least deniable word: the largest Nw, the smallest Sw or effective
+            number.
         worst_word: position of that word in the selection.
         bands: quantiles `dpcore.measure.summary.BANDS`, shape (4, E).
     """
@@ -80,7 +82,7 @@ class Summary:
     bands: FloatArray
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only: all who ask share them."""
+        """Make the arrays read-only: they are shared."""
         seal(self)
 
 
@@ -95,8 +97,8 @@ class Deniability:
         epsilons: shape (E,).
         runs: R of Sw.
         figures: Nw, Sw and effective number with their errors, shape (k, E) each.
-        summaries: by quantity, what `dpcore.measure.summary.summarise` was asked for, which keeps
-            it here: a page asks again at every step of a slider.
+        summaries: cache of `dpcore.measure.summary.summarise` by quantity, since a page calls it at
+        every step of a slider.
     """
 
     mechanism: str
@@ -108,15 +110,15 @@ class Deniability:
     summaries: dict[str, Summary] = field(default_factory=dict, init=False, repr=False)
 
     def rows(self, at: float | None = None) -> list[dict[str, Any]]:
-        """One plain row a word and ε, words in the order of the selection.
+        """Return one plain row a word and ε, words in the order of the selection.
 
         `nw_low` and `nw_high` are the ends of an interval of level 95 % for the true Nw.
-        `standard_error` is that of Nw, and says nothing where the word hardly ever stayed; all
-        errors are 0 for an exact method. An effective number that is infinite (no two runs
-        agreed) is None.
+        `standard_error` is that of Nw, and is meaningless where the word hardly ever stayed; all
+        errors are 0 for an exact method. An effective number that is infinite (no two runs agreed)
+        is None.
 
         Args:
-            at: one ε alone, for which there may be no rows; None for all of them.
+            at: a single ε, which may have no rows; None for all ε.
         """
         figures, epsilons = self.figures, self.epsilons.tolist()
         places = [e for e, epsilon in enumerate(epsilons) if at is None or epsilon == at]
@@ -142,7 +144,7 @@ class Deniability:
         ]
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a table: one a word and ε, columns as in `rows`.
+        """Return the rows as a table: one a word and ε, columns as in `rows`.
 
         Raises:
             MissingPackageError: pandas is not installed.
@@ -153,14 +155,14 @@ class Deniability:
         return table
 
     def __repr__(self) -> str:
-        """One line: what was measured and how."""
+        """Return one line with the measurement and its method."""
         words = f"{len(self.selection):,} words" if len(self.selection) > 1 else "1 word"
         epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons[:_SHOWN])
         more = ", …" if self.epsilons.size > _SHOWN else ""
         return f"Deniability({self.mechanism}, {words} at ε = {epsilons}{more}; {self.method})"
 
     def _repr_html_(self) -> str:
-        """The main columns of `rows` as a table."""
+        """Return the main columns of `rows` as a table."""
         from dpcore.display import table
 
         columns = ("word", "epsilon", "nw", "sw", "effective")
@@ -171,12 +173,12 @@ class Deniability:
 
 
 def finite(value: float) -> float | None:
-    """A number for JSON, which has no infinity: None."""
+    """Return a number for JSON: None if it is infinite or NaN."""
     return float(value) if np.isfinite(value) else None
 
 
 def methods_of(mechanism: Mechanism) -> tuple[Method, ...]:
-    """What `measure` accepts for this mechanism, the best first."""
+    """Return the methods that `measure` accepts for this mechanism, best first."""
     methods = (
         (Method.EXACT, mechanism.exact_law),
         (Method.RAO_BLACKWELL, mechanism.rays is not None),
@@ -186,7 +188,7 @@ def methods_of(mechanism: Mechanism) -> tuple[Method, ...]:
 
 
 def choose_method(mechanism: Mechanism, method: Method | str) -> Method:
-    """The method to use, AUTO resolved.
+    """Return the method to use, with AUTO resolved.
 
     Raises:
         ParameterError: there is no such method, or the mechanism does not have it.
@@ -213,7 +215,7 @@ def choose_method(mechanism: Mechanism, method: Method | str) -> Method:
 
 
 def check_runs(runs: int) -> int:
-    """R as it is, if it is 2 to MAX_RUNS (one run has no spread and no pair to compare)."""
+    """Return R unchanged if it is 2 to MAX_RUNS (one run has no spread and no pair)."""
     return a_whole(runs, "runs", 2, MAX_RUNS)
 
 
@@ -228,16 +230,16 @@ def measure(
     repetitions: int = 1,
     progress: Progress = silent,
 ) -> Deniability:
-    """Nw, Sw and the effective number of words at several ε.
+    """Measure Nw, Sw and the effective number of words at several ε.
 
     Args:
         mechanism: over the lexicon of the selection.
-        selection: which words.
+        selection: the words.
         epsilons: shape (E,), in any order.
         method: exact, rao-blackwell, protocol, or auto.
-        runs: R, which Sw depends on whatever the method.
-        seed: of the noise; exact methods ignore it. What is measured protects nothing, so a
-            fixed seed is right here.
+        runs: R, which Sw depends on with any method.
+        seed: of the noise; exact methods ignore it. A measurement protects nothing, so a fixed seed
+            is fine here.
         repetitions: of a Rao–Blackwell measurement, averaged.
         progress: called with (mechanism, done, total).
 
@@ -251,7 +253,7 @@ def measure(
     words, weights = mechanism.check_words(selection.words), selection.weights
     if not (values.size and words.size):
         raise ParameterError("at least one word and one epsilon are needed")
-    # Here the outputs of all runs at all ε are kept at once; the protocol keeps those of one ε.
+    # This method keeps the outputs of all runs at all ε; the protocol keeps those of one ε.
     if chosen is Method.RAO_BLACKWELL and runs * values.size > MAX_RUNS_TIMES_EPSILONS:
         raise ParameterError(
             f"runs times values of epsilon may be {MAX_RUNS_TIMES_EPSILONS:,} at most, got "
@@ -290,11 +292,11 @@ def protocol_figures(
     seed: int | None,
     progress: Progress = silent,
 ) -> Figures:
-    """Fresh noise for every word, ε and run: R calls of the mechanism each.
+    """Measure with fresh noise for every word, ε and run: R calls of the mechanism each.
 
-    The noise is keyed by the word and ε, so that a result does not depend on what else is
-    measured beside it. Where all or none of the runs stayed the standard error is 0, as the
-    formula has it; the interval is that of Clopper and Pearson, which then reaches to 3.7/R.
+    The noise is keyed by the word and ε, so that a result does not depend on what else is measured.
+    Where all or none of the runs stayed the standard error is 0, by its formula; the interval is
+    that of Clopper and Pearson, which then reaches to 3.7/R.
 
     Args:
         mechanism: the mechanism.
@@ -309,7 +311,7 @@ def protocol_figures(
     for i, word in enumerate(words.tolist()):
         entries = np.full(runs, word, dtype=np.int64)
         for e, epsilon in enumerate(epsilons.tolist()):
-            # repr: the shortest text that is this ε and no other, the same on every machine.
+            # repr: the shortest text that denotes only this ε, the same on every machine.
             rng = generator(seed, "protocol", mechanism.key, word, repr(epsilon))
             outputs = mechanism.sample(rng, entries, epsilon)
             counts = Counts.of(outputs[:, None], word)
@@ -337,7 +339,7 @@ def protocol_figures(
 def counted_means(
     nw: FloatArray, sw_error: FloatArray, weights: FloatArray, runs: int
 ) -> dict[str, FloatArray]:
-    """The fields of `Figures` about means over words, from shares of R runs, shape (k, E)."""
+    """Return the fields of `Figures` about means over words, from shares of R runs, (k, E)."""
     mean = Tally.counted(nw * runs, runs).mean(weights)
     low, high = mean.interval()
     return {
@@ -348,7 +350,7 @@ def counted_means(
     }
 
 
-# Deniability from the law itself, for mechanisms whose law is computed (TEM, truncated Gumbel).
+# Deniability from the law itself, for mechanisms with a computed law (TEM, truncated Gumbel).
 
 
 _ENTRIES = 2_000_000  # probabilities held at a time: 16 MB
@@ -362,7 +364,7 @@ def exact_figures(
     runs: int,
     progress: Progress = silent,
 ) -> Figures:
-    """Nw = p_w, E[Sw] = Σ 1 − (1 − p_y)^R and 1/Σp_y², for words (k,) and ε (E,)."""
+    """Compute Nw = p_w, E[Sw] = Σ 1 − (1 − p_y)^R and 1/Σp_y², for words (k,) and ε (E,)."""
     shape = (words.size, epsilons.size)
     nw, sw, effective = np.empty(shape), np.empty(shape), np.empty(shape)
     vectors = mechanism.lexicon.vectors
@@ -370,7 +372,7 @@ def exact_figures(
     error, detail = 0.0, ""
     pairs = ranked(words, len(vectors), lambda block: rank(vectors, vectors[block]))
     for i, (word, ranking) in enumerate(pairs):
-        # A law that groups far words gives the sums at once; else the whole law, some ε at a time.
+        # A law that groups far words gives the sums directly; else the whole law, some ε at a time.
         sums = _sums(mechanism, word, epsilons, ranking, runs)
         if sums is not None:
             nw[i], sw[i], effective[i] = sums
@@ -402,7 +404,7 @@ def exact_figures(
 
 
 def exact_means(nw: FloatArray, weights: FloatArray) -> dict[str, FloatArray]:
-    """The fields of `Figures` about means over words: no error, an interval of one point."""
+    """Return the fields of `Figures` about means over words: no error, an interval of one point."""
     none, mean = np.zeros(nw.shape[1]), weights @ nw / weights.sum()
     return {
         "nw_mean_error": none,
@@ -415,7 +417,7 @@ def exact_means(nw: FloatArray, weights: FloatArray) -> dict[str, FloatArray]:
 def _sums(
     mechanism: Mechanism, word: int, epsilons: FloatArray, ranking: Ranking, runs: int
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """The figures from a law that takes far words together, where there is one."""
+    """Return the figures from a law that groups far words; None if there is none."""
     grouped = mechanism.grouped_law(word, epsilons, ranking)
     if grouped is None:
         return None
@@ -425,7 +427,7 @@ def _sums(
     return stay, (counts * shown).sum(axis=1), 1.0 / (counts * p * p).sum(axis=1)
 
 
-# Measurements of some words at a time, put together: for progress, and for stopping half-way.
+# Measurements of a few words at a time, joined: for progress, and for early stopping.
 
 
 _EACH = (
@@ -435,23 +437,23 @@ _MEANS = ("nw_mean_error", "nw_mean_low", "nw_mean_high", "sw_mean_error")
 
 
 def part_of(selection: Selection, places: Sequence[int]) -> Selection:
-    """Some words of a selection with their weights, in the given order."""
+    """Return some words of a selection with their weights, in the given order."""
     rows = np.asarray(places, dtype=np.int64)
     names = tuple(selection.names[i] for i in rows.tolist())
     return Selection(selection.words[rows], names, selection.weights[rows], selection.description)
 
 
 def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
-    """One measurement from several of different words, under one mechanism at the same ε.
+    """Return one measurement from several of different words, one mechanism and the same ε.
 
-    The words' own figures and errors are what a measurement of all words at once gives with the
-    same seed. The error of their mean is the same for independent runs and exact laws. Words
-    measured along shared directions have errors of unknown correlation between two parts, so
-    there it is the upper bound for full correlation: not smaller than that of one measurement.
+    The words' own figures and errors are those of a measurement of all words at once with the same
+    seed. The error of their mean is the same for independent runs and exact laws. Words measured
+    along shared directions have errors of unknown correlation between two parts, so there it is the
+    upper bound for full correlation: not smaller than that of one measurement.
 
     Args:
         parts: of different words of the selection.
-        selection: gives the order of the words; what no part has measured is left out.
+        selection: gives the order of the words; words that no part has measured are left out.
 
     Raises:
         ParameterError: there is no part, or they differ in mechanism, method, R or ε.
@@ -469,7 +471,7 @@ def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
     measured = np.concatenate([part.selection.words for part in parts])
     places = np.flatnonzero(np.isin(selection.words, measured))
     selection = part_of(selection, places.tolist())
-    # Parts come in the order in which they were measured; rows go back to that of the selection.
+    # Parts are in the order of measurement; rows go back to that of the selection.
     row_of = {word: i for i, word in enumerate(measured.tolist())}
     order = [row_of[word] for word in selection.words.tolist()]
     each = {

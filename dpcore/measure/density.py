@@ -1,11 +1,11 @@
-"""How dense the embedding space is around a word.
+"""Density of the embedding space around a word, and the length of an additive mechanism's noise.
 
-All distances are Euclidean, whatever the metric of the lexicon. One word needs one ranking of the
-vocabulary and nothing kept; figures of the whole vocabulary come from the table of neighbours,
+All distances are Euclidean, for any metric of the lexicon. One word needs one ranking of the
+vocabulary, which is not stored; figures of the whole vocabulary come from the table of neighbours,
 which is computed once and cached.
 
-The table of the bundled lexicon takes a while, so its density comes along in a file, to the bit;
-`python -m dpcore density --file data/lexicon/density.npz` makes it again.
+The table of the bundled lexicon takes a while, so its density is bundled in a file, identical to
+the bit; `python -m dpcore density --file data/lexicon/density.npz` makes it again.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _FORM = {"nearest": "<f4", "mean_distance": "<f8", "hubness": "<i4"}
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The surroundings of one word.
+    """Surroundings of one word.
 
     Attributes:
         word: index.
         neighbours: the k nearest other words, nearest first, shape (k,).
         distances: their distances, in the unit of the vectors, shape (k,).
-        within: other words within the radius asked for; None without one.
+        within: number of other words within the requested radius; None without one.
     """
 
     word: int
@@ -65,7 +65,7 @@ class Neighbourhood:
 
 
 def check_neighbours(lexicon: Lexicon, k: int, most: int | None = None) -> int:
-    """A number of neighbours that a word of this lexicon has (and the table holds)."""
+    """Check a number of neighbours against the lexicon (and the table), and return it."""
     limit = min(len(lexicon) - 1, len(lexicon) if most is None else most)
     if not 1 <= k <= limit:
         raise ParameterError(f"k must be 1 to {limit:,} neighbours for this lexicon, got {k}")
@@ -73,7 +73,7 @@ def check_neighbours(lexicon: Lexicon, k: int, most: int | None = None) -> int:
 
 
 def check_radius(radius: float) -> float:
-    """A radius that is a finite number ≥ 0."""
+    """Check that a radius is a finite number ≥ 0, and return it."""
     if not 0 <= radius < math.inf:
         raise ParameterError(f"radius must be a finite number of at least 0, got {radius}")
     return float(radius)
@@ -86,12 +86,12 @@ def neighbourhood(
     radius: float | None = None,
     ranking: Ranking | None = None,
 ) -> Neighbourhood:
-    """The surroundings of one word, from exact float64 distances to all others.
+    """Return the surroundings of one word, from exact float64 distances to all others.
 
     Args:
         lexicon: words and vectors.
         word: index.
-        k: neighbours.
+        k: number of neighbours.
         radius: within which other words are counted.
         ranking: the lexicon by distance from the word, if already known.
 
@@ -118,7 +118,7 @@ class VocabularyDensity:
         k: number of neighbours, the word itself not counted.
         nearest: δ(w), float32 as in the table.
         mean_distance: mean distance to the k nearest, float64.
-        hubness: how many words have this one among their k nearest (Radovanović, Nanopoulos,
+        hubness: number of words with this one among their k nearest (Radovanović, Nanopoulos,
             Ivanović 2010: N_k); its mean over the vocabulary is k.
     """
 
@@ -133,14 +133,14 @@ class VocabularyDensity:
             array.setflags(write=False)
 
     def strata(self) -> IntArray:
-        """Stratum of every word by δ(w): position in `STRATA`, shape (n,).
+        """Return the stratum of every word by δ(w): position in `STRATA`, shape (n,).
 
         Thirds of the vocabulary; of words with equal δ the one of lower index is the denser.
         """
         return equal_classes(self.nearest, len(STRATA))
 
     def crowding(self, classes: int) -> tuple[IntArray, FloatArray]:
-        """Classes of equal size by the mean distance to the k nearest words, most crowded first.
+        """Divide the words into equal classes by mean distance to the k nearest, densest first.
 
         Returns:
             The class of every word, 0 to classes − 1, shape (n,), and the largest mean distance of
@@ -159,7 +159,7 @@ class VocabularyDensity:
 
 
 def equal_classes(values: NDArray[np.floating], classes: int) -> IntArray:
-    """Classes of ascending values that differ in size by one at most, shape (n,).
+    """Return classes of ascending values that differ in size by at most one, shape (n,).
 
     Of equal values the one of lower index is in the lower class.
     """
@@ -184,7 +184,9 @@ STRATA = tuple(DensityStratum)
 def vocabulary_density(
     lexicon: Lexicon, k: int = NEIGHBOURS, progress: Progress = silent
 ) -> VocabularyDensity:
-    """Density of every word: bundled, or from the table of neighbours (cached, else computed).
+    """Return the density of every word: bundled, or from the table of neighbours.
+
+    The table is cached, or else computed.
 
     Raises:
         ParameterError: k is not 1 to 127 (the width of the table), or not below n.
@@ -196,12 +198,12 @@ def vocabulary_density(
 
 
 def bundled_density(lexicon: Lexicon, k: int = NEIGHBOURS) -> VocabularyDensity | None:
-    """The density that comes with the laboratory, or None for another lexicon or k."""
+    """Return the bundled density, or None for another lexicon or k."""
     return read_density(lexicon.with_metric(Metric.EUCLIDEAN).fingerprint, k, len(lexicon))
 
 
 def read_density(fingerprint: str, k: int, words: int) -> VocabularyDensity | None:
-    """The density in the bundle, or None if it is damaged or of another lexicon or k.
+    """Return the density of the bundle, or None if it is damaged or of another lexicon or k.
 
     Args:
         fingerprint: of the Euclidean lexicon.
@@ -225,7 +227,7 @@ def read_density(fingerprint: str, k: int, words: int) -> VocabularyDensity | No
 
 
 def write_density(path: Path, fingerprint: str, density: VocabularyDensity) -> None:
-    """Write the file of the bundle whole or not at all."""
+    """Write the file of the bundle atomically."""
     content = {name: getattr(density, name).astype(form) for name, form in _FORM.items()}
     content |= {"fingerprint": np.str_(fingerprint), "k": np.int64(density.k)}
     with replacing(path) as partial, partial.open("wb") as file:
@@ -235,7 +237,7 @@ def write_density(path: Path, fingerprint: str, density: VocabularyDensity) -> N
 def density_from_table(
     lexicon: Lexicon, k: int = NEIGHBOURS, progress: Progress = silent
 ) -> VocabularyDensity:
-    """As `vocabulary_density`, always from the table of neighbours."""
+    """Return `vocabulary_density`, always from the table of neighbours."""
     table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(progress=progress)
     near = table.distances[:, 1 : k + 1]  # the first neighbour of a word is the word itself
     hubness = np.bincount(table.indices[:, 1 : k + 1].reshape(-1), minlength=len(lexicon))
@@ -247,10 +249,10 @@ def density_from_table(
 def within_radius(
     lexicon: Lexicon, radius: float, progress: Progress = silent
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """How many other words lie within a radius of each word, as far as the table reaches.
+    """Count the other words within a radius of each word, as far as the table reaches.
 
     Returns:
-        Counts, shape (n,), and whether a count is complete: False where all neighbours of the
+        Counts, shape (n,), and True where a count is complete: False where all neighbours of the
         table lie within, so that there may be more.
     """
     check_radius(radius)
@@ -261,7 +263,10 @@ def within_radius(
 
 
 def ordinary_words(lexicon: Lexicon, rows: int = ORDINARY_ROWS) -> IntArray:
-    """Indices of alphabetic words among the most frequent rows, ascending: no junk tokens."""
+    """Return indices of alphabetic words among the most frequent rows, ascending.
+
+    No junk tokens.
+    """
     return np.array(
         [i for i, word in enumerate(lexicon.words[:rows]) if word.isalpha()], dtype=np.int64
     )
@@ -270,7 +275,7 @@ def ordinary_words(lexicon: Lexicon, rows: int = ORDINARY_ROWS) -> IntArray:
 def extremes(
     density: VocabularyDensity, count: int, among: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """The densest and the sparsest words by δ(w), each most extreme first.
+    """Return the densest and the sparsest words by δ(w), each most extreme first.
 
     Args:
         density: of the vocabulary.
@@ -283,9 +288,9 @@ def extremes(
 
 
 def search(lexicon: Lexicon, text: str, limit: int = 20) -> IntArray:
-    """Words that a typed text may mean: itself, those that begin with it, those that hold it.
+    """Return words that a typed text may mean: itself, words that begin with it or contain it.
 
-    Capital letters do not matter. Within each group the most frequent come first.
+    Case is ignored. Within each group the most frequent come first.
 
     Returns:
         At most `limit` indices; none for an empty text.
@@ -301,7 +306,7 @@ def search(lexicon: Lexicon, text: str, limit: int = 20) -> IntArray:
     return np.array([i for group in groups for i in group][:limit], dtype=np.int64)
 
 
-# How far the noise of an additive mechanism carries a vector.
+# Distance that the noise of an additive mechanism moves a vector.
 
 
 _DIRECTIONS = 2_000
@@ -316,7 +321,8 @@ class NoiseRadius:
         low: 5 % of the draws are shorter.
         median: half of the draws are shorter.
         high: 95 % of the draws are shorter.
-        exact: whether the quantiles are exact, or averaged over 2,000 directions of the noise.
+        exact: True if the quantiles are exact, False if averaged over 2,000 directions of the
+        noise.
     """
 
     low: float
@@ -328,13 +334,12 @@ class NoiseRadius:
 def noise_radii(
     mechanism: Mechanism, epsilons: Iterable[float], seed: int = 0
 ) -> list[NoiseRadius] | None:
-    """The length of the noise at each ε, or None for a mechanism that moves no vector.
+    """Return the length of the noise at each ε, or None for a mechanism that moves no vector.
 
-    None is the answer for mechanisms that choose among words directly (TEM, truncated Gumbel),
+    The result is None for mechanisms that choose among words directly (TEM, truncated Gumbel),
     truncate their noise, or add it to clipped or projected vectors, whose unit is another one.
-    Where the noise is not round (Mahalanobis) its length is s·r·‖u‖ with a random ‖u‖, and
-    P(length ≤ x) is averaged over directions. ε only sets s, so that the quantiles of r·‖u‖ are
-    found once.
+    Where the noise is not round (Mahalanobis) its length is s·r·‖u‖ with a random ‖u‖, and P(length
+    ≤ x) is averaged over directions. ε only sets s, so that the quantiles of r·‖u‖ are found once.
 
     Raises:
         EpsilonError: an ε is not admissible.
@@ -356,7 +361,7 @@ def noise_radii(
 
 
 def _quantile(family: Radial, dimension: int, lengths: FloatArray, share: float) -> float:
-    """The x with mean over directions of P(r ≤ x/‖u‖) = share, at scale 1."""
+    """Return the x with mean over directions of P(r ≤ x/‖u‖) = share, at scale 1."""
     from scipy.optimize import brentq
     from scipy.special import gammaincinv
 

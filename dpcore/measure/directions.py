@@ -1,19 +1,19 @@
 """Deniability of an additive mechanism at every ε from one set of noise directions.
 
-The output along a direction is a step function of the length of the noise. Its steps do not
-depend on ε, and the product of directions and vocabulary does not depend on the word; both are
-computed once. Then
+The output along a direction is a step function of the length of the noise. Its steps do not depend
+on ε, and the product of directions and vocabulary does not depend on the word; both are computed
+once. Then
 
-* Nw is averaged over the directions with the radius integrated out (Rao–Blackwell): for a
-  direction u it is the mass that the law of the radius puts on the lengths at which the word
-  stays, a smooth function of ε, with less variance than counting. At small ε hardly any direction
-  lets a word stay; so others are drawn towards each word, and all are weighed together
+* Nw is averaged over the directions with the radius integrated out (Rao–Blackwell): for a direction
+  u it is the mass that the law of the radius puts on the lengths at which the word stays, a smooth
+  function of ε, with less variance than counting. At small ε hardly any direction lets a word stay;
+  so others are drawn towards each word, and all are weighted together
   (`dpcore.mechanisms.additive.rays`);
-* for Sw and the effective number one radius a direction is drawn, which gives R independent runs
-  at every ε (the same noise at all of them), and these are counted. To put the Rao–Blackwell
-  estimate of the *law* into Σ 1 − (1 − p)^R would be wrong: a word that none of the directions
-  reaches has estimated probability 0, so that the sum can never exceed the number of outputs on
-  the directions' paths, and is biased downwards wherever Sw is large.
+* for Sw and the effective number one radius a direction is drawn, which gives R independent runs at
+  every ε (the same noise at all of them), and these are counted. To put the Rao–Blackwell estimate
+  of the *law* into Σ 1 − (1 − p)^R would be wrong: a word that none of the directions reaches has
+  estimated probability 0, so that the sum can never exceed the number of outputs on the directions'
+  paths, and is biased downwards wherever Sw is large.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.samplers import radii, radius_cdf
 from dpcore.noise.streams import generator
 
-# The outputs of one word with their masses, kept apart by independent noise direction or draw.
+# Outputs of one word with their masses, kept separately by independent noise direction or draw.
 #
-# What is estimated from directions or draws is a mean over independent ones. Kept apart, they give
-# a standard error to any expectation over the output, and may be divided into independent halves.
+# An estimate from directions or draws is a mean over independent ones. Kept separately, they give a
+# standard error to any expectation over the output, and may be divided into independent halves.
 
 
-_PUBLIC_SEED = 0  # of randomness that estimates a law: it protects nothing
+_PUBLIC_SEED = 0  # seeds estimates of a law, which protect nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,11 @@ class Outputs:
     Attributes:
         word: index of the input.
         epsilons: shape (E,).
-        rays: N, how many independent directions or draws; 1 if exact.
+        rays: N, number of independent directions or draws; 1 if exact.
         ray: of each entry, 0..N−1, ascending, shape (P,).
         output: index of the output of each entry, shape (P,).
         mass: its probability given the ray, shape (E, P); over the entries of a ray it sums to 1.
-        exact: whether the one ray is the law itself.
+        exact: True if the one ray is the law itself.
         detail: closed form, quadrature, directions, draws.
     """
 
@@ -72,11 +72,11 @@ class Outputs:
 
     @cached_property
     def _starts(self) -> IntArray:
-        """The first entry of each ray; every ray has at least one."""
+        """First entry of each ray; every ray has at least one."""
         return np.searchsorted(self.ray, np.arange(self.rays))
 
     def each(self, values: FloatArray | NDArray[np.bool_]) -> FloatArray:
-        """Expectation given each ray of a function of the output, shape (E, N).
+        """Return the expectation given each ray of a function of the output, shape (E, N).
 
         Args:
             values: of each entry, shape (P,) or (E, P).
@@ -84,7 +84,7 @@ class Outputs:
         return np.asarray(np.add.reduceat(self.mass * values, self._starts, axis=1))
 
     def mean(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Expectation of a function of the output and its standard error, shape (E,) each.
+        """Return the expectation of a function of the output and its standard error, (E,) each.
 
         Args:
             values: of each entry, shape (P,).
@@ -94,12 +94,12 @@ class Outputs:
         return mean_of(self.each(values))
 
     def columns(self, outputs: IntArray) -> IntArray:
-        """The column of each entry in a table of ascending outputs that holds all of them."""
+        """Return the column of each entry in a table of ascending outputs that contains all."""
         return np.searchsorted(outputs, self.output)
 
 
 def mean_of(each: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean over independent rays and its standard error, (E, N) to (E,) each."""
+    """Return the mean over independent rays and its standard error, (E, N) to (E,) each."""
     count = each.shape[1]
     return each.mean(axis=1), each.std(axis=1, ddof=1) / np.sqrt(count)
 
@@ -111,10 +111,10 @@ def outputs_of(
     ranking: Ranking,
     shared: SharedDirections,
 ) -> Outputs:
-    """The outputs of one word: exact, else along shared directions, else from draws.
+    """Return the outputs of one word: exact, else along shared directions, else from draws.
 
-    Every word gets the same directions (the same draws of the same stream), so that what is due
-    to the noise cancels where two words are compared.
+    Every word gets the same directions (the same draws of the same stream), so that the effect of
+    the noise cancels where two words are compared.
 
     Args:
         mechanism: over the lexicon of the ranking.
@@ -141,7 +141,7 @@ def outputs_of(
 
 
 def _along(mechanism: RadialMechanism, word: int, epsilons: FloatArray, steps: Steps) -> Outputs:
-    """The radius integrated out along each direction (Rao–Blackwell)."""
+    """Integrate out the radius along each direction (Rao–Blackwell)."""
     count, width = steps.targets.shape
     edges = np.concatenate((steps.thresholds, np.full((count, 1), np.inf)), axis=1)
     lower = np.concatenate((np.zeros((count, 1)), steps.thresholds), axis=1)
@@ -160,10 +160,10 @@ def _along(mechanism: RadialMechanism, word: int, epsilons: FloatArray, steps: S
 def _drawn(
     mechanism: Mechanism, word: int, epsilons: FloatArray, draws: int, rng: np.random.Generator
 ) -> Outputs:
-    """One output a draw and ε, the same draws at every ε."""
+    """Draw one output a draw and ε, the same draws at every ε."""
     order = np.argsort(epsilons, kind="stable")
     words = np.full(draws, word, dtype=np.int64)
-    # Paths are followed along ascending ε; the columns go back to the order asked for.
+    # Paths are followed along ascending ε; the columns go back to the requested order.
     drawn = np.empty((draws, epsilons.size), dtype=np.int64)
     paths = mechanism.paths(rng, words, epsilons=epsilons[order])
     drawn[:, order] = paths.at(epsilons[order])
@@ -177,22 +177,22 @@ def _drawn(
     return Outputs(word, epsilons, draws, ray, output, mass, False, f"{draws:,} draws")
 
 
-# How likely one output is, estimated along rays of which some are drawn towards it.
+# Probability of one output, estimated along rays, some of which are drawn towards it.
 #
-# `dpcore.measure.directions` gives all outputs at once, along rays that favour none: right for sums
-# over many outputs, blind to one that is rare.
+# `outputs_of` gives all outputs at once, along rays that favour none: suited to sums over many
+# outputs, blind to one that is rare.
 
 
-_PUBLIC_SEED_REACHING = 0  # of randomness that estimates a law: it protects nothing
+_PUBLIC_SEED_REACHING = 0  # seeds estimates of a law, which protect nothing
 
 
 def output_mass(
     mechanism: RadialMechanism, steps: Steps, output: int, scales: FloatArray
 ) -> FloatArray:
-    """Probability of an output along each ray, its length integrated out, shape (R, E).
+    """Return the probability of an output along each ray, its length integrated out, (R, E).
 
     Args:
-        mechanism: whose noise the rays are of.
+        mechanism: its noise is that of the rays.
         steps: the output along each of R rays.
         output: index.
         scales: s(ε), shape (E,).
@@ -227,12 +227,12 @@ def weighed_mass(
     *,
     kept: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
-    """The mass of an output along plain rays and along rays towards it, as `Tally.of` counts them.
+    """Return the mass of an output along plain rays and rays towards it, for `Tally.of`.
 
     A block of observations is one plain ray and, if there are as many, one towards the output.
 
     Args:
-        mechanism: whose noise the bundle is of.
+        mechanism: its noise is that of the bundle.
         bundle: R plain rays.
         steps: the output along each of them.
         ranking: the targets by distance from the origin of the rays.
@@ -245,8 +245,8 @@ def weighed_mass(
         Weighted mass, shape (R, E), and weights, shape (R,).
     """
     hits = output_mass(mechanism, steps, output, scales)
-    # Weighed together by the balance heuristic: each ray by how likely the mixture of plain and
-    # aimed rays is to give it (`dpcore.mechanisms.additive.rays`).
+    # Weighted by the balance heuristic: each ray by its probability under the mixture of plain and
+    # aimed rays (`dpcore.mechanisms.additive.rays`).
     aimed = rays_towards(mechanism, bundle, ranking, output, rng, kept=kept)
     if aimed is None:
         return hits, np.ones(len(hits))
@@ -264,7 +264,7 @@ def output_tally(
     ranking: Ranking,
     shared: SharedDirections,
 ) -> Tally:
-    """P(output | word) at each ε, estimated, with an interval; as `output_blocks`."""
+    """Estimate P(output | word) at each ε, with an interval; arguments as `output_blocks`."""
     return Tally.of(*output_blocks(mechanism, word, output, epsilons, ranking, shared))
 
 
@@ -276,7 +276,7 @@ def output_blocks(
     ranking: Ranking,
     shared: SharedDirections,
 ) -> tuple[FloatArray, FloatArray]:
-    """What observations of one output show under a mechanism whose law is estimated.
+    """Return observations of one output under a mechanism whose law is estimated.
 
     The arguments are those of `dpcore.measure.directions.outputs_of`, and the index of an output.
 
@@ -289,7 +289,7 @@ def output_blocks(
     values = mechanism.check_epsilons(epsilons)
     rng = generator(_PUBLIC_SEED_REACHING, "one output", mechanism.key, word, output)
     if (radial := mechanism.rays) is None:
-        # The same draws for every word, as `outputs_of` has them.
+        # The same draws for every word, as in `outputs_of`.
         drawn = outputs_of(mechanism, word, values, ranking, shared)
         return drawn.each(drawn.output == output).T, np.ones(drawn.rays)
     bundle = shared.bundle(radial)
@@ -299,12 +299,12 @@ def output_blocks(
     return weighed_mass(radial, bundle, steps, known, output, scales, rng)
 
 
-_BUNDLE_ENTRIES = 64_000_000  # of the kept product of directions and vocabulary: 256 MB
-_COMPARISONS = 16_000_000  # of thresholds and scales at a time: 16 MB
+_BUNDLE_ENTRIES = 64_000_000  # entries of the kept product of directions and vocabulary: 256 MB
+_COMPARISONS = 16_000_000  # comparisons of thresholds and scales at a time: 16 MB
 
 
 def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray:
-    """Output of each direction with its radius drawn, at each scale: shape (R, E)."""
+    """Return the output of each direction with its radius drawn, at each scale: shape (R, E)."""
     # The output at scale s is that of length s·r; in each direction thresholds ascend, so the
     # number of those not above it is the place of the output.
     limits = steps.thresholds / radius[:, None]
@@ -318,14 +318,14 @@ def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray
 
 
 def _fits(bundle: rays.Bundle) -> bool:
-    """Whether the product of directions and vocabulary is small enough to be kept."""
+    """Return True if the product of directions and vocabulary is small enough to keep."""
     return int(bundle.unit.shape[0] * bundle.targets.shape[0]) <= _BUNDLE_ENTRIES
 
 
 def _steps(
     mechanism: RadialMechanism, bundle: rays.Bundle, ranking: Ranking, rng: np.random.Generator
 ) -> Steps:
-    """Steps from one word along all directions, through the kept product if it is small enough."""
+    """Return steps from one word along all directions, by the kept product if it fits."""
     if _fits(bundle):
         known = bundle.from_word(ranking, keep=mechanism.keep)
     else:
@@ -345,14 +345,14 @@ def direction_figures(
     repetitions: int = 1,
     progress: Progress = silent,
 ) -> Figures:
-    """Figures of words (k,) at all ε (E,) from R directions that the words share.
+    """Measure figures of words (k,) at all ε (E,) from R directions that the words share.
 
     Standard errors: of Nw from the spread over directions; of Sw from Efron–Stein (see
     `Counts.sw`), divided by √repetitions. The error of the mean Nw over words takes into account
     that the words share directions; that of the mean Sw is the upper bound for full correlation.
 
     The arguments are those of `dpcore.measure.deniability.protocol_figures`; R counts directions as
-    well, all is repeated `repetitions` times and averaged, and progress is told of every word.
+    well, all is repeated `repetitions` times and averaged, and progress is called for every word.
     """
     scales = np.array([mechanism.scale(float(epsilon)) for epsilon in epsilons])
     shape = (words.size, epsilons.size)
@@ -367,7 +367,7 @@ def direction_figures(
         for i, (word, ranking) in enumerate(origins):
             rng = generator(seed, "radii", mechanism.key, repetition, word)
             steps = _steps(mechanism, bundle, ranking, rng)
-            # Drawn after the steps, which may need noise of their own (Vickrey's coin, for one).
+            # Drawn after the steps, which may draw other noise (for example Vickrey's coin).
             radius = radii(rng, mechanism.family, runs, mechanism.dimension)
             stays = weighed_mass(
                 mechanism, bundle, steps, ranking, word, scales, rng, kept=_fits(bundle)
@@ -385,7 +385,7 @@ def direction_figures(
     nw = Tally.stacked([Tally.pooled(of_word) for of_word in tallies])
     nw_mean = Tally.pooled([tally for tally, _ in means])
     nw_low, nw_high = nw.interval()
-    # A ray of one repetition weighs in the mean of all of them only this much.
+    # The weight of a ray of one repetition in the mean of all repetitions.
     unseen = np.max([unseen for _, unseen in means], axis=0) / repetitions
     nw_mean_low, nw_mean_high = nw_mean.interval(unseen)
     # √(Σ of the variances)/repetitions, each variance at most the number of singletons.

@@ -1,4 +1,4 @@
-"""What every way of measuring returns: Nw, Sw and the effective number, word by word."""
+"""Results of a measurement: Nw, Sw and the effective number, word by word."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Figures:
         nw: probability that the word stays, shape (k, E).
         sw: distinct outputs in R runs, or their expectation, shape (k, E).
         effective: inverse Simpson index of the outputs, shape (k, E); ∞ if no two runs agree.
-        nw_error: standard error of `nw`, shape (k, E); 0 if exact. It says nothing where the
-            word hardly ever stayed.
+        nw_error: standard error of `nw`, shape (k, E); 0 if exact. It is meaningless where the word
+        hardly ever stayed.
         nw_low: lower end of an interval for the truth, of level 95 %, shape (k, E); `nw` if exact.
         nw_high: upper end.
         sw_error: standard error of `sw`, an upper one; 0 if exact.
@@ -32,7 +32,7 @@ class Figures:
         nw_mean_low: lower end of an interval for that mean, of level 95 %; the mean if exact.
         nw_mean_high: upper end.
         sw_mean_error: standard error of the weighted mean of `sw` over the words, shape (E,).
-        numerical_error: bound on the error of a probability that was computed; else 0.
+        numerical_error: bound on the error of a computed probability; else 0.
         detail: closed form, quadrature, 1,000 runs, directions, …
     """
 
@@ -57,7 +57,7 @@ class Figures:
 
 
 def seal(record: Any) -> None:
-    """Make all arrays of a dataclass read-only: whoever asks for it again shares them."""
+    """Make all arrays of a dataclass read-only, because cached records are shared."""
     for field in fields(record):
         value = getattr(record, field.name)
         if isinstance(value, np.ndarray):
@@ -65,25 +65,31 @@ def seal(record: Any) -> None:
 
 
 def independent_mean_error(errors: FloatArray, weights: FloatArray) -> FloatArray:
-    """Standard error of a weighted mean over words whose noise is independent, (k, E) to (E,)."""
+    """Return the standard error of a weighted mean over words with independent noise.
+
+    Shape (k, E) to (E,).
+    """
     return np.asarray(np.sqrt(np.square(weights) @ np.square(errors)) / weights.sum())
 
 
 def shared_mean_error(errors: FloatArray, weights: FloatArray) -> FloatArray:
-    """An upper standard error of the same mean if the words share noise: full correlation."""
+    """Return an upper standard error of that mean if the words share noise.
+
+    Full correlation is assumed.
+    """
     return np.asarray(weights @ errors / weights.sum())
 
 
 def ranked(
     words: IntArray, vocabulary: int, rankings: Callable[[IntArray], Sequence[Ranking]]
 ) -> Iterator[tuple[int, Ranking]]:
-    """Each word with the vocabulary as it is ranked from it.
+    """Yield each word with the vocabulary ranked from it.
 
     Args:
         words: shape (k,).
         vocabulary: number of words that are ranked.
-        rankings: those from some words, made together because that is faster; as many words at a
-            time as fit into memory.
+        rankings: computes the rankings of several words, together because that is faster; as many
+            words at a time as fit into memory.
     """
     step = max(1, _RANKED // vocabulary)
     for start in range(0, words.size, step):

@@ -1,4 +1,4 @@
-"""Two words side by side: deniability, and how far the output lies, over all ε."""
+"""Comparison of two words over all ε: deniability, output distances, outputs and map masses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pair:
     """Two words, the nearest neighbour of each, and the vocabulary as seen from all of them.
 
     Attributes:
-        lexicon: their lexicon; distances are Euclidean whatever its metric.
+        lexicon: their lexicon; distances are Euclidean for any metric.
         words: the two indices.
         nearest: the nearest other word of each.
         gaps: δ of each, the distance to it.
@@ -47,7 +47,7 @@ class Pair:
 
     @classmethod
     def of(cls, lexicon: Lexicon, first: str, second: str) -> Pair:
-        """Look two words up.
+        """Look up two words.
 
         Raises:
             UnknownWordError: one of them is not in the vocabulary.
@@ -75,7 +75,7 @@ class Pair:
         return self.lexicon.words[self.words[0]], self.lexicon.words[self.words[1]]
 
     def distances(self, word: int) -> FloatArray:
-        """Euclidean distance of every word from one of `rankings`, shape (n,)."""
+        """Return the Euclidean distance of every word from one of `rankings`, shape (n,)."""
         ranking = self.rankings[word]
         distances = np.empty(len(ranking))
         distances[ranking.order] = ranking.distances
@@ -85,15 +85,17 @@ class Pair:
 def deniability(
     mechanism: Mechanism, pair: Pair, epsilons: FloatArray, runs: int, seed: int
 ) -> Deniability:
-    """Nw, Sw and effective number of both words, as `python -m dpcore deniability` has them."""
+    """Measure Nw, Sw and effective number of both words, as `python -m dpcore deniability`."""
     return measure(mechanism, named(pair.lexicon, pair.names), epsilons, runs=runs, seed=seed)
 
 
 def output_distance(pair: Pair, outputs: Outputs) -> tuple[FloatArray, FloatArray]:
-    """Expected Euclidean distance of the output from its word, and standard error, (E,) each.
+    """Return the expected Euclidean distance of the output from its word, and its error.
+
+    Shape (E,) each.
 
     Args:
-        pair: whose rankings hold the word.
+        pair: has a ranking of the word.
         outputs: of a word.
     """
     return outputs.mean(pair.distances(outputs.word)[outputs.output])
@@ -101,10 +103,10 @@ def output_distance(pair: Pair, outputs: Outputs) -> tuple[FloatArray, FloatArra
 
 @dataclass(frozen=True)
 class Spread:
-    """How much wider the second word's surroundings are than the first one's.
+    """Ratio of the width of the second word's surroundings to the first one's.
 
     Attributes:
-        neighbours: how many nearest words of each count.
+        neighbours: number of nearest words of each that count.
         true: ratio of the mean distances to them, second word to first.
         drawn: the same ratio on a map; NaN where all of the first word's lie on top of it.
     """
@@ -115,7 +117,7 @@ class Spread:
 
 
 def spread_on_map(pair: Pair, shown: Map, k: int = 10) -> Spread | None:
-    """Compare the surroundings of both words with what a map makes of them.
+    """Compare the surroundings of both words in space with those on a map.
 
     Args:
         pair: the words.
@@ -142,23 +144,23 @@ def spread_on_map(pair: Pair, shown: Map, k: int = 10) -> Spread | None:
     return Spread(min(counts), true[1] / true[0], ratio)
 
 
-# What comes out for one word, seen from its nearest words: chances at every ε, and real draws.
+# Outputs of one word among its nearest words: probabilities at every ε, and real draws.
 
 
-_KEY = "surroundings"  # of the stream of the draws
+_KEY = "surroundings"  # key of the stream of the draws
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """How likely the word itself, each of k words near it, and any other word comes out.
+    """Probabilities of the word itself, of each of k words near it, and of any other word.
 
     Attributes:
         epsilons: shape (E,).
         value: the word, its neighbours in their order, and all others together, shape (E, k + 2).
-            Each is a sum of its own, so that a small one is no rounding error of the others.
+            Each is its own sum, so that a small one is not a rounding error of the others.
         low: lower ends of intervals of level 95 %, shape (E, k + 2); `value` itself if exact.
         high: upper ends.
-        exact: whether the numbers are computed.
+        exact: True if the numbers are computed.
         detail: closed form, quadrature, directions, draws.
     """
 
@@ -183,7 +185,7 @@ def chances(
     ranking: Ranking,
     shared: SharedDirections,
 ) -> Chances:
-    """How likely a word stays, becomes each of some words, or becomes any other word.
+    """Return the probabilities that a word stays, becomes each of some words, or any other.
 
     Args:
         mechanism: over the lexicon of the ranking.
@@ -214,7 +216,7 @@ def chances(
 
 
 def _columns(outputs: Outputs, shown: IntArray) -> NDArray[np.int64]:
-    """Of each entry of the outputs its column: a place in `shown`, or the last for all others."""
+    """Return the column of each entry of the outputs: its place in `shown`, or the last."""
     order = np.argsort(shown)
     place = np.minimum(np.searchsorted(shown[order], outputs.output), shown.size - 1)
     known = shown[order][place] == outputs.output
@@ -225,7 +227,7 @@ def _columns(outputs: Outputs, shown: IntArray) -> NDArray[np.int64]:
 class Draws:
     """Independent draws of the noise of one word, each followed through all ε.
 
-    For looking only, as `Mechanism.paths` is.
+    For inspection only, like `Mechanism.paths`.
 
     Attributes:
         outputs: indices of words, shape (N, E).
@@ -245,7 +247,7 @@ def draws(
     seed: int,
     count: int = 100,
 ) -> Draws:
-    """Draw the noise of one word some times, and follow each draw through all ε.
+    """Draw the noise of one word `count` times, and follow each draw through all ε.
 
     Args:
         mechanism: over the lexicon of the ranking.
@@ -265,21 +267,21 @@ def draws(
 
 # Two mechanisms at equal mean Nw, read from curves that are already measured.
 #
-# Equal Nw is not equal privacy: it only sets two mechanisms side by side where the words stay as
-# often, so that what they become can be compared (as Xu et al. 2021, Fig. 2 does for Sw).
-# `dpcore.measure.targets.calibrate` measures more to find the same ε closer; this only reads, and
-# says between which measured ε the answer lies.
+# Equal Nw is not equal privacy: it only compares two mechanisms where the words stay equally often,
+# so that their outputs can be compared (as Xu et al. 2021, Fig. 2 does for Sw).
+# `dpcore.measure.targets.calibrate` measures more to find the same ε more precisely; this only
+# reads, and states between which measured ε the answer lies.
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """An ε at which a measured curve has a wanted mean Nw.
+    """Value of ε at which a measured curve has a wanted mean Nw.
 
     Attributes:
-        epsilon: on the straight line in ln ε between the two measured ε next to it; where the
-            curve has the value at several neighbouring ε, the smallest.
+        epsilon: on the straight line in ln ε between the two measured ε next to it; where the curve
+            has the value at several neighbouring ε, the smallest.
         low: the next smaller measured ε at which the interval of the mean Nw (of level 95 %) does
-            not hold the value; None if there is none.
+            not contain the value; None if there is none.
         high: the next larger one.
         sw: mean Sw at `epsilon`, on the same line.
         effective: median effective number there; may be infinite.
@@ -293,18 +295,18 @@ class Crossing:
 
 
 def crossings(measured: Deniability, nw: float) -> tuple[Crossing, ...]:
-    """All ε at which the mean Nw is a value, as far as the curve tells them apart, ascending.
+    """Return all ε, ascending, at which the mean Nw has a value, as far as they can be separated.
 
     Places that are not separated by a measured ε at which the interval of the mean Nw does not
-    hold the value are one. None: the curve never has this Nw between its ends. Several: it is not
-    monotone there.
+    contain the value are one. None: the curve never has this Nw between its ends. Several: it is
+    not monotone there.
 
     Args:
         measured: at ascending ε.
         nw: the wanted mean Nw.
 
     Raises:
-        ParameterError: nw is no probability.
+        ParameterError: nw is not a probability.
     """
     if not 0.0 <= nw <= 1.0:
         raise ParameterError(f"a mean Nw is in [0, 1], got {nw}")
@@ -327,7 +329,7 @@ def crossings(measured: Deniability, nw: float) -> tuple[Crossing, ...]:
 
 
 def _meets(gap: FloatArray, first: int, last: int) -> float | None:
-    """The first place, in steps of the grid, from `first` to `last` where a line chain is 0."""
+    """Return the first place, in grid steps, from `first` to `last` where a line chain is 0."""
     for i in range(first, last + 1):
         if gap[i] == 0.0:
             return float(i)
@@ -338,7 +340,7 @@ def _meets(gap: FloatArray, first: int, last: int) -> float | None:
 
 
 def _between(values: FloatArray, place: float) -> float:
-    """A value between two places of the grid; next to an infinite one it is infinite."""
+    """Return a value between two places of the grid; infinite next to an infinite one."""
     i = int(place)
     share = place - i
     if share == 0.0:
@@ -346,20 +348,20 @@ def _between(values: FloatArray, place: float) -> float:
     return float((1.0 - share) * values[i] + share * values[i + 1])
 
 
-# Where the output of a mechanism falls on a map.
+# Outputs of a mechanism on a map.
 
 
 @dataclass(frozen=True, eq=False)
 class MapMass:
-    """The law of one word's output, on the words of a map and beside them; arrays are read-only.
+    """Law of one word's output, on the words of a map and outside; arrays are read-only.
 
     Attributes:
         word: index of the input.
         epsilons: shape (E,).
         on: probability of each mapped word, in the order of `Map.words`, shape (E, m).
-        outside: probability of all words that the map does not show, shape (E,): their sum, not
-            what is missing from 1, so a small one is not a rounding error.
-        exact: whether the probabilities are computed or estimated.
+        outside: probability of all words that the map does not show, shape (E,): their sum, not a
+            difference from 1, so a small one is not a rounding error.
+        exact: True if the probabilities are computed, False if estimated.
         error: as `Law.error`, of one word.
     """
 
@@ -382,10 +384,10 @@ def mass_on_map(law: Law, shown: Map, chosen: slice = slice(None)) -> MapMass:
     Args:
         law: of the word.
         shown: the map.
-        chosen: positions of the ε wanted; a whole vocabulary at all of them is large.
+        chosen: positions of the wanted ε; a whole vocabulary at all of them is large.
     """
     place = np.searchsorted(shown.words, law.outputs)
-    # Beyond the last mapped word: compared with the first one, which it cannot be.
+    # A place beyond the last mapped word is compared with the first one, which it cannot be.
     place[place == len(shown.words)] = 0
     mapped = shown.words[place] == law.outputs
     epsilons, probabilities = law.epsilons[chosen], law.probabilities[chosen]

@@ -1,17 +1,17 @@
-"""A probability from weighted observations, with an interval that holds where it is small.
+"""Estimate of a probability from weighted observations, with an interval valid for rare events.
 
 The mean of observations x_i in [0, 1] with weights w_i is p = Σ w_i·x_i/Σ w_i. Where few of them
 see the event its standard error is worthless: if none of them sees it, p and the error are both
-next to 0, whatever the truth. The interval, of level 95 %:
+next to 0, whatever the true value. The interval, of level 95 %:
 
-* Let V be the variance of p (that of a ratio, to first order) and n = p(1 − p)/V: so many plain
-  observations would be as good. The ends are those of Clopper and Pearson 1934 for n·p of n, as
-  Korn and Graubard 1998 take them for weighted surveys: quantiles of Beta laws.
-* What has not been seen is one observation more (as in the gamma interval of Fay and Feuer 1997):
-  before the end that lies towards 1/2 is taken, the sums grow by one hit of weight k, and with
-  equal weights the end is that of Clopper and Pearson. k is the largest contribution
-  w_i·x_i/Σ w_i seen, if the event has been seen often enough to know it: if
-  (Σ w_i·x_i)²/Σ (w_i·x_i)² is at least `ENOUGH`. Else it is the largest possible one.
+* Let V be the variance of p (that of a ratio, to first order) and n = p(1 − p)/V: the number of
+  equivalent plain observations. The ends are those of Clopper and Pearson 1934 for n·p of n, as in
+  Korn and Graubard 1998 for weighted surveys: quantiles of Beta laws.
+* An unseen event counts as one observation more (as in the gamma interval of Fay and Feuer 1997):
+  before the end towards 1/2 is computed, the sums grow by one hit of weight k, and with equal
+  weights the end is that of Clopper and Pearson. k is the largest contribution w_i·x_i/Σ w_i seen,
+  if the event has been seen often enough to know it: if (Σ w_i·x_i)²/Σ (w_i·x_i)² is at least
+  `ENOUGH`. Else it is the largest possible one.
 
 For p > 1/2 the same is done for the complement.
 """
@@ -27,20 +27,20 @@ from dpcore.arrays import FloatArray
 
 LEVEL = 0.95
 ENOUGH = 10.0
-"""Observations of equal size that are as good as those that saw the event."""
+"""Number of equal observations equivalent to those that saw the event."""
 _MANY = 1e8
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What weighted observations of an event and of its complement say; shape (..., E) each.
+    """Statistics of weighted observations of an event and its complement; shape (..., E) each.
 
     Attributes:
         value: the estimated probability p.
         variance: V, of the estimate.
         squares: Σ (w_i·x_i/Σ w_i)², of the event and of its complement, shape (2, ..., E).
         peaks: largest contributions w_i·x_i/Σ w_i seen, shape (2, ..., E).
-        possible: the largest that one more observation can have.
+        possible: the largest possible contribution of one more observation.
     """
 
     value: FloatArray
@@ -51,7 +51,7 @@ class Tally:
 
     @classmethod
     def of(cls, hits: FloatArray, weights: FloatArray) -> Tally:
-        """Count.
+        """Return the statistics of blocks of observations.
 
         Args:
             hits: w·x summed over each block of observations, shape (B, E). Blocks are independent.
@@ -74,7 +74,7 @@ class Tally:
 
     @classmethod
     def counted(cls, stayed: FloatArray, runs: int) -> Tally:
-        """Events among independent runs of equal weight."""
+        """Return the statistics of independent runs of equal weight."""
         value = np.asarray(stayed) / runs
         both = np.stack((value, 1.0 - value))
         return cls(
@@ -87,7 +87,7 @@ class Tally:
 
     @classmethod
     def pooled(cls, tallies: Sequence[Tally]) -> Tally:
-        """The mean of independent estimates of the same probabilities."""
+        """Return the mean of independent estimates of the same probabilities."""
         count = len(tallies)
         return cls(
             value=np.mean([t.value for t in tallies], axis=0),
@@ -99,7 +99,7 @@ class Tally:
 
     @classmethod
     def stacked(cls, tallies: Sequence[Tally]) -> Tally:
-        """Those of k events, as one of shape (k, E)."""
+        """Return the tallies of k events as one of shape (k, E)."""
         return cls(
             value=np.stack([t.value for t in tallies]),
             variance=np.stack([t.variance for t in tallies]),
@@ -110,17 +110,17 @@ class Tally:
 
     @property
     def error(self) -> FloatArray:
-        """Standard errors, which say nothing where the event, or its complement, was not seen."""
+        """Standard errors, meaningless where the event, or its complement, was not seen."""
         return np.sqrt(self.variance)
 
     @property
     def known(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Whether the event and its complement have been seen often enough, shape (2, ..., E)."""
+        """True where event and complement have been seen often enough, shape (2, ..., E)."""
         both = np.stack((self.value, 1.0 - self.value))
         return np.asarray((both > 0) & (np.square(both) >= ENOUGH * self.squares))
 
     def mean(self, weights: FloatArray) -> Tally:
-        """The weighted mean of k independent probabilities, of shape (k, E) each, as one (E,)."""
+        """Return the weighted mean of k independent probabilities, (k, E) each, as one (E,)."""
         share = (weights / weights.sum())[:, None]
         more = share * np.where(self.known, self.peaks, self.possible)
         return Tally(
@@ -132,10 +132,10 @@ class Tally:
         )
 
     def interval(self, unseen: FloatArray | float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper ends of level 95 %, shape (..., E).
+        """Return the lower and upper ends of level 95 %, shape (..., E).
 
         Args:
-            unseen: what one observation more may add beside the largest contribution seen.
+            unseen: the addition of one more observation beside the largest contribution seen.
         """
         more = np.where(self.known, self.peaks + unseen, self.possible)
         low, high = _ends(self.value, self.variance, more[0])
@@ -145,7 +145,7 @@ class Tally:
 
 
 class MeanTally:
-    """The weighted mean over words of probabilities along the same rays, block by block.
+    """Weighted mean over words of probabilities along the same rays, block by block.
 
     Args:
         blocks: independent blocks of rays, common to the words.
@@ -153,14 +153,14 @@ class MeanTally:
     """
 
     def __init__(self, blocks: int, width: int) -> None:
-        """Start with no word."""
+        """Start without words."""
         self._both = np.zeros((2, blocks, width))
         self._off = np.zeros((blocks, width))
         self._value, self._possible = np.zeros(width), np.zeros(width)
         self._unseen = np.zeros((2, width))
 
     def add(self, share: float, hits: FloatArray, weights: FloatArray, tally: Tally) -> None:
-        """One word with its share of the mean; the rest as for `Tally.of`, and what that gave."""
+        """Add one word with its share of the mean, and its arguments and result of `Tally.of`."""
         total = weights.sum()
         each = (share / total) * weights[:, None]
         parts = (share / total) * hits
@@ -171,7 +171,7 @@ class MeanTally:
         self._unseen += np.where(tally.known, 0.0, share * tally.possible)
 
     def tally(self) -> tuple[Tally, FloatArray]:
-        """Of the mean; and what a ray might add that shows words that were not seen, (2, E)."""
+        """Return the tally of the mean, and the addition of a ray with unseen words, (2, E)."""
         mean = Tally(
             value=self._value,
             variance=_spread(self._off),
@@ -183,16 +183,16 @@ class MeanTally:
 
 
 def _spread(off: FloatArray) -> FloatArray:
-    """Variance of a sum of independent blocks from their deviations, (B, E) to (E,)."""
+    """Return the variance of a sum of independent blocks from deviations, (B, E) to (E,)."""
     count = len(off)
     return np.asarray(np.square(off).sum(axis=0) * (count / max(count - 1, 1)))
 
 
 def _ends(p: FloatArray, variance: FloatArray, more: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of probabilities of at most 1/2, elementwise."""
+    """Return the ends of the interval of probabilities of at most 1/2, elementwise."""
     tail = (1.0 - LEVEL) / 2.0
     # Clopper and Pearson: the lower end is a quantile of Beta(hits, misses + 1), the upper one of
-    # Beta(hits + 1, misses); the one hit more is the observation by which the sums grow.
+    # Beta(hits + 1, misses); the additional hit is the observation by which the sums grow.
     low = _quantile(tail, p, variance, 1.0)
     grown = 1.0 + more
     wider = (variance + np.square(more * (1.0 - p)) / grown) / np.square(grown)
@@ -201,12 +201,15 @@ def _ends(p: FloatArray, variance: FloatArray, more: FloatArray) -> tuple[FloatA
 
 
 def _quantile(level: float, p: FloatArray, variance: FloatArray, misses: float) -> FloatArray:
-    """Quantile of Beta(n·p, n·(1 − p) + misses), n = p(1 − p)/variance; p if that is infinite."""
+    """Return a quantile of Beta(n·p, n·(1 − p) + misses), n = p(1 − p)/variance.
+
+    p if n is infinite.
+    """
     from scipy.special import betaincinv, gammaincinv
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         n = p * (1.0 - p) / variance
         a, b = n * p, n * (1.0 - p) + misses
-        # With so many observations the event is one of Poisson's, and the law a Gamma law.
+        # With so many observations the event is a Poisson one, and the law a Gamma law.
         quantiles = np.where(n > _MANY, gammaincinv(a, level) * (p / a), betaincinv(a, b, level))
     return np.where(np.isfinite(quantiles), quantiles, p)

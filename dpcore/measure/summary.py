@@ -1,4 +1,4 @@
-"""A distribution over words in a few numbers: mean ± deviation as in the papers, and the tails."""
+"""Summary of a distribution over words: mean ± deviation as in the papers, and quantiles."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dpcore.errors import ParameterError
 from dpcore.measure.deniability import Deniability, Summary, finite
 
 STANDARD_ERRORS = 2.0
-"""How far an estimate of many runs may reasonably be off."""
+"""Number of standard errors by which an estimate of many runs may reasonably be off."""
 QUANTITIES = ("nw", "sw", "effective")
 BANDS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of the two bands: the middle half and the middle nine tenths of the words."""
 
 
 def summarise(measured: Deniability, quantity: str) -> Summary:
-    """One quantity of a measurement over its words, computed once for each measurement.
+    """Return one quantity of a measurement over its words, computed once for each measurement.
 
     Raises:
         ParameterError: there is no such quantity.
@@ -41,7 +41,7 @@ def _summary(measured: Deniability, quantity: str) -> Summary:
     # The least deniable word stays most often, or has the fewest outputs.
     worst = values.argmax(axis=0) if quantity == "nw" else values.argmin(axis=0)
     errors = {"nw": figures.nw_mean_error, "sw": figures.sw_mean_error}
-    # No estimate of the error of a mean of reciprocals is at hand.
+    # There is no estimate of the error of a mean of reciprocals.
     error = errors.get(quantity, np.full(mean.shape, np.nan))
     low, high = mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error
     if quantity == "nw":
@@ -62,7 +62,7 @@ def _summary(measured: Deniability, quantity: str) -> Summary:
 
 
 def summary_rows(measured: Deniability) -> list[dict[str, Any]]:
-    """One plain row an ε and quantity."""
+    """Return one plain row an ε and quantity."""
     rows = []
     for quantity in QUANTITIES:
         s = summarise(measured, quantity)

@@ -1,11 +1,11 @@
-"""Which ε meets a target of deniability, and which ε of two mechanisms are comparable.
+"""Values of ε that meet a target of deniability, and comparable ε of two mechanisms.
 
 A target such as "mean Nw ≤ 0.3" need not hold on a half-line: Nw of the truncated Gumbel mechanism
 first falls and then rises with ε near the lower end of its domain, and Nw of an additive mechanism
-may do so at tiny ε, where a few words on the hull of the vocabulary come out whatever went in. So
-the answer is a list of intervals, found on a grid over the whole range and refined at every
-crossing. What falls between two points of the grid on both sides of which the target holds (or
-fails) is not seen.
+may do so at tiny ε, where a few words on the hull of the vocabulary are the output for any input.
+So the answer is a list of intervals, found on a grid over the whole range and refined at every
+crossing. A change between two points of the grid that both meet the target (or both fail) is not
+detected.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dpcore.measure.summary import QUANTITIES, summarise
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.mechanism import Mechanism
 
-# Where along the axis of ε a condition holds: a grid, and refined ends.
+# Ranges of ε where a condition holds: a grid, and refined ends.
 
 
-_LEAST = 1e-3  # ε at which every mechanism has long been at its limit
+_LEAST = 1e-3  # ε at which every mechanism is practically at its limit
 _A_DECADE = 4  # grid points
 _TOLERANCE = 1e-4  # relative width of a refined crossing
 _INNER = 15  # points by which all crossings are refined at a time
@@ -38,7 +38,7 @@ _INNER = 15  # points by which all crossings are refined at a time
 
 @dataclass(frozen=True)
 class Interval:
-    """A range of ε in which a target holds, ends included.
+    """Range of ε in which a target holds, ends included.
 
     An end is a crossing if the target fails just beyond it; else the search ended there.
     """
@@ -50,7 +50,7 @@ class Interval:
 
 
 def scan(mechanism: Mechanism, low: float | None = None, high: float | None = None) -> FloatArray:
-    """A grid over the admissible ε, dense near a lower end that matters, shape (E,).
+    """Return a grid over the admissible ε, dense near a lower end that matters, shape (E,).
 
     Args:
         mechanism: its admissible range bounds the grid.
@@ -76,7 +76,7 @@ def scan(mechanism: Mechanism, low: float | None = None, high: float | None = No
 
 
 def runs_of(holds: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last place of each run of neighbouring places at which something holds."""
+    """Return the first and last place of each run of neighbouring places that are True."""
     # A False beyond either end makes the ends of the grid edges like all others.
     inside = np.concatenate(([False], holds, [False]))
     starts = np.flatnonzero(inside[1:] & ~inside[:-1])
@@ -89,15 +89,15 @@ def holding(
     holds: Callable[[FloatArray], NDArray[np.bool_]],
     grid: FloatArray,
 ) -> tuple[Interval, ...]:
-    """Intervals on which a function of ε meets a condition; crossings are refined to 10⁻⁴.
+    """Return intervals where a function of ε meets a condition; crossings refined to 10⁻⁴.
 
-    An end is a point at which the condition was seen to hold. Of several crossings between two
-    points of the grid the one next to the holding side is kept, so that an interval is never
-    longer than what was seen.
+    An end is a point at which the condition was observed to hold. Of several crossings between two
+    points of the grid the one next to the holding side is kept, so that an interval is never longer
+    than the observations.
 
     Args:
         curve: values at ε of shape (E,), any order, shape (E,).
-        holds: whether values meet the condition.
+        holds: returns True where values meet the condition.
         grid: ascending, shape (E,).
     """
     ends = np.array(runs_of(holds(curve(grid))), dtype=np.int64).reshape(-1)
@@ -129,7 +129,7 @@ OVER = ("mean", "median", "worst")
 
 @dataclass(frozen=True)
 class Target:
-    """A bound on one figure: Nw at most, Sw or the effective number at least.
+    """Bound on one figure: Nw at most, Sw or the effective number at least.
 
     Attributes:
         quantity: nw, sw or effective.
@@ -156,11 +156,11 @@ class Target:
             )
 
     def values(self, measured: Deniability) -> FloatArray:
-        """The figure at each ε of a measurement, shape (E,)."""
+        """Return the figure at each ε of a measurement, shape (E,)."""
         return np.asarray(getattr(summarise(measured, self.quantity), self.over))
 
     def ends(self, measured: Deniability) -> tuple[FloatArray, FloatArray]:
-        """The interval of level 95 % of a target of Nw at each ε, shape (E,) each.
+        """Return the interval of level 95 % of a target of Nw at each ε, shape (E,) each.
 
         A median or a largest value grows with every value, so that it lies between those of the
         lower and of the upper ends.
@@ -180,18 +180,18 @@ class Target:
         return low, high
 
     def holds(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Whether each value meets the target."""
+        """Return True where a value meets the target."""
         return values <= self.bound if self.quantity == "nw" else values >= self.bound
 
     def __str__(self) -> str:
-        """The target in words."""
+        """Return the target as text."""
         sign = "≤" if self.quantity == "nw" else "≥"
         return f"{self.over} {self.quantity} {sign} {self.bound:g}"
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where a target holds.
+    """Ranges of ε where a target holds.
 
     Attributes:
         target: the target.
@@ -201,7 +201,7 @@ class Solution:
         low: of a target of Nw, the lower end of the figure's interval of level 95 %, shape (E,);
             else None.
         high: the upper end: where it is above the bound, the target is not certain to hold.
-        method: how it was measured.
+        method: method of measurement.
         error: the largest standard error of the figure at any ε tried (of a median or worst word,
             the largest of any word); 0 if exact.
     """
@@ -264,18 +264,18 @@ def solve(
     seed: int | None = 0,
     progress: Progress = silent,
 ) -> Solution:
-    """All ε of a range at which a set of words meets a target.
+    """Find all ε of a range at which a set of words meets a target.
 
-    With an estimated method the seed is the same at every ε, so that the answer belongs to one
-    set of noise directions; `Solution.error`, and for Nw the interval, say how far the figure
-    itself may be off.
+    With an estimated method the seed is the same at every ε, so that the answer belongs to one set
+    of noise directions; `Solution.error`, and for Nw the interval, bound the error of the figure
+    itself.
 
     Args:
         mechanism: over the lexicon of the selection.
         selection: the words.
         target: the figure and its bound.
-        low: smallest ε to look at; see `scan`.
-        high: largest ε to look at.
+        low: smallest ε to try; see `scan`.
+        high: largest ε to try.
         method: as for `measure`.
         runs: R of Sw.
         seed: of the noise.
@@ -289,7 +289,7 @@ def solve(
     ends: list[tuple[FloatArray, FloatArray]] = []
     errors = [0.0]
     chosen = choose_method(mechanism, method)
-    # No error is known of a mean effective number: the largest of a word stands in for it.
+    # No error of a mean effective number is known: the largest of a word replaces it.
     mean = target.over == "mean" and target.quantity != "effective"
     error = f"{target.quantity}_mean_error" if mean else f"{target.quantity}_error"
 
@@ -326,16 +326,16 @@ def calibrate(
     seed: int | None = 0,
     progress: Progress = silent,
 ) -> Solution:
-    """The ε of another mechanism at which the same words have the same mean Nw.
+    """Find the ε of another mechanism at which the same words have the same mean Nw.
 
-    They are the `crossings` of the solution: usually one; none if the other mechanism never
-    reaches this Nw; several where its Nw is not monotone. Equal Nw is not equal privacy: the
-    guarantees of the two mechanisms may still mean different things.
+    They are the `crossings` of the solution: usually one; none if the other mechanism never reaches
+    this Nw; several where its Nw is not monotone. Equal Nw is not equal privacy: the guarantees of
+    the two mechanisms may still mean different things.
 
     Args:
-        mechanism: the one that is given.
+        mechanism: the reference mechanism.
         epsilon: its ε.
-        other: the one to be set.
+        other: the mechanism to calibrate.
         selection: the words.
         method: of both measurements, as are the rest; see `measure`.
         runs: R.

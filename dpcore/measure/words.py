@@ -1,4 +1,4 @@
-"""Which words are measured: named ones, a stratified sample, or the tokens of a corpus."""
+"""Selections of words to measure: named ones, a stratified sample, or the tokens of a corpus."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NAMED = 5  # unknown words named in a refusal
 
 
 class Stratum(StrEnum):
-    """By what the vocabulary is cut into strata before a sample is drawn."""
+    """Criterion by which the vocabulary is divided into strata before a sample is drawn."""
 
     FREQUENCY = "frequency"
-    """The row in the lexicon: most frequent first."""
+    """Row in the lexicon: most frequent first."""
     DENSITY = "density"
     """δ(w), the distance to the nearest word (computes the table of neighbours)."""
 
@@ -35,9 +35,9 @@ class Selection:
         words: indices, distinct, shape (k,), k ≥ 1.
         names: the words themselves.
         weights: of each word in a mean: about 1, or its count in a corpus, shape (k,).
-        description: how they were chosen.
+        description: how the words were chosen.
         tokens: tokens of a corpus that a mechanism would fill, unknown ones included; else 0.
-        unknown: how many of them the vocabulary does not hold; they are not measured.
+        unknown: number of them outside the vocabulary; they are not measured.
     """
 
     words: IntArray
@@ -65,7 +65,7 @@ def _selection(
 
 
 def named(lexicon: Lexicon, names: Sequence[str]) -> Selection:
-    """These words, each once, in their order.
+    """Return the selection of these words, each once, in their order.
 
     Raises:
         ParameterError: there are none.
@@ -91,7 +91,7 @@ def sample(
     by: Stratum | str = Stratum.FREQUENCY,
     progress: Progress = silent,
 ) -> Selection:
-    """A stratified random sample: one word from each of `count` strata.
+    """Draw a stratified random sample: one word from each of `count` strata.
 
     The strata are equally large up to one word, and each word is weighted by the size of its
     stratum, so that the weighted mean is an unbiased estimate of the mean over the vocabulary;
@@ -115,18 +115,18 @@ def sample(
     sizes = np.diff(edges)
     chosen = order[edges[:-1] + rng.integers(sizes)]
     description = f"sample of {count:,}, stratified by {by}"
-    # A word stands for its stratum; the weights add up to the number of words drawn.
+    # A word represents its stratum; the weights add up to the number of words drawn.
     return _selection(lexicon, chosen, description, sizes * (count / n))
 
 
 def corpus(lexicon: Lexicon, text: str, *, max_characters: int = MAX_FILE_CHARACTERS) -> Selection:
-    """All tokens of a text that a mechanism would rewrite, weighted by frequency.
+    """Select all tokens of a text that a mechanism would rewrite, weighted by frequency.
 
-    Tokens are cut, looked up and split as `dpcore.rewrite` does; punctuation marks are none.
+    Tokens are cut, looked up and split as in `dpcore.rewrite`; punctuation marks are not counted.
     Tokens outside the vocabulary are counted and left out.
 
     Raises:
-        TextError: the text is empty, or too long, or holds no word of the vocabulary.
+        TextError: the text is empty, or too long, or contains no word of the vocabulary.
     """
     from dpcore.rewrite.sentence import prepare
 
@@ -143,16 +143,15 @@ def corpus(lexicon: Lexicon, text: str, *, max_characters: int = MAX_FILE_CHARAC
 
 
 def reduced(selection: Selection, count: int, rng: np.random.Generator) -> Selection:
-    """At most `count` words of a selection, drawn in proportion to their weights.
+    """Return at most `count` words of a selection, drawn in proportion to their weights.
 
-    Systematic sampling with unequal probabilities (Madow 1949, On the theory of systematic
-    sampling II, Ann. Math. Statist. 20:333–354): a word of at least one sampling step of the
-    weight is taken for certain and keeps its weight; of the others, in their order, those are
-    taken on which the points u, u + step, u + 2 step, … of the cumulated weight fall, and each
-    stands for one step. Every word is drawn with probability weight / new weight and the new
-    weights add up to the old total, so the weighted mean over the drawn words is an unbiased
-    estimate of the mean over the selection. Quantiles and the worst word are those of the drawn
-    words.
+    Systematic sampling with unequal probabilities (Madow 1949, On the theory of systematic sampling
+    II, Ann. Math. Statist. 20:333–354): a word with a weight of at least one sampling step is
+    always taken and keeps its weight; of the others, in their order, those are taken on which the
+    points u, u + step, u + 2 step, … of the cumulated weight fall, and each represents one step.
+    Every word is drawn with probability weight / new weight and the new weights add up to the old
+    total, so the weighted mean over the drawn words is an unbiased estimate of the mean over the
+    selection. Quantiles and the worst word are those of the drawn words.
 
     Args:
         selection: words with weights, such as the tokens of a corpus.
@@ -178,12 +177,12 @@ def reduced(selection: Selection, count: int, rng: np.random.Generator) -> Selec
 
 
 def _systematic(weights: FloatArray, count: int, start: float) -> tuple[IntArray, FloatArray]:
-    """Places drawn and their new weights; `start` in [0, 1) is the first point in steps."""
+    """Return sampled places and new weights; `start` in [0, 1) is the first point in steps."""
     order = np.argsort(-weights, kind="stable")
     falling = weights[order]
     left = falling.sum() - np.concatenate(([0.0], np.cumsum(falling)[:-1]))
-    # Taking the heaviest for certain only lengthens the step of the rest, so the first that is
-    # lighter than a step ends it.
+    # Taking the heaviest for certain only lengthens the step of the rest, so the first word lighter
+    # than a step ends it.
     steps = left / np.maximum(count - np.arange(weights.size), 1)
     certain = int(np.argmax(falling < steps)) if (falling < steps).any() else count
     certain = min(certain, count)
@@ -204,16 +203,16 @@ def _systematic(weights: FloatArray, count: int, start: float) -> tuple[IntArray
 
 
 def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Selection:
-    """As `corpus`, for a UTF-8 text file, or for one column of a CSV file.
+    """Select words as `corpus` does, from a UTF-8 text file or one column of a CSV file.
 
     Args:
         lexicon: the vocabulary.
         path: the file.
-        column: the file is a table with a header, and its texts stand here.
+        column: for a table with a header: the column with the texts.
 
     Raises:
         TextError: it cannot be read, is not UTF-8, has no such column, or as `corpus`.
-        CorpusError: a column is named and the file is no table.
+        CorpusError: a column is named and the file is not a table.
     """
     from dpcore.learn.table import read_table
     from dpcore.rewrite.sentence import decode

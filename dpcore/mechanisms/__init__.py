@@ -1,1 +1,1 @@
-"""Word mechanisms: one idea a file, one protocol, one registry of versioned keys."""
+"""Word mechanisms: one protocol, one registry of versioned keys."""

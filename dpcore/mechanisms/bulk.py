@@ -1,9 +1,9 @@
-"""Many documents at once: the outputs of `Mechanism.sample`, document by document, in less time.
+"""Samplers for many documents, with the outputs of `Mechanism.sample`, and for several ε.
 
-Every document has a generator of its own and draws from it exactly what `sample` draws, in the
-same order; only what follows (searches, laws, neighbours) is done for all documents together, by
-distinct word where the mechanism allows. So a document's output does not depend on the batch that
-it is in, and repeated words get fresh independent noise for every occurrence.
+Every document has its own generator and draws from it exactly the numbers that `sample` draws, in
+the same order; only the rest (searches, laws, neighbours) is done for all documents together, by
+distinct word where the mechanism allows. So a document's output does not depend on its batch, and
+every occurrence of a repeated word gets fresh independent noise.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
 
 
 BATCH = 512
-"""Noisy vectors that share one matrix product; it changes no result."""
+"""Noisy vectors that share one matrix product; the value changes no result."""
 
 
 class SharedLaws(Protocol):
-    """What a sampler keeps of words, computed once for all processes that sample."""
+    """Data of a sampler about words, computed once for all processes that sample."""
 
     @property
     def row_bytes(self) -> int:
-        """Memory for what is kept of a word."""
+        """Memory for the data of one word."""
 
     def ends_of(self, words: Sequence[int]) -> FloatArray:
-        """What is kept of words."""
+        """Return the data of words."""
 
     def use(self, known: Sequence[FloatArray], step: int) -> None:
-        """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
+        """Store what `ends_of` returned for words 0 to step − 1, step to 2·step − 1, and so on."""
 
 
 class Bulk(Protocol):
-    """Outputs for the words of many documents."""
+    """Sampler of outputs for the words of many documents."""
 
     @property
     def shared_laws(self) -> SharedLaws | None:
-        """What can be computed once for all processes; None if there is nothing."""
+        """Data that can be computed once for all processes; None if there is none."""
 
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
     ) -> IntArray:
-        """One output per word.
+        """Draw one output per word.
 
         Args:
             rngs: one generator a document.
@@ -61,15 +61,15 @@ class Bulk(Protocol):
             offsets: document i has words[offsets[i]:offsets[i + 1]]; one entry more than `rngs`.
 
         Returns:
-            Shape (k,): for each document what `Mechanism.sample` gives with its generator.
+            Shape (k,): for each document the outputs of `Mechanism.sample` with its generator.
         """
 
 
 def bulk(mechanism: Mechanism, epsilon: float, index: NeighbourIndex | None = None) -> Bulk:
-    """The way of a mechanism at one ε.
+    """Return the sampler of a mechanism at one ε.
 
     Args:
-        mechanism: what to sample.
+        mechanism: the mechanism to sample from.
         epsilon: ε.
         index: an index to search with, as for `Mechanism.sample`; without one the search is exact.
 
@@ -83,14 +83,14 @@ def bulk(mechanism: Mechanism, epsilon: float, index: NeighbourIndex | None = No
 
 
 class OneByOne:
-    """`Mechanism.sample` for each document: the plain way."""
+    """Sampler that calls `Mechanism.sample` for each document."""
 
     shared_laws = None
 
     def __init__(
         self, mechanism: Mechanism, epsilon: float, index: NeighbourIndex | None = None
     ) -> None:
-        """Remember what to sample."""
+        """Store the mechanism, ε and the index."""
         self._mechanism, self._epsilon, self._index = mechanism, epsilon, index
 
     def __call__(
@@ -107,37 +107,37 @@ class OneByOne:
         return outputs
 
 
-# What the bulk samplers share: a bounded memory, random digits by document, the rare draws.
+# Shared by the bulk samplers: a bounded memory, random digits by document, the rare draws.
 
 
 KEPT_BYTES = 256 * 2**20
-"""Memory for what is kept of words, in one process."""
+"""Memory for cached data of words, in one process."""
 
 T = TypeVar("T")
 
 
 class Kept(Generic[T]):
-    """One thing a word; what was not asked for longest goes first when memory is used up.
+    """Cache of one item per word; the least recently used go first when memory is full.
 
     Args:
-        size: bytes of one thing.
+        size: bytes of one item.
         limit: bytes of all.
     """
 
     def __init__(self, size: int, limit: int = KEPT_BYTES) -> None:
-        """Begin empty."""
+        """Start empty."""
         self._most = max(1, limit // max(1, size))
         self._things: OrderedDict[int, T] = OrderedDict()
 
     def each(
         self, words: Sequence[int], compute: Callable[[list[int]], Iterator[T]], step: int
     ) -> Iterator[T]:
-        """The thing of each word, in order; those that are not kept are computed `step` at a time.
+        """Yield the item of each word, in order; missing ones are computed `step` at a time.
 
         Args:
             words: distinct.
-            compute: gives the things of some words, in order.
-            step: how many are looked at together.
+            compute: yields the items of some words, in order.
+            step: number of words handled together.
         """
         for start in range(0, len(words), step):
             part = words[start : start + step]
@@ -148,14 +148,14 @@ class Kept(Generic[T]):
             for word in part:
                 self._things[word] = things[word]
                 self._things.move_to_end(word)
-            # After the part, so that a part larger than the memory still finds its own things.
+            # After the part, so that a part larger than the memory still finds its own items.
             while len(self._things) > self._most:
                 self._things.popitem(last=False)
             yield from (things[word] for word in part)
 
 
 def first_words(rngs: Sequence[np.random.Generator], sizes: IntArray) -> Words:
-    """The first word of digits of every draw, each document's from its generator."""
+    """Return the first digit word of every draw, each from its document's generator."""
     parts = [random_words(rng, size) for rng, size in zip(rngs, sizes.tolist(), strict=True)]
     return np.concatenate([np.empty(0, dtype=np.uint64), *parts])
 
@@ -169,13 +169,13 @@ def settle(
     offsets: IntArray,
     rows: Rows,
 ) -> IntArray:
-    """Draw the documents again in which a first word did not decide, one draw after the other.
+    """Redraw the documents in which a first digit word was not decisive, draw by draw.
 
     Args:
         outputs: shape (k,); changed.
-        decided: whether the first word of a draw decided it, shape (k,).
+        decided: True where the first digit word decided the draw, shape (k,).
         rngs: one generator a document.
-        words: what `first_words` took from them.
+        words: the digit words that `first_words` took from them.
         entries: input words, shape (k,).
         offsets: as in `dpcore.mechanisms.bulk.Bulk`.
         rows: the weights of inputs.
@@ -189,13 +189,13 @@ def settle(
     return outputs
 
 
-# What one draw a word makes of many words at several ε: for experiments, never for release.
+# One draw a word at several ε: for experiments, never for release.
 #
 # An experiment needs each document at every ε of a grid. Its outputs at different ε may share their
 # noise, since each alone has the mechanism's law; so the costly part (a matrix product, or the law
-# of a distinct word) is paid once and not once for each ε. Two columns of the result together give
-# the words away (`dpcore.mechanisms.path`), and the float32 search may decide a near tie otherwise
-# than `Mechanism.sample` does: what is released comes from there.
+# of a distinct word) is computed once and not once for each ε. Two columns of the result together
+# reveal the words (`dpcore.mechanisms.path`), and the float32 search may decide a near tie
+# differently from `Mechanism.sample`: released outputs come from `sample`.
 
 
 _TOGETHER = 64  # distinct words whose distances are computed at a time
@@ -208,7 +208,7 @@ def outputs_at(
     epsilons: FloatArray | Sequence[float],
     progress: Progress = silent,
 ) -> IntArray:
-    """One draw per entry of `words` and its output at each ε.
+    """Draw once per entry of `words` and return its output at each ε.
 
     Each column has the law of `Mechanism.sample` at its ε, independently over the entries; the
     columns of an entry share their noise.
@@ -240,7 +240,7 @@ def by_law(
     epsilons: FloatArray,
     progress: Progress,
 ) -> IntArray:
-    """Inversion of the exact law, one uniform number an entry, one law a distinct word."""
+    """Invert the exact law: one uniform number an entry, one law a distinct word."""
     uniform = rng.random(entries.size)
     outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
     distinct, places = by_word(entries)
@@ -266,7 +266,7 @@ def by_paths(
     epsilons: FloatArray,
     progress: Progress,
 ) -> IntArray:
-    """The ε-path of each entry, looked at on the grid."""
+    """Evaluate the ε-path of each entry on the grid."""
     order = np.argsort(epsilons, kind="stable")
     outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
     for start in range(0, entries.size, BATCH):

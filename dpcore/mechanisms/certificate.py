@@ -1,8 +1,8 @@
-"""Tables of noise strengths whose true ε was computed on one lexicon, and how they are found.
+"""Certificates of the true ε of noise strengths on one lexicon, and mechanisms that use them.
 
-A certificate says: with noise of strength s_j the largest loss per distance over all pairs of
-words and all outputs is at most ε_j. It is valid at every ε ≥ ε_j, so a look-up between two
-entries takes the strength of the smaller ε: nothing is interpolated.
+A certificate states: with noise of strength s_j the largest loss per distance over all pairs of
+words and all outputs is at most ε_j. It is valid at every ε ≥ ε_j, so a look-up between two entries
+takes the strength of the smaller ε; nothing is interpolated.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from dpcore.outwards import at_most
 
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)
-"""The ε for which a strength is looked for: 0.1 to 1,000 in round numbers."""
+"""Values of ε for which a strength is sought: 0.1 to 1,000 in round numbers."""
 _MOST_TURNS = 16
 _TURNS_OF_INTERPOLATION = 4
 _CLOSE = 1e-3  # relative: of a certified ε to the wanted one, or of two strengths
 _CAUTION = 0.1  # share of the way to a strength that does not fit
-_MARGIN = 1e-4  # by how much a strength that is likely to fit stays below the estimate
+_MARGIN = 1e-4  # margin below the estimate of a strength that is likely to fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class Certificate:
     strengths: FloatArray
 
     def __post_init__(self) -> None:
-        """Keep the entries that no other one beats, in ascending order."""
+        """Keep the entries that no other entry dominates, in ascending order."""
         epsilons = np.asarray(self.epsilons, dtype=np.float64)
         strengths = np.asarray(self.strengths, dtype=np.float64)
-        # By ε; of equal ε the largest strength first, so that the others do not rise above it.
+        # By ε; at equal ε the largest strength first, so that the others do not exceed it.
         order = np.lexsort((-strengths, epsilons))
         epsilons, strengths = epsilons[order], strengths[order]
         best = np.maximum.accumulate(strengths)
@@ -75,17 +75,17 @@ class Certificate:
             object.__setattr__(self, name, values)
 
     def strength(self, epsilon: float) -> float:
-        """The largest strength certified at ε; 0 if there is none."""
+        """Return the largest strength certified at ε; 0 if there is none."""
         place = int(np.searchsorted(self.epsilons, epsilon, side="right"))
         return float(self.strengths[place - 1]) if place else 0.0
 
     def epsilon_of(self, strengths: FloatArray) -> FloatArray:
-        """The smallest certified ε at which the strength is at least this; ∞ if there is none."""
+        """Return the smallest certified ε with at least this strength; ∞ if there is none."""
         places = np.searchsorted(self.strengths, strengths, side="left")
         return np.append(self.epsilons, math.inf)[places]
 
     def to_json(self) -> list[list[float]]:
-        """Rows [ε, strength]."""
+        """Return the rows [ε, strength]."""
         return [
             list(row) for row in zip(self.epsilons.tolist(), self.strengths.tolist(), strict=True)
         ]
@@ -94,15 +94,15 @@ class Certificate:
 def search(
     evaluate: Callable[[FloatArray], FloatArray], start: FloatArray, more: Sequence[float] = ()
 ) -> Certificate:
-    """Strengths whose certified ε lie just below those of `EPSILONS`, and then of `more`.
+    """Find strengths whose certified ε lie just below those of `EPSILONS`, and then of `more`.
 
-    The entries are certified one by one, so nothing is assumed; if a larger strength does not have
-    a larger ε they are only less close to the target.
+    The entries are certified one by one, so nothing is assumed; where a larger strength does not
+    have a larger ε, the entries are only less close to the target.
 
     Args:
         evaluate: the certified ε of each strength, shape (m,) to shape (m,).
-        start: strengths to begin with, ascending, spread over the range of interest.
-        more: other ε that are wanted; what is found for `EPSILONS` does not depend on them.
+        start: initial strengths, ascending, spread over the range of interest.
+        more: further target ε; the entries for `EPSILONS` do not depend on them.
     """
     strengths = np.asarray(start, dtype=np.float64)
     epsilons = evaluate(strengths)
@@ -114,7 +114,7 @@ def search(
                 break
             strengths = np.append(strengths, guesses)
             epsilons = np.append(epsilons, evaluate(guesses))
-        # Kept are the ends, and for each wanted ε the entry that a look-up would take.
+        # Keep the ends, and for each target ε the entry that a look-up would take.
         everything = Certificate(epsilons, strengths)
         used = {0, everything.epsilons.size - 1}
         used |= set((np.searchsorted(everything.epsilons, wanted, side="right") - 1).tolist())
@@ -124,10 +124,10 @@ def search(
 
 
 def around_the_rise(lexicon: Lexicon, metric: Metric | str) -> list[float]:
-    """Round ε close to each other where the share of words that stay goes from none to all.
+    """Return round ε, close together where the share of words that stay goes from 0 to 1.
 
-    With Δ the diameter, that is around ln(n)/Δ for an exponential mechanism; beyond
-    (ln n + 14)/Δ₀ all but a millionth stay.
+    With Δ the diameter, that is around ln(n)/Δ for an exponential mechanism; beyond (ln n + 14)/Δ₀
+    all but a millionth stay.
     """
     extent = lexicon.with_metric(metric).extent
     middle = math.log(max(len(lexicon), 2)) / extent.diameter
@@ -140,7 +140,7 @@ def around_the_rise(lexicon: Lexicon, metric: Metric | str) -> list[float]:
 
 
 def _round_below(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is at most this."""
+    """Return the largest of 1, 2, 5 times a power of ten that is at most this."""
     power = 10.0 ** math.floor(math.log10(value))
     return max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= value)
 
@@ -148,15 +148,15 @@ def _round_below(value: float) -> float:
 def _guesses(
     epsilons: FloatArray, strengths: FloatArray, targets: FloatArray, turn: int
 ) -> FloatArray:
-    """Where to look next for every target ε that no certified one comes close to.
+    """Return the next strengths to try, for target ε without a certified one close by.
 
-    Between the largest strength that fits and the next known one, which does not: at the estimate
-    by interpolation in logarithms, a little below, and more so where that has failed before; in the
-    last turns in the middle.
+    Each lies between the largest strength that fits and the next known one, which does not: at the
+    estimate by interpolation in logarithms, a little below, and lower where that has failed before;
+    in the last turns in the middle.
     """
     order = np.argsort(strengths)
     logs = np.log(strengths[order])
-    # The least ε of this strength or a larger one: what a look-up finds.
+    # The least ε of this strength or a larger one: the result of a look-up.
     known = np.minimum.accumulate(np.log(epsilons[order])[::-1])[::-1]
     wanted = np.log(targets)
     place = np.searchsorted(known, wanted, side="right") - 1
@@ -176,7 +176,7 @@ def _guesses(
 def known_certificate(
     fingerprint: str, name: str, settings: Mapping[str, Any]
 ) -> Certificate | None:
-    """The certificate that comes with the laboratory, or that was kept on this computer, or None.
+    """Return the bundled certificate, or one kept on this computer, or None.
 
     Args:
         fingerprint: of the lexicon.
@@ -196,7 +196,7 @@ def known_certificate(
 def keep_certificate(
     fingerprint: str, name: str, settings: Mapping[str, Any], certificate: Certificate
 ) -> bool:
-    """Keep a certificate in the cache folder; whether it could be written."""
+    """Write a certificate to the cache folder; return True if it could be written."""
     arrays = {"epsilons": certificate.epsilons, "strengths": certificate.strengths}
     facts = {"settings": _plain(settings)}
     return keep(fingerprint, _kind(name, settings), Kept(arrays, facts))
@@ -210,7 +210,7 @@ def write_certificate(
     certificate: Certificate,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Enter a certificate in a JSON file such as the bundled one, in place of an older one."""
+    """Write a certificate into a JSON file such as the bundled one, replacing an older one."""
     entries: list[dict[str, Any]] = []
     if path.is_file():
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -222,7 +222,7 @@ def write_certificate(
 
 
 def bundled_file() -> Path:
-    """The certificates of the bundled lexicon."""
+    """Return the path of the certificates of the bundled lexicon."""
     return bundled_data("certificates", "certificates.json") / "certificates.json"
 
 
@@ -245,40 +245,40 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kind(name: str, settings: Mapping[str, Any]) -> str:
-    """A file name for a mechanism with these settings."""
+    """Return a file name for a mechanism with these settings."""
     parts = [f"{key}-{value}" for key, value in _plain(settings).items()]
     return "-".join(["certificate", name, *parts])
 
 
 # Mechanisms whose noise is as small as the true ε on this lexicon allows.
 #
-# Noise has a strength s (in 1/distance; a larger one is less noise). At ε the strength is the
-# larger of two: the one that a theorem allows for every vocabulary, and the one that a certificate
-# allows for this one. Both are step functions or continuous and increasing in ε, so a draw that is
-# a step function of the strength is one of ε.
+# Noise has a strength s (in 1/distance; larger is less noise). At ε the strength is the larger of
+# two: the one that a theorem allows for every vocabulary, and the one that a certificate allows for
+# this one. Both are step functions or continuous, and increasing in ε, so a draw that is a step
+# function of the strength is one of ε.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CalibratedMechanism(Mechanism):
-    """A mechanism with a strength of noise that is certified on its lexicon.
+    """Mechanism with a strength of noise that is certified on its lexicon.
 
     The certificate of a vocabulary of up to 1,000 words is computed when it is first needed; that
-    of a larger one comes with the laboratory or is made by `python -m dpcore calibrate`. Without
-    one the theorem alone decides.
+    of a larger one is bundled or is made by `python -m dpcore calibrate`. Without one the theorem
+    alone decides.
     """
 
-    # -- what a member says
+    # -- required of a member
 
     certified_by_command: ClassVar[int] = CERTIFIED_AT_ONCE_WORDS
-    """Words up to which a command computes a certificate that it needs, with progress."""
+    """Largest vocabulary for which a command computes a missing certificate, with progress."""
 
     @abstractmethod
     def proved_strength(self, epsilon: float) -> float:
-        """The strength that is proved at ε for every vocabulary; 0 if there is none."""
+        """Return the strength that is proved at ε for every vocabulary; 0 if there is none."""
 
     @abstractmethod
     def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
-        """The ε that is proved for each strength, increasing (the inverse)."""
+        """Return the ε that is proved for each strength, increasing (the inverse)."""
 
     @abstractmethod
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
@@ -286,18 +286,18 @@ class CalibratedMechanism(Mechanism):
 
     @abstractmethod
     def promise(self, epsilon: float) -> MetricPrivacy:
-        """What the theorem says at ε, with its reason and source."""
+        """Return the guarantee of the theorem at ε, with its reason and source."""
 
-    # -- what follows
+    # -- derived
 
     @property
     def calibrated(self) -> CalibratedMechanism:
-        """Itself."""
+        """This mechanism."""
         return self
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """The certificate of this lexicon and these settings, if there is one."""
+        """Certificate of this lexicon and these settings; None if there is none."""
         known = known_certificate(self.lexicon.fingerprint, self.key, self.settings())
         if known is not None or len(self.lexicon) > CERTIFIED_AT_ONCE_WORDS:
             return known
@@ -305,7 +305,7 @@ class CalibratedMechanism(Mechanism):
 
     @property
     def is_known(self) -> bool:
-        """True if the certificate comes with the laboratory or was kept on this computer."""
+        """True if the certificate is bundled or was kept on this computer."""
         return known_certificate(self.lexicon.fingerprint, self.key, self.settings()) is not None
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
@@ -315,13 +315,13 @@ class CalibratedMechanism(Mechanism):
         return certificate
 
     def write(self, path: Path, certificate: Certificate, provenance: Mapping[str, Any]) -> None:
-        """Enter what was certified in a file such as the bundled one, with how it was made."""
+        """Write the certificate into a file such as the bundled one, with its provenance."""
         fingerprint, settings = self.lexicon.fingerprint, self.settings()
         write_certificate(path, fingerprint, self.key, settings, certificate, provenance)
 
     @property
     def lowest_epsilon(self) -> float:
-        """Below or at this ε there is no strength."""
+        """Largest ε at or below which there is no strength."""
         proved = float(self.proved_epsilon(np.zeros(1))[0])
         if self.certificate is None:
             return proved
@@ -329,37 +329,37 @@ class CalibratedMechanism(Mechanism):
         return min(proved, float(np.nextafter(self.certificate.epsilons[0], 0.0)))
 
     def strength(self, epsilon: float) -> float:
-        """The strength of the noise at ε, in 1/distance."""
+        """Return the strength of the noise at ε, in 1/distance."""
         value = self.check_epsilon(epsilon)
-        # Both are true, so the one that needs less noise is taken.
+        # Both strengths are valid, so the one with less noise is taken.
         certified = self.certificate.strength(value) if self.certificate else 0.0
         return max(certified, self.proved_strength(value))
 
     def epsilon_of(self, strengths: FloatArray) -> FloatArray:
-        """The smallest ε at which the strength is at least this, elementwise."""
+        """Return the smallest ε at which the strength is at least this, elementwise."""
         proved = self.proved_epsilon(strengths)
         if self.certificate is None:
             return proved
         return np.minimum(proved, self.certificate.epsilon_of(strengths))
 
     def same_law_from(self, epsilon: float) -> float:
-        """Where the strength last rose: between two certified ε the law is that of the smaller."""
+        """Return the ε where the strength last rose: between certified ε the law is constant."""
         least = float(self.epsilon_of(np.array([self.strength(epsilon)]))[0])
-        # A certificate's ε are rounded down in their last digits: a round one with the same law.
+        # A certificate's ε are rounded down in the last digits: prefer a round one, same law.
         neat = float(at_most(least, 3))
         if least <= neat <= epsilon and self.strength(neat) == self.strength(epsilon):
             return neat
         return min(least, epsilon)
 
     def in_own_epsilon(self, paths: EpsilonPaths, per_strength: float) -> EpsilonPaths:
-        """Paths whose breaks are `per_strength` times a strength, as functions of ε."""
+        """Return paths whose breaks are `per_strength` times a strength, as functions of ε."""
         finite = np.isfinite(paths.breaks)
         breaks = np.full(paths.breaks.shape, np.inf)
         breaks[finite] = self.epsilon_of(paths.breaks[finite] / per_strength)
         return replace(paths, breaks=breaks, low=self.admissible.low)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Metric privacy at ε: certified on this lexicon, or proved where the theorem decides."""
+        """Return the guarantee: metric privacy, certified on this lexicon or by the theorem."""
         value = self.check_epsilon(epsilon)
         proved = self.promise(value)
         if self.certificate is None:
@@ -385,7 +385,7 @@ class CalibratedMechanism(Mechanism):
 
     @property
     def calibrate_command(self) -> str:
-        """What computes the certificate of this lexicon and these settings from the shell."""
+        """Shell command that computes the certificate of this lexicon and these settings."""
         from dpcore.lexicon.catalogue import lexicon_option
 
         parts = ["python", "-m", "dpcore", "calibrate", "--mechanism", self.short]

@@ -1,4 +1,4 @@
-"""Distances of many words to many, some rows at a time, and the nearest of one row."""
+"""Distances between many words, by block or by tile, and the nearest words of one row."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def near_distances(
     metric: Metric,
     tolerance: float = RELATIVE_ERROR,
 ) -> FloatArray:
-    """Distances of all pairs of rows, shape (k, m), not to the last bit, in less time.
+    """Return the distances of all pairs of rows, shape (k, m): faster, not exact to the last bit.
 
-    Euclidean ones come from a matrix product, whose rounding error has a proved bound; where that
-    bound exceeds the tolerance (near duplicates, a word and itself), the sum of squared differences
-    takes its place. The other metrics are computed directly, as `distances` does it.
+    Euclidean distances come from a matrix product, whose rounding error has a proved bound; where
+    that bound exceeds the tolerance (near duplicates, a word and itself), the sum of squared
+    differences is used instead. The other metrics are computed directly, as in `distances`.
 
     Args:
         left: shape (k, d), float64.
@@ -40,7 +40,7 @@ def near_distances(
         return distances(right, left, metric)
     right = right.astype(np.float64)
     left_squares, right_squares = (np.einsum("ij,ij->i", rows, rows) for rows in (left, right))
-    # A factor of 2 rounds nothing, and is cheaper in front of the product than behind it.
+    # A factor of 2 is exact, and cheaper before the product than after it.
     apart = (-2.0 * left) @ right.T
     apart += left_squares[:, None]
     apart += right_squares
@@ -48,7 +48,7 @@ def near_distances(
     # more roundings.
     largest = float(left_squares.max() + right_squares.max())
     error = 2.0 * (left.shape[1] + 4) * 2.0**-53 * largest
-    # The root halves a relative error, but for its square and a rounding of its own.
+    # The root halves a relative error, apart from its square and a rounding.
     doubtful = apart < error / (1.99 * tolerance) + error
     if np.count_nonzero(doubtful) > _MOST_REFINED * doubtful.size:
         return distances(right, left)
@@ -65,7 +65,7 @@ def near_distances(
 def distances_by_word(
     vectors: NDArray[np.float32], words: IntArray, metric: Metric = Metric.EUCLIDEAN
 ) -> Iterator[tuple[IntArray, FloatArray]]:
-    """For each distinct word: its positions in `words`, and its distances to all, shape (n,)."""
+    """Yield, for each distinct word, its positions in `words` and its distances to all, (n,)."""
     distinct, positions = by_word(words)
     step = max(1, _BLOCK_ENTRIES // len(vectors))
     for start in range(0, len(distinct), step):
@@ -74,21 +74,21 @@ def distances_by_word(
 
 
 def by_word(words: IntArray) -> tuple[list[int], list[IntArray]]:
-    """The distinct words, and the places of each."""
+    """Return the distinct words, and the positions of each."""
     distinct, inverse, counts = np.unique(words, return_inverse=True, return_counts=True)
     order = np.argsort(inverse, kind="stable")
     return distinct.tolist(), np.split(order, np.cumsum(counts)[:-1])
 
 
 def nearest_of(row: FloatArray, count: int) -> IntArray:
-    """The words at the `count` least distances of a row, nearest first; ties by lowest index."""
-    # Words at the limit itself may be more than there is room for: the stable sort keeps the first.
+    """Return the words at the `count` least distances, nearest first; ties by lowest index."""
+    # More words may be at the limit than there is room for: the stable sort keeps the first.
     limit = np.partition(row, count - 1)[count - 1]
     inside = np.flatnonzero(row <= limit)
     return inside[np.argsort(row[inside], kind="stable")[:count]]
 
 
-# The distances of all pairs of words, tile by tile.
+# Distances of all pairs of words, tile by tile.
 
 
 TILE = 512
@@ -101,7 +101,7 @@ class Tile:
     Attributes:
         rows: places of the rows.
         columns: places of the columns; at or after the rows.
-        compute: what the distances come from.
+        compute: source of the distances.
     """
 
     rows: slice
@@ -110,44 +110,44 @@ class Tile:
 
     @cached_property
     def distances(self) -> FloatArray:
-        """Shape (rows, columns), float64, exactly 0 for a word and itself; computed when asked for.
+        """Distances, shape (rows, columns), float64, exactly 0 for a word and itself.
 
-        The array may be changed by whoever has the tile.
+        Computed on first access; the owner of the tile may change the array.
         """
         return self.compute()
 
     @property
     def diagonal(self) -> bool:
-        """Whether rows and columns are the same words: then each pair stands in it twice."""
+        """True if rows and columns are the same words: then the tile has each pair twice."""
         return self.rows == self.columns
 
 
 class AllPairs:
-    """Every pair of rows in one tile at least: n(n + TILE)/2 distances in place of n².
+    """All pairs of rows in at least one tile each: n(n + TILE)/2 distances in place of n².
 
-    They are those of `near_distances`, and exactly 0 on the diagonal.
+    The distances are those of `near_distances`, and exactly 0 on the diagonal.
 
     Args:
         vectors: shape (n, d), float32.
         metric: of the distances.
-        order: the word in each place, shape (n,); as they stand if not given.
+        order: the word at each place, shape (n,); the order of the rows if not given.
     """
 
     def __init__(
         self, vectors: NDArray[np.float32], metric: Metric, order: IntArray | None = None
     ) -> None:
-        """Put the rows in order."""
+        """Sort the rows."""
         self._metric = metric
         self._rows = np.asarray(vectors if order is None else vectors[order])
 
     @property
     def count(self) -> int:
-        """How many tiles there are."""
+        """Number of tiles."""
         blocks = -(-len(self._rows) // TILE)
         return blocks * (blocks + 1) // 2
 
     def __iter__(self) -> Iterator[Tile]:
-        """All tiles."""
+        """Yield all tiles."""
         n = len(self._rows)
         for i in range(0, n, TILE):
             left = self._rows[i : i + TILE].astype(np.float64)

@@ -1,7 +1,7 @@
-"""Mechanisms whose law is computed: from ln P(y | w) follow law, draws and paths.
+"""Mechanisms whose law is computed: law, draws and paths follow from ln P(y | w).
 
-A new one of these says `log_law` and `guarantee`; all else here is a default, exact to what
-`log_error` states. It overrides a default where it knows a quicker way or a sharper number.
+A new member defines `log_law` and `guarantee`; everything else here is a default, exact up to
+`log_error`. A member overrides a default where it has a faster way or a sharper number.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.noise.discrete import Digits, Rows, Weights, draws
 from dpcore.noise.samplers import standard_gumbel
 
-# Laws that are kept from one document to the next, as many as fit into a bounded memory.
+# Laws cached from one document to the next, as many as fit into a bounded memory.
 
 
 _OUTCOME_BYTES = 32  # value, cumulated units, logarithm and index
 
 
 class KeptRows:
-    """See `dpcore.mechanisms.bulk.Bulk`: `sample`, with the weights of words met before.
+    """Sampler like `sample` (see `dpcore.mechanisms.bulk.Bulk`) that caches weights of words.
 
-    Where a word has few possible outputs, all words are soon known; else those met first are.
+    Where a word has few possible outputs, all words are soon cached; otherwise those met first.
     """
 
     shared_laws = None
 
     def __init__(self, mechanism: ExactMechanism, epsilon: float, limit: int = KEPT_BYTES) -> None:
-        """Begin with none."""
+        """Start with an empty cache."""
         self._mechanism, self._rows = mechanism, mechanism.rows(epsilon)
         self._kept: dict[int, Weights] = {}
         self._left = limit
@@ -48,7 +48,7 @@ class KeptRows:
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
     ) -> IntArray:
-        """One output per word."""
+        """Draw one output per word."""
         entries = self._mechanism.check_words(words)
         outputs = np.empty(entries.size, dtype=np.int64)
         for i, rng in enumerate(rngs):
@@ -58,7 +58,7 @@ class KeptRows:
         return outputs
 
     def _weights(self, entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
-        """As `ExactMechanism.rows`."""
+        """Yield weights as `ExactMechanism.rows` does."""
         for word, members in zip(*by_word(entries), strict=True):
             weights = self._kept.get(word)
             if weights is None:
@@ -78,34 +78,34 @@ _BLOCK_ENTRIES = 2_000_000  # Gumbel numbers drawn at a time: 16 MB
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExactMechanism(Mechanism):
-    """A choice among the words with a probability that can be computed."""
+    """Mechanism that chooses among the words with computable probabilities."""
 
     exact_law: ClassVar[bool] = True
     log_error: ClassVar[float | None] = _ERROR
 
     @property
     def law_bounded(self) -> bool:
-        """Whether audits compare `log_bounds`: the computation leaves wide intervals."""
+        """True if audits compare `log_bounds`: the computation leaves wide intervals."""
         return False
 
-    # -- what a member says
+    # -- required of a member
 
     @abstractmethod
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word) of every word y, shape (n,); −∞ for what never comes out."""
+        """Return ln P(y | word) of every word y, shape (n,); −∞ for an impossible output."""
 
-    # -- what follows; a member may know better
+    # -- derived; a member may override
 
     @property
     def law_error(self) -> float:
         """Bound on the absolute error of a probability of `law`.
 
-        ln P is off by r·max(1, |ln P|), and x·e^(−x) ≤ 1/e: so P is off by r at most.
+        ln P is off by r·max(1, |ln P|), and x·e^(−x) ≤ 1/e, so P is off by r at most.
         """
         return _ERROR if self.log_error is None else self.log_error
 
     def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
-        """P(y | word) of every word y at each ε, shape (E, n); what `law` states."""
+        """Return P(y | word) of every word y at each ε, shape (E, n), as `law` states it."""
         ranking = ranking or self.ranked(word)
         logs = [self.log_law(word, epsilon, ranking=ranking) for epsilon in epsilons.tolist()]
         return np.asarray(np.exp(logs))
@@ -119,7 +119,7 @@ class ExactMechanism(Mechanism):
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
-        """The computed law over the whole vocabulary (see `Mechanism.law`)."""
+        """Return the computed law over the whole vocabulary (see `Mechanism.law`)."""
         index, values = int(self.check_words([word])[0]), self.check_epsilons(epsilon)
         return Law(
             lexicon=self.lexicon,
@@ -133,7 +133,7 @@ class ExactMechanism(Mechanism):
         )
 
     def rows(self, epsilon: float) -> Rows:
-        """The weights of all outputs for each distinct entry, in proportion to the law at ε."""
+        """Return weights of all outputs for each distinct entry, proportional to the law at ε."""
 
         def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
             for word, members in zip(*by_word(entries), strict=True):
@@ -152,21 +152,21 @@ class ExactMechanism(Mechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.discrete`).
+        """Draw one output per entry, shape (k,), by exact inversion (`dpcore.noise.discrete`).
 
-        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
-        An exact index is accepted and not needed: the law is over all words.
+        64 random bits an entry except for very rare ones; all other work is per distinct word. An
+        exact index is accepted but not used: the law is over all words.
         """
         self.check_index(index)
         value = self.check_epsilon(epsilon)
         return draws(Digits(rng), self.check_words(words), self.rows(value))
 
     def bulk(self, epsilon: float) -> Bulk:
-        """Document by document, with the laws of words that were met before."""
+        """Return a sampler, document by document, that caches the laws of words met before."""
         return KeptRows(self, epsilon)
 
     def grid(self) -> FloatArray:
-        """The ε at which `paths` looks if it is not told, evenly spaced in ln ε."""
+        """Return the default ε grid of `paths`, evenly spaced in ln ε."""
         allowed = self.admissible
         low = max(allowed.low * (1.0 + 1e-6), _GRID_LOW)
         return np.geomspace(low, min(low * _GRID_SPAN, 0.999 * allowed.high), _GRID_POINTS)
@@ -179,7 +179,7 @@ class ExactMechanism(Mechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry on a grid of ε: the word with the largest ln P(y | w) + G_y.
+        """Draw once per entry on a grid of ε: the word with the largest ln P(y | w) + G_y.
 
         With i.i.d. standard Gumbel numbers G that word has the law P(· | w) (the Gumbel-max trick:
         Yellott 1977). One G for all ε makes a draw a function of ε. The outputs at the
@@ -203,22 +203,22 @@ class ExactMechanism(Mechanism):
     def log_scores(
         self, word: int, epsilons: Sequence[float], ranking: Ranking
     ) -> Iterator[FloatArray]:
-        """For each ε, ln P(y | word) less a number that is the same for all y; shape (n,)."""
+        """Yield, for each ε, ln P(y | word) less a constant over y; shape (n,)."""
         return (self.log_law(word, epsilon, ranking=ranking) for epsilon in epsilons)
 
     def ranked(self, word: int) -> Ranking:
-        """All words by Euclidean distance from one."""
+        """Return all words by Euclidean distance from one."""
         vectors = self.lexicon.vectors
         return rank(vectors, vectors[[word]])[0]
 
     def distances(
         self, word: int, ranking: Ranking | None = None, metric: Metric = Metric.EUCLIDEAN
     ) -> FloatArray:
-        """Distances of a word to all, shape (n,), in the order of the vocabulary.
+        """Return the distances of a word to all, shape (n,), in the order of the vocabulary.
 
         Args:
             word: word index.
-            ranking: of this word, if known; it spares the work where the metric is Euclidean.
+            ranking: of this word, if known; it saves the work where the metric is Euclidean.
             metric: of the distances.
         """
         if ranking is None or metric is not Metric.EUCLIDEAN:

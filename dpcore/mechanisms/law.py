@@ -1,4 +1,4 @@
-"""The law of a mechanism's output: for one word, the probability of each output at each ε."""
+"""Law of a mechanism's output: for one word, the probability of each output at each ε."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PICTURES = 4  # values of ε shown in a notebook
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to work: it changes the error of an estimate, never a guarantee.
+    """Effort of an estimate: it changes the error, never a guarantee.
 
     Attributes:
         directions: noise directions of a Rao–Blackwell estimate, or draws of a plain one.
@@ -28,14 +28,14 @@ class Effort:
     directions: int = 400
 
     def __post_init__(self) -> None:
-        """Refuse an effort that cannot estimate anything."""
+        """Refuse an effort that is too small for an estimate."""
         if not self.directions >= 2:
             msg = f"an estimate needs at least 2 directions, got {self.directions}"
             raise ParameterError(msg)
 
 
 def around(logs: FloatArray, relative: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds on logarithms that are off by r·max(1, |ln P|)."""
+    """Return bounds on logarithms that are off by r·max(1, |ln P|)."""
     error = relative * np.maximum(np.where(np.isneginf(logs), 1.0, -logs), 1.0)
     return logs - error, logs + error
 
@@ -45,12 +45,12 @@ class Law:
     """P(output | word) at several ε.
 
     Attributes:
-        lexicon: whose words and indices these are.
+        lexicon: the vocabulary of the words and indices.
         word: index of the input word.
         epsilons: the privacy parameters, shape (E,).
         outputs: indices of the m words with a stated probability, shape (m,), ascending.
         probabilities: shape (E, m), float64; rows sum to 1 up to `error`.
-        exact: whether the probabilities are computed (closed form or quadrature) or estimated.
+        exact: True if the probabilities are computed (closed form or quadrature), not estimated.
         error: if exact, a bound on the absolute error of an entry; otherwise the largest
             standard error of an entry.
         method: closed form, quadrature, Rao–Blackwell over N directions, N draws.
@@ -68,10 +68,10 @@ class Law:
     draws: int = 0
 
     def probability(self, output: int | str, place: int = 0) -> float:
-        """P(output | word); 0 for an output that has none stated.
+        """Return P(output | word); 0 for an output without a stated probability.
 
         Args:
-            output: the word that comes out, or its index.
+            output: the output word, or its index.
             place: of the ε among `epsilons`.
 
         Raises:
@@ -84,11 +84,11 @@ class Law:
         return float(self.probabilities[place, column]) if stated else 0.0
 
     def entry_error(self, probability: float) -> float:
-        """Bound on the error, or on the standard error, of an entry of this size.
+        """Bound the error, or the standard error, of an entry of this size.
 
-        An estimate is the mean of N values between 0 and 1, whose variance is at most p(1 − p):
-        far sharper for a small p than the largest standard error. It is never said to be better
-        than 1/N: what N directions have not seen, or always seen, may be one in N.
+        An estimate is the mean of N values between 0 and 1, whose variance is at most p(1 − p): far
+        sharper for a small p than the largest standard error. The bound is never below 1/N: an
+        event that N directions never show, or always show, may differ by one in N.
         """
         if self.exact:
             return self.error
@@ -96,34 +96,34 @@ class Law:
         return max(spread, 1.0 / self.draws)
 
     def stay(self) -> FloatArray:
-        """Nw: the probability that the word stays, shape (E,)."""
+        """Return Nw: the probability that the word stays, shape (E,)."""
         return np.array([self.probability(self.word, e) for e in range(self.epsilons.size)])
 
     def top(self, count: int, place: int = 0) -> list[tuple[str, float]]:
-        """The most likely words and their probabilities at the ε at this place, likeliest first."""
+        """Return the most likely words and their probabilities at one ε, likeliest first."""
         row = self.probabilities[place]
         count = min(count, row.size)
         best = np.argpartition(-row, count - 1)[:count] if count < row.size else np.arange(count)
-        # Of equally likely words the first of the vocabulary.
+        # Of equally likely words, the first of the vocabulary.
         best = best[np.lexsort((self.outputs[best], -row[best]))]
         names = self.lexicon.words
         return [(names[self.outputs[j]], float(row[j])) for j in best if row[j] > 0]
 
     def dense(self, vocabulary: int) -> FloatArray:
-        """The same law over the whole vocabulary, shape (E, n)."""
+        """Return the same law over the whole vocabulary, shape (E, n)."""
         full = np.zeros((self.epsilons.size, vocabulary))
         full[:, self.outputs] = self.probabilities
         return full
 
     def log_bounds(self, vocabulary: int) -> tuple[FloatArray, FloatArray]:
-        """Bounds on ln P at the first ε over the whole vocabulary, shapes (n,), of an exact law."""
+        """Return bounds on ln P of an exact law at the first ε, over all words, shapes (n,)."""
         share = self.dense(vocabulary)[0] + self.error * np.array([[-1.0], [1.0]])
         with np.errstate(divide="ignore"):
             low, high = np.log(np.clip(share, 0.0, 1.0))
         return low, high
 
     def __repr__(self) -> str:
-        """One line: the word, the first ε and the likeliest outputs there."""
+        """Return one line: the word, the first ε and the likeliest outputs there."""
         likeliest = ", ".join(f"{name} {share:.3g}" for name, share in self.top(3))
         more = f" and {self.epsilons.size - 1} more" if self.epsilons.size > 1 else ""
         return (
@@ -132,7 +132,7 @@ class Law:
         )
 
     def _repr_html_(self) -> str:
-        """Bars of the likeliest words, at each of the first few ε."""
+        """Return bars of the likeliest words, at each of the first few ε, as HTML."""
         from dpcore.display import bars, card
 
         kind = "exact" if self.exact else f"estimated, standard error up to {self.error:.2g}"
@@ -145,11 +145,11 @@ class Law:
         return card(f"What comes out for “{self.lexicon.words[self.word]}”", *notes, body=pictures)
 
 
-# How far the law that is sampled may lie from the law that is stated, where it has a closed form.
+# Bounds on the difference of the sampled law and the stated one, where it has a closed form.
 #
 # Draws are exactly proportional to weights (`dpcore.noise.discrete`), so all that is off are the
-# weights, and these by the rounding of distances, exponents and exponentials. If each weight is
-# within a factor e^±τ of the true one, their sum is too, and a probability is within e^±2τ.
+# weights, by the rounding of distances, exponents and exponentials. If each weight is within a
+# factor e^±τ of the true one, their sum is too, and a probability is within e^±2τ.
 #
 # With u = 2^−53, d coordinates and γ_k = ku/(1 − ku) (Higham 2002, Lemma 3.1): a Euclidean distance
 # takes d differences, d squares, d − 1 additions and a root, hence a relative error of at most
@@ -163,10 +163,10 @@ _SINGLE = 9  # a few single roundings on the way from a distance to its exponent
 
 
 def tem_rounding(metric: Metric, dimension: int, exponent: float, cap: float) -> Rounding:
-    """For weights exp(−min(η·D, c)).
+    """Bound the rounding for weights exp(−min(η·D, c)).
 
     Rounding D and η·D moves the minimum of the two by at most γ·c, since an exponent beyond c does
-    not count. c is taken as it was computed: the theorem holds for every threshold.
+    not count. c is taken as computed: the theorem holds for every threshold.
 
     Args:
         metric: of D.
@@ -183,17 +183,17 @@ def tem_rounding(metric: Metric, dimension: int, exponent: float, cap: float) ->
 
 
 def repaired_rounding(dimension: int, n: int, heads: int, reach: float) -> Rounding:
-    """For weights e^{−s·D}·Σ_{k ≥ i} π_k/Z_k.
+    """Bound the rounding for weights e^{−s·D}·Σ_{k ≥ i} π_k/Z_k.
 
     The exponent is off by at most γ·s·Δ. Z_k is a sum of e^{−x_j} with x_0 = 0: changing the x_j by
     a factor 1 ± γ changes ln Z_k by at most γ·Σ p_j x_j, p_j = e^{−x_j}/Z_k, and that mean is at
     most ln k (it is the entropy of p less ln Z_k). Then sums of up to n terms are rounded. The π_k
-    and the order of words are taken as they were computed: the theorem holds for all.
+    and the order of words are taken as computed: the theorem holds for all.
 
     Args:
         dimension: d.
         n: words.
-        heads: how many of the nearest have a law of their own.
+        heads: number of nearest words with their own law.
         reach: s·Δ, Δ the largest distance.
     """
     relative = gamma(0.5 * dimension + _SINGLE)
@@ -202,7 +202,7 @@ def repaired_rounding(dimension: int, n: int, heads: int, reach: float) -> Round
 
 
 def weights_rounding(moved: float = 0.0) -> Rounding:
-    """For weights whose exponents are off by so much; an exponential is rounded on top of that."""
+    """Bound the rounding for weights with exponents off by `moved`, then rounded themselves."""
     # A factor e^±τ for a weight and for the sum: 2τ for a probability, 4τ for the ratio of two.
     tau = moved + ELEMENTARY
     return Rounding(

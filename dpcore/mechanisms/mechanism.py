@@ -1,14 +1,14 @@
-"""The one protocol of all word mechanisms.
+"""The protocol of all word mechanisms.
 
 A `Mechanism` is a family indexed by ε over one lexicon: everything but ε is fixed when it is
-made (and public). It answers four questions: what is promised at ε (`guarantee`), what comes out
-(`sample`, for release), what *would* come out of one noise draw at every ε (`paths`, for looking
-only), and with which probability (`law`).
+created (and public). It has four methods: the guarantee at ε (`guarantee`), an output (`sample`,
+for release), the outputs of one noise draw at every ε (`paths`, for inspection only), and the
+probability of each output (`law`).
 
-Never release outputs of one draw at two ε: the noise cancels. That is why `paths` and `sample`
-are different methods.
+Never release outputs of one draw at two ε: the noise cancels. That is why `paths` and `sample` are
+different methods.
 
-Two kinds share nearly all of their answers: where the law is computed (`dpcore.mechanisms.exact`),
+Two kinds share nearly all of their methods: where the law is computed (`dpcore.mechanisms.exact`),
 and where noise is added to a vector (`dpcore.mechanisms.additive`).
 """
 
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.certificate import CalibratedMechanism
 
 
-# What the hooks of a mechanism return: data that other rooms compute with.
+# Data that the hooks of a mechanism return, for computation in other packages.
 #
-# Rooms above ask a mechanism for one of these and go by what they get. None of them asks which
-# mechanism it is, so a new one is known everywhere by what it answers.
+# Callers ask a mechanism for one of these and use the result. None of them checks which mechanism
+# it is, so a new mechanism works everywhere by its hooks.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VectorNoise:
-    """The law of noise that is added to a vector at one ε.
+    """Law of the noise that is added to a vector at one ε.
 
     Attributes:
-        origins: what it is added to, one row a word, shape (n, p).
+        origins: vectors that the noise is added to, one row a word, shape (n, p).
         family: the law of its length and direction at scale 1.
         scale: s, in the unit of the vectors.
         rate: 1/s, as the mechanism computes it.
         cut: A; coordinates of Laplace noise are cut off at ±A. ∞: they are not.
         covariance: λ, the share of the vocabulary's covariance in the shape of the noise; None for
-            noise that has no shape of its own.
+            noise without such a shape.
         norm: C, to which origins are clipped; None if they are not.
         sensitivity: the largest distance of two origins that the scale allows for, in the norm of
             the noise; ∞ if they are not clipped.
@@ -78,26 +78,26 @@ class VectorNoise:
 
     @property
     def independent(self) -> bool:
-        """Whether the coordinates are independent Laplace variables, cut off or not."""
+        """True if the coordinates are independent Laplace variables, cut off or not."""
         return self.family is Radial.LAPLACE
 
     @property
     def dimension(self) -> int:
-        """p."""
+        """p, the dimension of the noise."""
         return int(self.origins.shape[1])
 
 
 @dataclass(frozen=True)
 class LossBounds:
-    """What is known of the privacy losses between any two words, for their composition.
+    """Known bounds on the privacy losses between any two words, for their composition.
 
     Attributes:
-        promised: the largest loss that the promise allows any two words, finite and > 0.
+        promised: the largest loss that the guarantee allows any two words, finite and > 0.
         span: the largest difference of two losses of one pair of words; ∞ where nothing is known
             beyond `promised`.
         chance: p, where a loss that is ε = `largest` with probability p, −ε with p·e^(−ε) and 0
-            otherwise tells no less than those of any two words: its δ is at least theirs
-            everywhere. None takes 1/(1 + e^(−ε)) of randomised response, which tells no less than
+            otherwise reveals no less than those of any two words: its δ is at least theirs
+            everywhere. None takes 1/(1 + e^(−ε)) of randomised response, which reveals no less than
             any mechanism with this ε (Kairouz, Oh, Viswanath 2015).
 
     Raises:
@@ -118,25 +118,25 @@ class LossBounds:
 
     @property
     def largest(self) -> float:
-        """The largest loss: those of a pair lie on both sides of 0, so their span is no less."""
+        """Largest loss: those of a pair lie on both sides of 0, so their span is no less."""
         return min(self.promised, self.span)
 
     @property
     def width(self) -> float:
-        """The largest difference of two losses of one pair, known or not."""
+        """Largest difference of two losses of one pair, known or not."""
         return min(self.span, 2.0 * self.promised)
 
 
 @dataclass(frozen=True)
 class WorstLoss:
-    """The pair of words and the output with the largest loss per distance, of all.
+    """Pair of words and output with the largest loss per distance, of all.
 
     Attributes:
-        epsilon: that loss per distance: the smallest ε that is true.
+        epsilon: that loss per distance: the smallest true ε.
         error: bound on the absolute error of `epsilon`.
         word: w.
         other: w′.
-        output: y, which tells w from w′.
+        output: y, which distinguishes w from w′.
         distance: d(w, w′) in the metric of the claim.
         log_word: ln P(y | w).
         log_other: ln P(y | w′).
@@ -154,11 +154,11 @@ class WorstLoss:
 
 @dataclass(frozen=True)
 class LossSearch:
-    """A way to the largest loss of all pairs of words in n² steps in place of n³.
+    """Search for the largest loss of all pairs of words in n² steps in place of n³.
 
     Attributes:
-        method: how the law is computed, in words.
-        find: from ε and a progress to that loss.
+        method: name of the way in which the law is computed.
+        find: maps ε and a progress callback to that loss.
     """
 
     method: str
@@ -195,7 +195,7 @@ class NearestForm:
 
 @dataclass(frozen=True)
 class NoisyNearestForm:
-    """The K nearest words as in `NearestForm`, but the least D + truncated Gumbel noise wins.
+    """K nearest words as in `NearestForm`; the least D + truncated Gumbel noise wins.
 
     Attributes:
         noise_scale: b(ε).
@@ -206,13 +206,13 @@ class NoisyNearestForm:
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """Any law whose columns take no preparation but distances.
+    """Law whose columns need no preparation except distances.
 
     Attributes:
-        column: from an output y, its distances from all words (None without a metric) and ε to
-            ln P(y | w) of every word w, shape (n,).
+        column: maps an output y, its distances from all words (None without a metric) and ε to ln
+            P(y | w) of every word w, shape (n,).
         error: bound on the relative error of these, where they are not below 1 in size.
-        metric: of the distances; None for a law that goes by none.
+        metric: of the distances; None for a law that uses none.
     """
 
     column: Callable[[int, FloatArray | None, float], FloatArray]
@@ -221,49 +221,49 @@ class ColumnForm:
 
 
 Form = ExponentialForm | NearestForm | NoisyNearestForm | ColumnForm
-"""What a law is made of, for one who computes a column P(y | ·) of it."""
+"""Form of a law, for the computation of a column P(y | ·)."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mechanism(Settings, ABC):
-    """A family of randomised maps from words to words, indexed by ε.
+    """Family of randomised maps from words to words, indexed by ε.
 
-    What is abstract every mechanism must have. What has a default is a hook: a mechanism that knows
-    better, or has something that others lack, answers in its own file.
+    Every mechanism must define the abstract methods. A method with a default is a hook: a mechanism
+    that has a better answer, or a property that others lack, overrides it in its own file.
     """
 
     key: ClassVar[str]
-    """Versioned registry key: a changed formula is a new key."""
+    """Versioned registry key: a changed formula has a new key."""
     title: ClassVar[str]
     summary: ClassVar[str]
-    """One sentence for a person who has not read the paper."""
+    """One sentence for a reader who has not read the paper."""
     source: ClassVar[str]
     cited: ClassVar[tuple[str, ...]] = ()
-    """Keys in `dpcore/papers/sources.bib` of what is cited by whoever uses it."""
+    """Keys in `dpcore/papers/sources.bib` of the works that users of the mechanism cite."""
     meaning: ClassVar[EpsilonMeaning]
     accepts_approximate_search: ClassVar[bool] = False
-    """True only if the search sees nothing but the noisy vector (post-processing)."""
+    """True only if the search uses nothing but the noisy vector (post-processing)."""
     exact_law: ClassVar[bool] = False
-    """Whether `law` computes the probabilities instead of estimating them."""
+    """True if `law` computes the probabilities instead of estimating them."""
 
     clip_power: ClassVar[int | None] = None
     """1 or 2 where vectors are clipped in that norm: then no loss depends on a distance."""
     law_method: ClassVar[str] = "closed form"
-    """How an exact law is computed."""
+    """Method by which an exact law is computed."""
     log_error: ClassVar[float | None] = None
-    """Relative error of `log_law` where that is a formula of its own; None: it is ln of `law`."""
+    """Relative error of `log_law` where it has its own formula; None: it is ln of `law`."""
     log_estimate: ClassVar[float | None] = None
-    """Largest relative error of `log_law` that was found, where no bound is known."""
+    """Largest relative error of `log_law` that was observed, where no bound is known."""
     grouped_error: ClassVar[float] = 0.0
     """Absolute error of a probability of `grouped_law`."""
 
     @property
     def caution(self) -> str:
-        """What to know before it is taken on this lexicon, with computed numbers; "" if nothing."""
+        """Warning for the use on this lexicon, with computed numbers; "" if there is none."""
         return ""
 
     def __deepcopy__(self, _memo: object) -> Self:
-        """Itself: it cannot change, and what it keeps of its lexicon is large."""
+        """Return this object: it is immutable, and its cached data are large."""
         return self
 
     def check_search(self, *, exact: bool) -> None:
@@ -277,17 +277,17 @@ class Mechanism(Settings, ABC):
         raise ParameterError(msg)
 
     def check_index(self, index: NeighbourIndex | None) -> None:
-        """As `check_search`, for an index or none."""
+        """Check an index as `check_search` does; None is allowed."""
         self.check_search(exact=index is None or index.exact)
 
     def noisy_vectors(
         self, rng: np.random.Generator, words: IntArray, epsilon: float
     ) -> FloatArray:
-        """The vectors of words with fresh noise, before a word is sought near them, float64.
+        """Return the vectors of words with fresh noise, float64, before a nearest word is found.
 
-        For what is computed from nothing else (post-processing, such as a decoder): it has this
-        mechanism's guarantee. The numbers themselves are not for publishing: float64 noise shows
-        in its last digits what it was added to (Mironov 2012).
+        For computations from these vectors alone (post-processing, such as a decoder), which have
+        this mechanism's guarantee. The numbers themselves are not for publication: the last digits
+        of float64 noise reveal the vector that it was added to (Mironov 2012).
 
         Returns:
             Shape (k, p): p is the dimension of the noise.
@@ -300,11 +300,11 @@ class Mechanism(Settings, ABC):
             "adds noise to vectors, such as gaussian, laplace or madlib"
         )
 
-    # -- the four questions
+    # -- the four methods
 
     @abstractmethod
     def guarantee(self, epsilon: float) -> Guarantee:
-        """What is promised at ε, with its status."""
+        """Return the guarantee at ε, with its status."""
 
     @abstractmethod
     def sample(
@@ -315,7 +315,7 @@ class Mechanism(Settings, ABC):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One output per entry of `words` (k,), each with fresh independent noise: for release."""
+        """Draw one output per entry of `words` (k,), with fresh independent noise, for release."""
 
     @abstractmethod
     def paths(
@@ -326,7 +326,7 @@ class Mechanism(Settings, ABC):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry of `words` (k,), its output as a function of ε: for looking only.
+        """Draw once per entry of `words` (k,): the output as a function of ε, for inspection only.
 
         Args:
             rng: source of randomness.
@@ -345,34 +345,35 @@ class Mechanism(Settings, ABC):
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
-        """The output distribution of one word at one ε or several: exact, or an estimate.
+        """Return the output distribution of one word at one ε or several: exact, or an estimate.
 
         Args:
             word: the word, or its index.
             epsilon: one ε, or E of them, shape (E,).
-            rng: of an estimate; None takes `estimating`, the same at every call. An exact law
+            rng: source of an estimate; None takes `estimating`, the same at every call. An exact
+            law
                 ignores it.
             ranking: the vocabulary by Euclidean distance from the word, if already known.
-            effort: how hard an estimate works.
+            effort: effort of an estimate.
 
         Raises:
             UnknownWordError: the word is not in the vocabulary; the message names it.
             EpsilonError: an ε is not admissible.
         """
 
-    # -- what follows from them
+    # -- derived
 
     def estimating(self) -> np.random.Generator:
-        """The stream of an estimate for which none was given: the same at every call.
+        """Return the default stream of an estimate: the same at every call.
 
         Laws of two words or two ε share their noise. It protects nothing: releases never use it.
         """
         return generator(0, "law", self.key)
 
     def replace(self, word: int | str, epsilon: float) -> str:
-        """A word to publish in place of this one, with fresh noise from the operating system.
+        """Return a replacement to publish, with fresh noise from the operating system.
 
-        Nobody can repeat the noise, hence no seed. Each call spends ε again: the promise for k
+        The noise cannot be reproduced, hence no seed. Each call spends ε again: the guarantee for k
         words released in place of one is that of k·ε.
 
         Args:
@@ -389,7 +390,7 @@ class Mechanism(Settings, ABC):
     # -- hooks: other ways to the same draws and laws
 
     def bulk(self, epsilon: float) -> Bulk:
-        """Many documents at once with the draws of `sample`; here one after the other."""
+        """Return a sampler for many documents with the draws of `sample`; here one by one."""
         return OneByOne(self, epsilon)
 
     def sweep(
@@ -399,22 +400,22 @@ class Mechanism(Settings, ABC):
         epsilons: FloatArray,
         progress: Progress,
     ) -> IntArray:
-        """What `dpcore.mechanisms.bulk.outputs_at` gives, its arguments being checked."""
+        """Return the outputs of `dpcore.mechanisms.bulk.outputs_at`, for checked arguments."""
         way = by_law if self.exact_law else by_paths
         return way(self, rng, entries, epsilons, progress)
 
     @property
     def rays(self) -> RadialMechanism | None:
-        """Itself, if its law is integrated along noise directions that serve all ε at once."""
+        """This mechanism, if its law is integrated along directions that serve all ε; else None."""
         return None
 
     @property
     def calibrated(self) -> CalibratedMechanism | None:
-        """Itself, if its noise is calibrated by a certificate of the lexicon."""
+        """This mechanism, if its noise is calibrated by a certificate of the lexicon; else None."""
         return None
 
     def same_law_from(self, epsilon: float) -> float:
-        """The least ε that is known to have the law of this one: a smaller promise for the same.
+        """Return the least ε that is known to have the law of this ε: the same output for less.
 
         Raises:
             EpsilonError: ε is not admissible.
@@ -422,9 +423,9 @@ class Mechanism(Settings, ABC):
         return self.check_epsilon(epsilon)
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word) of every word y, shape (n,), of a law that is computed.
+        """Return ln P(y | word) of every word y, shape (n,), of a computed law.
 
-        −∞ where the probability underflows, unless a mechanism knows better. An estimated law
+        −∞ where the probability underflows, unless a mechanism overrides this. An estimated law
         raises ParameterError.
         """
         if not self.exact_law:
@@ -434,7 +435,7 @@ class Mechanism(Settings, ABC):
             return np.asarray(np.log(dense))
 
     def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
-        """`log_law` and a floor.
+        """Return `log_law` and a floor for entries that were not computed.
 
         Where the floor is a number, an entry of −∞ was not computed and is proved to lie below the
         floor; where it is None, −∞ is ln 0.
@@ -444,7 +445,7 @@ class Mechanism(Settings, ABC):
     def log_bounds(
         self, word: int, epsilon: float, *, ranking: Ranking | None = None
     ) -> tuple[FloatArray, FloatArray] | None:
-        """Proved bounds on `log_law`, shapes (n,) each; None where its error is not bounded."""
+        """Return proved bounds on `log_law`, shapes (n,) each; None if it has no error bound."""
         if not self.exact_law or self.log_estimate is not None:
             return None
         if self.log_error is not None:
@@ -454,7 +455,7 @@ class Mechanism(Settings, ABC):
     def doubted_log_law(
         self, word: int, epsilon: float, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, str]:
-        """ln P(y | word) of every word y, bounds on the absolute errors, and the method."""
+        """Return ln P(y | word) of every word y, bounds on the absolute errors, and the method."""
         law = self.law(word, [epsilon], ranking=ranking)
         if self.log_error is not None:
             logs = self.log_law(word, epsilon, ranking=ranking)
@@ -470,40 +471,43 @@ class Mechanism(Settings, ABC):
     def grouped_law(
         self, word: int, epsilons: FloatArray, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """P(word), p and c with Σ_y φ(P(y)) = Σ c·φ(p), shapes (E,), (E, m), (E, m), if quicker."""
+        """Return P(word), p and c with Σ_y φ(P(y)) = Σ c·φ(p); None if that is not faster.
+
+        Shapes (E,), (E, m), (E, m).
+        """
         return None
 
     def path_lengths(
         self, rng: np.random.Generator, count: int, epsilons: FloatArray
     ) -> FloatArray | None:
-        """Euclidean lengths of the noise of `paths`, which one stream draws, shape (count, E).
+        """Return Euclidean lengths of the noise of `paths` from one stream, shape (count, E).
 
         None where no noise is added to the lexicon's own vectors.
 
         Args:
-            rng: a stream in the state in which `paths` is given it.
+            rng: a stream in the state in which `paths` receives it.
             count: draws.
             epsilons: shape (E,).
         """
         return None
 
-    # -- hooks: what audits and attackers compute with
+    # -- hooks: data for audits and attackers
 
     @property
     def column_form(self) -> Form | None:
-        """What an exact law is made of, if a column of it costs less than the laws of all words."""
+        """Form of an exact law, if a column costs less than the laws of all words; else None."""
         return None
 
     def vector_noise(self, epsilon: float) -> VectorNoise | None:
-        """The noise that is added to a vector, for a mechanism that does so."""
+        """Return the noise that is added to a vector; None if the mechanism adds none."""
         return None
 
     def reference_noise(
         self, rng: np.random.Generator, epsilon: float, count: int
     ) -> FloatArray | None:
-        """Fresh noise brought to a law that tests know: that of L2-Laplace noise at scale 1.
+        """Draw noise mapped to a law that tests know: L2-Laplace noise at scale 1.
 
-        For mechanisms whose noise is of another kind and whose sampler is tested by it.
+        For mechanisms with another kind of noise, whose sampler is tested by it.
 
         Returns:
             Shape (count, p), or None where there is no such noise.
@@ -511,7 +515,7 @@ class Mechanism(Settings, ABC):
         return None
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
-        """How large the loss of any two words may be where this is promised.
+        """Return bounds on the loss of any two words under this guarantee.
 
         Args:
             guarantee: `guarantee` of this mechanism at an ε.
@@ -523,17 +527,17 @@ class Mechanism(Settings, ABC):
         return LossBounds(guarantee.euclidean_loss(farthest))
 
     def loss_groups(self, guarantee: Guarantee) -> dict[str, LossBounds]:
-        """As `loss_bounds`, for pairs of words that a public rule puts together, by its names.
+        """Return `loss_bounds` for groups of word pairs defined by a public rule, by name.
 
-        Empty where no pair is promised more than any other.
+        Empty where no pair has a stronger guarantee than any other.
         """
         return {}
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray | None:
-        """The distances that the promise at ε speaks of, between words, shape (k, k).
+        """Return the distances in the guarantee at ε, between words, shape (k, k).
 
-        None where it holds between any two words. A mechanism with a metric of its own, which is
-        none of `dpcore.lexicon.metric`, computes it here.
+        None where the guarantee holds between any two words. A mechanism with its own metric, which
+        is not in `dpcore.lexicon.metric`, computes it here.
         """
         promise = self.guarantee(epsilon)
         if not isinstance(promise, MetricPrivacy):
@@ -543,32 +547,32 @@ class Mechanism(Settings, ABC):
 
     @property
     def loss_search(self) -> LossSearch | None:
-        """A quick way to the largest loss of all pairs of words and all outputs."""
+        """Fast search for the largest loss of all pairs of words and all outputs; None if none."""
         return None
 
     def least_epsilon(
         self, epsilon: float, word: int, other: int, output: int, distance: float
     ) -> float | None:
-        """A proved lower bound on the true ε from this output of two words at this distance.
+        """Return a proved lower bound on the true ε from this output of two words at this distance.
 
-        None where the exact law is right to a stated error, and needs no bounds beside it.
+        None where the exact law has a stated error, and needs no separate bounds.
         """
         return None
 
     def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
-        """The smallest ε that is true of all pairs at each nominal ε, where the two differ."""
+        """Return the smallest true ε over all pairs at each nominal ε, where the two differ."""
         return None
 
     def true_delta(self, epsilon: float) -> float | None:
-        """The exact δ of the worst difference of two vectors, where it is not the nominal one."""
+        """Return the exact δ of the worst difference of two vectors, if it is not nominal."""
         return None
 
 
 def check_mechanism(mechanism: object) -> Mechanism:
-    """Return a mechanism as it is.
+    """Return a mechanism unchanged.
 
     Raises:
-        ParameterError: It is none, such as the name of one.
+        ParameterError: it is not a mechanism, but for example the name of one.
     """
     return a_kind(
         mechanism,

@@ -1,7 +1,7 @@
-"""ε-paths: what one noise draw makes of a word at every ε.
+"""ε-paths: the outputs of one noise draw at every ε.
 
-A path is a step function of ε. It is for looking only: two outputs of one draw at two ε let an
-observer solve for the word (MECHANISMS: φ_w = (ε₁z₁ − ε₂z₂)/(ε₁ − ε₂) for additive noise).
+A path is a step function of ε. Paths are for inspection only: from two outputs of one draw at two ε
+an observer can solve for the word (additive noise: φ_w = (ε₁z₁ − ε₂z₂)/(ε₁ − ε₂)).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpcore.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Piece:
-    """The output holds for from_epsilon ≤ ε < to_epsilon."""
+    """Output that holds for from_epsilon ≤ ε < to_epsilon."""
 
     from_epsilon: float
     to_epsilon: float
@@ -46,18 +46,18 @@ class EpsilonPaths:
     exact: bool = True
 
     def __len__(self) -> int:
-        """Number of draws."""
+        """Return the number of draws."""
         return int(self.words.size)
 
     def at(self, epsilons: FloatArray) -> IntArray:
-        """Outputs at each ε: shape (k, E)."""
+        """Return the outputs at each ε: shape (k, E)."""
         values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         # One comparison per break and ε: there are about five breaks, so this beats a search.
         position = (self.breaks[:, :, None] <= values).sum(axis=1)
         return np.take_along_axis(self.outputs, position, axis=1)
 
     def pieces(self, i: int) -> list[Piece]:
-        """The steps of draw `i`, neighbours with the same output merged."""
+        """Return the steps of draw `i`; neighbouring steps with the same output are merged."""
         pieces: list[Piece] = []
         start = self.low
         last = int(np.isfinite(self.breaks[i]).sum())
@@ -73,13 +73,13 @@ class EpsilonPaths:
 
     @classmethod
     def none(cls) -> EpsilonPaths:
-        """The paths of no word at all."""
+        """Return empty paths, for no word."""
         empty = np.empty(0, dtype=np.int64)
         return cls(empty, np.empty((0, 0)), np.empty((0, 1), dtype=np.int64))
 
     @classmethod
     def join(cls, parts: Sequence[EpsilonPaths]) -> EpsilonPaths:
-        """The draws of several groups as one, over the range that all of them know."""
+        """Return the draws of several groups as one, over the range that all of them cover."""
         if not parts:
             return cls.none()
         width = max(part.breaks.shape[1] for part in parts)
@@ -101,9 +101,9 @@ class EpsilonPaths:
 
     @classmethod
     def of_grid(cls, words: IntArray, epsilons: FloatArray, outputs: IntArray) -> EpsilonPaths:
-        """Paths known at the points of an ascending grid of ε (E ≥ 1), outputs of shape (k, E).
+        """Return paths known on an ascending grid of ε (E ≥ 1), from outputs of shape (k, E).
 
-        Between two points with different outputs the break is put at their geometric mean.
+        Between two points with different outputs the break is at their geometric mean.
         """
         between = np.sqrt(epsilons[:-1] * epsilons[1:])
         breaks = np.broadcast_to(between, (words.size, between.size))
@@ -116,7 +116,7 @@ def in_epsilon(
     outputs: IntArray,
     epsilon_of: Callable[[FloatArray], FloatArray],
 ) -> EpsilonPaths:
-    """Paths from steps in the noise scale t.
+    """Return paths from steps in the noise scale t.
 
     Args:
         words: shape (k,).
@@ -128,7 +128,7 @@ def in_epsilon(
     finite = np.isfinite(thresholds)
     breaks = np.where(finite, math.inf, -math.inf)
     positive = finite & (thresholds > 0)  # at t = 0 the break lies at ε = ∞
-    # ε falls as t rises: what ascends in t descends in ε, and is turned round below.
+    # ε falls as t rises: ascending t is descending ε, and is reversed below.
     breaks[positive] = epsilon_of(thresholds[positive])
     # Descending t is ascending ε: the padding comes first and goes to the end. Its outputs
     # repeat the word that holds for the largest t, so a leading −inf break changes nothing.

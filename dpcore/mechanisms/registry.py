@@ -1,12 +1,12 @@
-"""All mechanisms by their versioned keys; short names resolve to the newest.
+"""Registry of all mechanisms by versioned key; short names resolve to the newest version.
 
-Those of other packages follow ours, looked for when the registry is first asked. An installed
-package offers them in the group `dpcore.mechanisms`:
+Mechanisms of other packages follow ours; they are loaded when the registry is first used. An
+installed package offers them in the group `dpcore.mechanisms`:
 
     [project.entry-points."dpcore.mechanisms"]
     mine = "my_package.noise:Mine"
 
-One that is broken is left out, with a warning that names it; it cannot stop the laboratory.
+A broken one is left out, with a warning that names it; it cannot stop the laboratory.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ _TYPES = re.compile(r"(str|int|float)( \| None)?")
 
 
 class PluginWarning(UserWarning):
-    """A mechanism of another package could not be taken."""
+    """Warning that a mechanism of another package could not be loaded."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A mechanism of another package.
+    """Mechanism of another package.
 
     Attributes:
         kind: its class.
-        package: name and version of what was installed.
+        package: name and version of the installed package.
     """
 
     kind: type[Mechanism]
@@ -75,7 +75,7 @@ class Plugin:
 
 
 def offered(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str]]:
-    """The mechanisms of all installed packages, and a sentence for each that is left out.
+    """Return the mechanisms of installed packages, and a message for each one left out.
 
     Args:
         ours: the mechanisms of this package, whose names are taken.
@@ -83,7 +83,7 @@ def offered(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str
     taken: dict[str, str] = dict.fromkeys((kind.short for kind in ours.values()), "the laboratory")
     plugins: list[Plugin] = []
     problems: list[str] = []
-    # In the order of their names, so that a machine always takes the same one of two.
+    # Sorted by name, so that a machine always takes the same one of two.
     for entry in sorted(entry_points(group=GROUP), key=lambda e: (_package(e), e.name)):
         package = _package(entry)
         try:
@@ -91,7 +91,7 @@ def offered(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str
             short = kind.short
             if taken.get(short, package) != package or kind.key in {p.kind.key for p in plugins}:
                 raise TypeError(f"the name {short!r} belongs to {taken[short]}: choose another one")
-        except (Exception, SystemExit) as error:  # whatever a foreign module does
+        except (Exception, SystemExit) as error:  # a foreign module may raise anything
             text = " ".join(str(error).split())[:200]
             reason = text if isinstance(error, TypeError) else f"{type(error).__name__}: {text}"
             problems.append(
@@ -104,15 +104,15 @@ def offered(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str
 
 
 def _package(entry: EntryPoint) -> str:
-    """Name and version of the distribution that an entry point belongs to."""
+    """Return the name and version of the distribution of an entry point."""
     return "unknown" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
 
 
 def _sound(kind: object) -> type[Mechanism]:
-    """A class that the laboratory can show and make.
+    """Check that the laboratory can show and create mechanisms of a class; return the class.
 
     Raises:
-        TypeError: something of it is missing or of the wrong kind; the message says what.
+        TypeError: an attribute is missing or of the wrong kind; the message names it.
     """
     if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
         raise TypeError("its entry point is no class that extends dpcore's Mechanism")
@@ -177,15 +177,15 @@ _OURS: dict[str, type[Mechanism]] = {
 
 
 class Registry(MutableMapping[str, type[Mechanism]]):
-    """Key to class, ours first, then those of other packages.
+    """Mapping of key to class, ours first, then those of other packages.
 
     Attributes:
-        packages: key to the package that a mechanism comes from, of those that are not ours.
-        problems: a sentence for each that was left out.
+        packages: key to package, for mechanisms that are not ours.
+        problems: a message for each mechanism that was left out.
     """
 
     def __init__(self, ours: Mapping[str, type[Mechanism]]) -> None:
-        """Begin with ours; others are looked for at the first question."""
+        """Start with ours; others are loaded on first use."""
         self._kinds = dict(ours)
         self._packages: dict[str, str] = {}
         self._problems: tuple[str, ...] = ()
@@ -208,12 +208,12 @@ class Registry(MutableMapping[str, type[Mechanism]]):
 
     @property
     def packages(self) -> Mapping[str, str]:
-        """See the class."""
+        """Key to package, for mechanisms that are not ours."""
         return self._packages if self._all else {}
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """See the class."""
+        """Messages for mechanisms that were left out."""
         return self._problems if self._all else ()
 
     def __getitem__(self, key: str) -> type[Mechanism]:
@@ -233,16 +233,16 @@ class Registry(MutableMapping[str, type[Mechanism]]):
 
 
 MECHANISMS = Registry(_OURS)
-"""Registry key ("tem.v1") to class, in the order in which they are shown."""
+"""Registry key ("tem.v1") to class, in display order."""
 
 
 def package_of(kind: type[Mechanism]) -> str | None:
-    """Name and version of the package that a mechanism comes from; None if it is ours."""
+    """Return the name and version of a mechanism's package; None if it is ours."""
     return MECHANISMS.packages.get(kind.key)
 
 
 def resolve(name: str) -> type[Mechanism]:
-    """The class for a key ("tem.v1") or a short name ("tem": the newest version)."""
+    """Return the class for a key ("tem.v1") or a short name ("tem": the newest version)."""
     a_name(name, "a mechanism")
     if name in MECHANISMS:
         return MECHANISMS[name]
@@ -255,14 +255,14 @@ def resolve(name: str) -> type[Mechanism]:
 
 
 def create(name: str, lexicon: Lexicon, settings: Mapping[str, Any] | None = None) -> Mechanism:
-    """A mechanism over a lexicon; settings may be strings, as a command line gives them."""
+    """Return a mechanism over a lexicon; settings may be strings, as from a command line."""
     return construct(resolve(name), lexicon, settings)
 
 
 def construct(
     kind: type[Mechanism], lexicon: Lexicon, settings: Mapping[str, Any] | None = None
 ) -> Mechanism:
-    """As `create`, of a class, whether it is registered or not."""
+    """Create a mechanism of a class as `create` does, registered or not."""
     check_lexicon(lexicon)
     declared = kind.parameters()
     values: dict[str, Any] = {}
@@ -280,7 +280,7 @@ def construct(
         package = package_of(kind)
         if package is None:
             raise
-        # Code of others: what is wrong with it is theirs to mend, and no reason to stop.
+        # Foreign code: report its error, do not stop.
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise ParameterError(
             f"{kind.short}, from the package {package}, cannot be made: {reason}"
@@ -288,7 +288,7 @@ def construct(
 
 
 def _convert(kind: type[Mechanism], parameter: str, value: object, annotation: str) -> object:
-    """A value of the parameter's declared type, from a string if need be."""
+    """Return a value of the parameter's declared type, converted from a string if necessary."""
     if not isinstance(value, str) or annotation.startswith("str"):
         return value
     if value.lower() in {"none", "default", "auto"} and "None" in annotation:

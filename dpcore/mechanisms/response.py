@@ -1,6 +1,6 @@
-"""Randomised response: all words share one table of weights, and read the place drawn differently.
+"""Randomised response: all words share one table of weights and interpret the drawn place.
 
-So a draw costs a look-up, whatever the word is, and many documents are one look-up together.
+A draw costs one look-up for any word, and many documents are one look-up together.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from dpcore.noise.discrete import Digits, Rows, Weights, draws
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Response(ExactMechanism):
-    """A mechanism that draws a place from a table that does not depend on the word."""
+    """Mechanism that draws a place from a table that does not depend on the word."""
 
     @abstractmethod
     def places(self, epsilon: float) -> Weights:
-        """The weights of the places at ε; outcome i is place i."""
+        """Return the weights of the places at ε; outcome i is place i."""
 
     @abstractmethod
     def width(self, epsilon: float) -> int:
-        """How many outputs of each word are e^ε times as likely as all others."""
+        """Return the number of outputs of a word that are e^ε times as likely as all others."""
 
     @abstractmethod
     def favoured(self, words: IntArray, epsilon: float) -> IntArray:
-        """These outputs of each of some words, in any order, shape (m, `width`)."""
+        """Return these outputs of each word, in any order, shape (m, `width`)."""
 
     @abstractmethod
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
-        """The word that each place means for each entry, shape (k,)."""
+        """Return the word that each place means for each entry, shape (k,)."""
 
     def sample(
         self,
@@ -60,7 +60,7 @@ class Response(ExactMechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """As `ExactMechanism.sample`."""
+        """Draw as `ExactMechanism.sample` does."""
         self.check_index(index)
         entries, table = self.check_words(words), self.places(self.check_epsilon(epsilon))
         return self.outputs(entries, draws(Digits(rng), entries, _every(table)), epsilon)
@@ -72,7 +72,7 @@ class Response(ExactMechanism):
         epsilons: FloatArray,
         progress: Progress,
     ) -> IntArray:
-        """The inversion of `by_law`, in the order of the vocabulary, without a row for each word.
+        """Invert as `by_law`, in the order of the vocabulary, without a row for each word.
 
         With favoured outputs of weight 1 at s_0 < s_1 < … and q = e^−ε for all others, the weights
         up to and with s_j sum to (s_j − j)·q + j + 1.
@@ -98,12 +98,12 @@ class Response(ExactMechanism):
         return result
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
-        """ε on the outputs that are near to the first word only, −ε on those of the second, or 0.
+        """Return loss bounds: ε on outputs near the first word only, −ε on the second's, or 0.
 
         All words have one normaliser, so these have the probabilities m·e^ε/(k·e^ε + n − k) and
-        m/(k·e^ε + n − k) for m outputs each, and δ at any ε is largest for the most that there can
-        be, m = min(k, n − k): that pair dominates all others, and so do its compositions theirs
-        (Zhu, Dong, Wang 2022).
+        m/(k·e^ε + n − k) for m outputs each, and δ at any ε is largest for the largest possible m,
+        m = min(k, n − k): that pair dominates all others, and so do its compositions theirs (Zhu,
+        Dong, Wang 2022).
         """
         value = guarantee.epsilon
         n, k = len(self.lexicon), self.width(value)
@@ -111,17 +111,17 @@ class Response(ExactMechanism):
         return LossBounds(value, chance=min(1.0, chance * (1.0 + 8.0 * UNIT)))
 
     def bulk(self, epsilon: float) -> ResponseBulk:
-        """One look-up for the words of many documents."""
+        """Return a sampler with one look-up for the words of many documents."""
         return ResponseBulk(self, epsilon)
 
 
 class ResponseBulk:
-    """See `dpcore.mechanisms.bulk.Bulk`."""
+    """Sampler from one shared table (see `dpcore.mechanisms.bulk.Bulk`)."""
 
     shared_laws = None
 
     def __init__(self, mechanism: Response, epsilon: float) -> None:
-        """Fix the table."""
+        """Compute the table at this ε."""
         self._mechanism, self._epsilon = mechanism, epsilon
         self._table = mechanism.places(epsilon)
 
@@ -140,27 +140,26 @@ class ResponseBulk:
 
 
 def _every(table: Weights) -> Rows:
-    """The one table for all entries."""
+    """Return the one table for all entries."""
     return lambda entries: [(np.arange(entries.size), table)]
 
 
-# k-ary randomised response: the word is kept, or any other comes out, all others alike.
+# k-ary randomised response: the word is kept, or any other is the output, all others alike.
 #
-# With n words, the word itself comes out with probability e^ε/(e^ε + n − 1), every other word with
-# 1/(e^ε + n − 1) (Kairouz, Oh, Viswanath 2014; with two words Warner 1965). The ratio of the two is
-# e^ε for every pair, so that ε is spent to the last bit: pure local privacy, whatever the vectors
-# are. It is what a mechanism has to beat that knows which words are alike.
+# With n words, the word itself is the output with probability e^ε/(e^ε + n − 1), every other word
+# with 1/(e^ε + n − 1) (Kairouz, Oh, Viswanath 2014; with two words Warner 1965). The ratio of the
+# two is e^ε for every pair, so that ε is spent completely: pure local privacy, for any vectors. It
+# is the baseline for a mechanism that uses the similarity of words.
 #
 # One draw as a function of ε takes a uniform number U and one of the other words: the word stays if
 # and only if U < e^ε/(e^ε + n − 1), which is ε > ln(U(n − 1)/(1 − U)). So a path has one break.
 
-
-_ERROR = 1e-14  # of a formula with a few roundings; of a logarithm relative, if it is above 1
+_ERROR = 1e-14  # of a formula with a few roundings; relative for a logarithm above 1
 
 
 @lru_cache(maxsize=8)
 def _shifts(n: int, epsilon: float) -> Weights:
-    """Weights of how far in the vocabulary, taken as a circle, the output lies from the word."""
+    """Return weights of the circular shift from the word to the output in the vocabulary."""
     weights = np.full(n, math.exp(-epsilon))
     weights[0] = 1.0
     return Weights(weights, lambda place: -epsilon if place else 0.0, np.arange(n))
@@ -168,7 +167,7 @@ def _shifts(n: int, epsilon: float) -> Weights:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KAryResponse(Response):
-    """Keeps a word with probability e^ε/(e^ε + n − 1); it has no parameter but ε."""
+    """Mechanism that keeps a word with probability e^ε/(e^ε + n − 1); ε is its only parameter."""
 
     key = "k-ary.v1"
     short = "k-ary"
@@ -184,7 +183,7 @@ class KAryResponse(Response):
     grouped_error = _ERROR
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Pure local privacy, proved, and attained by every pair of words."""
+        """Return the guarantee: pure local privacy, proved, and attained by every pair of words."""
         return PureLocalPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.PROVED,
@@ -194,25 +193,25 @@ class KAryResponse(Response):
         )
 
     def _kept(self, epsilons: FloatArray) -> FloatArray:
-        """e^ε/(e^ε + n − 1) in a form that does not overflow."""
+        """Return e^ε/(e^ε + n − 1) in a form that does not overflow."""
         return np.asarray(1.0 / (1.0 + (len(self.lexicon) - 1) * np.exp(-epsilons)))
 
     # -- the protocol
 
     def places(self, epsilon: float) -> Weights:
-        """How far in the vocabulary, taken as a circle, the output lies from the word."""
+        """Return weights of the circular shift from the word to the output in the vocabulary."""
         return _shifts(len(self.lexicon), epsilon)
 
     def width(self, epsilon: float) -> int:
-        """1: the word itself."""
+        """Return 1: the word itself."""
         return 1
 
     def favoured(self, words: IntArray, epsilon: float) -> IntArray:
-        """The word itself."""
+        """Return the word itself."""
         return words[:, None]
 
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
-        """So far on from each entry."""
+        """Return the words shifted by `places` from each entry."""
         return (entries + places) % len(self.lexicon)
 
     def paths(
@@ -223,18 +222,18 @@ class KAryResponse(Response):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry with its one break, exactly (see the head of this file)."""
+        """Draw once per entry, with its one exact break (see the comment above)."""
         entries, n = self.check_words(words), len(self.lexicon)
         uniform = rng.random(entries.size)
         others = (entries + 1 + rng.integers(n - 1, size=entries.size)) % n
         with np.errstate(divide="ignore"):
             breaks = np.log(uniform) - np.log1p(-uniform) + np.log(n - 1.0)
-        # At 0 it lies below every ε: such a word stays at all of them.
+        # A break at 0 lies below every ε: such a word stays at all of them.
         breaks = np.maximum(breaks, 0.0)
         return EpsilonPaths(entries, breaks[:, None], np.stack((others, entries), axis=1))
 
     def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
-        """The two numbers of the closed form, shape (E, n)."""
+        """Return the two numbers of the closed form, shape (E, n)."""
         kept = self._kept(epsilons)
         rows = np.repeat((kept * np.exp(-epsilons))[:, None], len(self.lexicon), axis=1)
         rows[:, word] = kept
@@ -243,7 +242,7 @@ class KAryResponse(Response):
     # -- hooks
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word) of every word y, shape (n,), also where the probability underflows."""
+        """Return ln P(y | word) of every word y, shape (n,), also where P underflows."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         kept = -math.log1p((len(self.lexicon) - 1) * math.exp(-value))
         logs = np.full(len(self.lexicon), kept - value)
@@ -253,19 +252,19 @@ class KAryResponse(Response):
     def grouped_law(
         self, word: int, epsilons: FloatArray, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The word and, together, all others."""
+        """Return the word and, as one group, all others."""
         kept, n = self._kept(epsilons), len(self.lexicon)
         both = np.stack((kept, kept * np.exp(-epsilons)), axis=1)
         return kept, both, np.tile([1.0, n - 1.0], (epsilons.size, 1))
 
     @property
     def column_form(self) -> ColumnForm:
-        """P(y | w) = P(w | y): a column is a law."""
+        """Column form: P(y | w) = P(w | y), so a column is a law."""
         return ColumnForm(lambda output, _, epsilon: self.log_law(output, epsilon), _ERROR)
 
     @property
     def loss_search(self) -> LossSearch:
-        """Every pair of words has the loss ε at either of the two; the first two stand for all."""
+        """Loss ε, equal for every pair of words at either of the two; the first two serve."""
 
         def find(epsilon: float, progress: Progress) -> WorstLoss:  # noqa: ARG001 - at once
             stays, leaves = self.log_law(0, epsilon)[:2].tolist()
@@ -283,24 +282,22 @@ class KAryResponse(Response):
 #
 # so the loss between any two words is at most ε, with no δ and in any number of dimensions
 # (`docs/optimal.md`, section 3). k = 1 is k-ary randomised response, which no mechanism beats at
-# keeping words; a larger k gives up the word for one like it.
+# keeping words; a larger k trades the word for a similar one.
 #
 # The law is a mixture: with probability q(ε) = k(e^ε − 1)/(k·e^ε + n − k) a word of N(w), else any
 # word of the vocabulary, w and its neighbours among them. So a draw is one look-up in a table that
-# all words share, and as a function of ε it has one break: U < q(ε) if and only if
-# ε > ln((k + U(n − k))/(k(1 − U))).
+# all words share, and as a function of ε it has one break: U < q(ε) if and only if ε > ln((k + U(n
+# − k))/(k(1 − U))).
 
 
-_ERROR_NEIGHBOUR = (
-    1e-14  # of a formula with a few roundings; of a logarithm relative, if it is above 1
-)
+_ERROR_NEIGHBOUR = 1e-14  # of a formula with a few roundings; relative for a logarithm above 1
 _PROFILE_ENTRIES = 12_800_000  # distances from which the mean distance by rank is estimated
-_FEW = 256  # distinct words up to which a table of all neighbours is not worth its making
+_FEW = 256  # distinct words up to which a table of all neighbours does not pay
 
 
 @lru_cache(maxsize=8)
 def _mixture(n: int, k: int, epsilon: float) -> Weights:
-    """Weights of the k places of N(w), and of all n words after them.
+    """Return weights of the k places of N(w), and of all n words after them.
 
     A word of N(w) is in both parts: (1 − e^−ε) + e^−ε = 1, any other weighs e^−ε.
     """
@@ -336,14 +333,14 @@ class NeighbourResponse(Response):
     )
 
     def width(self, epsilon: float) -> int:
-        """k at ε; in a smaller vocabulary all words but one."""
+        """Return k at ε; in a smaller vocabulary all words but one."""
         value = self.check_epsilon(epsilon)
         if self.k is not None:
             return min(self.k, len(self.lexicon) - 1)
         return _best_width(_profile(self.lexicon), value)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Pure local privacy, proved."""
+        """Return the guarantee: pure local privacy, proved."""
         return PureLocalPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.PROVED,
@@ -359,15 +356,15 @@ class NeighbourResponse(Response):
     # -- the protocol
 
     def places(self, epsilon: float) -> Weights:
-        """k places of N(w), then all words."""
+        """Return the weights of the k places of N(w), then of all words."""
         return _mixture(len(self.lexicon), self.width(epsilon), epsilon)
 
     def favoured(self, words: IntArray, epsilon: float) -> IntArray:
-        """N(w)."""
+        """Return N(w)."""
         return self._nearest(words, self.width(epsilon))
 
     def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
-        """A place below k is one of the nearest words, any other a word as it stands."""
+        """Return a nearest word for a place below k, else the word of index place − k."""
         k = self.width(epsilon)
         outputs, near = places - k, np.flatnonzero(places < k)
         distinct, which = np.unique(entries[near], return_inverse=True)
@@ -375,13 +372,13 @@ class NeighbourResponse(Response):
         return outputs
 
     def _nearest(self, words: IntArray, k: int) -> IntArray:
-        """N(w) of some words, shape (m, k), nearest first; of equally near words the lowest."""
+        """Return N(w) of some words, shape (m, k), nearest first; ties by lowest index."""
         if words.size > _FEW and k <= NEIGHBOUR_TABLE_WIDTH:
             return np.asarray(_neighbours(self.lexicon, k)[words], dtype=np.int64)
         return self.lexicon.nearest_words(words, k)[0]
 
     def _near(self, word: int, k: int, ranking: Ranking | None) -> IntArray:
-        """N(w) of one word, shape (k,)."""
+        """Return N(w) of one word, shape (k,)."""
         return self._nearest(np.array([word]), k)[0] if ranking is None else ranking.order[:k]
 
     def paths(
@@ -392,7 +389,7 @@ class NeighbourResponse(Response):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry with its one break, exactly; on a grid where k depends on ε."""
+        """Draw once per entry, with its one exact break; on a grid where k depends on ε."""
         if self.k is None:
             return super().paths(rng, words, rankings=rankings, epsilons=epsilons)
         entries, n = self.check_words(words), len(self.lexicon)
@@ -408,7 +405,7 @@ class NeighbourResponse(Response):
         return EpsilonPaths(entries, breaks[:, None], np.stack((anywhere, near), axis=1))
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """The two numbers of the closed form, shape (n,), also where they underflow."""
+        """Return the two numbers of the closed form, shape (n,), also where they underflow."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         inside, outside = self._logs(np.array([value]))
         logs = np.full(len(self.lexicon), outside[0])
@@ -416,7 +413,7 @@ class NeighbourResponse(Response):
         return logs
 
     def _logs(self, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ln P of a word of N(w) and of another, shape (E,) each, in a form without overflow."""
+        """Return ln P of a word of N(w) and of another, shape (E,) each, without overflow."""
         k = np.array([self.width(epsilon) for epsilon in epsilons.tolist()])
         inside = -np.log(k) - np.log1p((len(self.lexicon) - k) / k * np.exp(-epsilons))
         return inside, inside - epsilons
@@ -426,7 +423,7 @@ class NeighbourResponse(Response):
     def grouped_law(
         self, word: int, epsilons: FloatArray, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The words of N(w) and, together, all others."""
+        """Return the words of N(w) and, as one group, all others."""
         inside, outside = np.exp(self._logs(epsilons))
         k = np.array([float(self.width(epsilon)) for epsilon in epsilons.tolist()])
         counts = np.stack((k, len(self.lexicon) - k), axis=1)
@@ -434,7 +431,7 @@ class NeighbourResponse(Response):
 
     @property
     def column_form(self) -> ColumnForm:
-        """Which words have the output among their nearest: a column of the table."""
+        """Column form: the words that have the output among their nearest."""
         return ColumnForm(self._column, _ERROR_NEIGHBOUR)
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
@@ -446,7 +443,7 @@ class NeighbourResponse(Response):
 
     @property
     def loss_search(self) -> LossSearch:
-        """The first word tells itself from any word that it is not near to: the loss is ε."""
+        """Loss ε between the first word and any word that it is not near to."""
 
         def find(epsilon: float, progress: Progress) -> WorstLoss:  # noqa: ARG001 - at once
             logs = self.log_law(0, epsilon)
@@ -460,13 +457,13 @@ class NeighbourResponse(Response):
 
 @lru_cache(maxsize=4)
 def _neighbours(lexicon: Lexicon, k: int) -> NDArray[np.int32]:
-    """N(w) of all words, shape (n, k): a copy that is not read and checked again for every text."""
+    """Return N(w) of all words, shape (n, k), cached so that no text reads and checks it again."""
     return lexicon.neighbours(k).indices.copy()
 
 
 @lru_cache(maxsize=4)
 def _holders(mechanism: NeighbourResponse, k: int) -> tuple[IntArray, IntArray]:
-    """The words that have an output y among their k nearest: words[starts[y] : starts[y + 1]]."""
+    """Return the words with y among their k nearest: words[starts[y] : starts[y + 1]]."""
     n = len(mechanism.lexicon)
     nearest = mechanism._nearest(np.arange(n), k).reshape(-1)
     order = np.argsort(nearest, kind="stable")
@@ -476,11 +473,10 @@ def _holders(mechanism: NeighbourResponse, k: int) -> tuple[IntArray, IntArray]:
 
 @lru_cache(maxsize=4)
 def _profile(lexicon: Lexicon) -> FloatArray:
-    """Mean distance of the r-th nearest word over a sample of the vocabulary, shape (n,).
+    """Return the mean distance of the r-th nearest word over a vocabulary sample, shape (n,).
 
-    Every few words are taken, in the order of the vocabulary, so that the sample, like the
-    vocabulary, is public, and the same wherever it is computed. It decides how useful k is,
-    and nothing about what is promised.
+    The sample takes every few words in the order of the vocabulary, so that it is public like the
+    vocabulary and the same on every machine. It affects how useful k is, never the guarantee.
     """
     known = recall(lexicon.fingerprint, "distance-profile")
     if known is not None:
@@ -496,7 +492,7 @@ def _profile(lexicon: Lexicon) -> FloatArray:
 
 
 def _best_width(profile: FloatArray, epsilon: float) -> int:
-    """The k < n with the least mean distance of the output; the smallest of equals.
+    """Return the k < n with the least mean distance of the output; the smallest of equals.
 
     With D_k the sum of the k smallest distances and D_n that of all, the mean distance is
     ((e^ε − 1)·D_k + D_n)/(k(e^ε − 1) + n); both are divided by e^ε, against overflow.

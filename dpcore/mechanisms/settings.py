@@ -1,4 +1,4 @@
-"""Settings of a mechanism: a lexicon, its parameters with their bounds, and the ε it takes."""
+"""Settings of a mechanism: a lexicon, parameters with bounds, and the admissible ε."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpcore.lexicon.lexicon import Lexicon
 
 @dataclass(frozen=True)
 class EpsilonRange:
-    """The open interval of admissible ε, with the reason for each end."""
+    """Open interval of admissible ε, with the reason for each end."""
 
     low: float = 0.0
     high: float = math.inf
@@ -37,7 +37,7 @@ def parameter(
     high: float | None = None,
     choices: Sequence[str] | None = None,
 ) -> Any:
-    """A parameter of a mechanism: a dataclass field with its help and its closed bounds."""
+    """Declare a parameter of a mechanism: a dataclass field with its help and its closed bounds."""
     return field(
         default=default,
         metadata={"help": help, "low": low, "high": high, "choices": choices},
@@ -63,7 +63,7 @@ def words_of(words: Any) -> Iterable[Any]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """A lexicon and parameters that were checked, and checks of what is asked of them.
+    """Lexicon and checked parameters of a mechanism, and checks of its arguments.
 
     Attributes:
         lexicon: words and vectors, public and fixed before any private text is read.
@@ -78,9 +78,9 @@ class Settings:
 
     @classmethod
     def parameters(cls) -> dict[str, dict[str, Any]]:
-        """Name, type, default, help and bounds of each parameter, in order."""
+        """Return the name, type, default, help and bounds of each parameter, in order."""
         return {
-            # A type is a text only in a module whose annotations are put off.
+            # A type is a string only in a module with postponed annotations.
             f.name: {"default": f.default, "type": getattr(f.type, "__name__", str(f.type))}
             | dict(f.metadata)
             for f in fields(cls)
@@ -88,7 +88,7 @@ class Settings:
         }
 
     def settings(self) -> dict[str, Any]:
-        """The values of this mechanism's parameters."""
+        """Return the values of this mechanism's parameters."""
         return {name: getattr(self, name) for name in self.parameters()}
 
     def __post_init__(self) -> None:
@@ -115,11 +115,11 @@ class Settings:
 
     @property
     def admissible(self) -> EpsilonRange:
-        """The values of ε for which this mechanism is defined on this lexicon."""
+        """Values of ε for which this mechanism is defined on this lexicon."""
         return EpsilonRange()
 
     def check_epsilon(self, epsilon: float) -> float:
-        """ε as a float, or an `EpsilonError` that says what is allowed."""
+        """Return ε as a float; raise an `EpsilonError` that states the admissible range."""
         value = a_real(epsilon, "epsilon", EpsilonError)
         allowed = self.admissible
         if value in allowed:
@@ -139,9 +139,9 @@ class Settings:
         raise EpsilonError(msg)
 
     def check_epsilons(self, epsilons: float | FloatArray | Sequence[float]) -> FloatArray:
-        """A one-dimensional array of admissible ε, checked one by one.
+        """Return a one-dimensional array of admissible ε, checked one by one.
 
-        There may be none: of the ε on a dial, a mechanism may admit none on some lexicons.
+        It may be empty: a mechanism may admit no ε of a slider on some lexicons.
         """
         values = reals(epsilons, "epsilon", EpsilonError, least=0)
         for value in values:
@@ -149,7 +149,7 @@ class Settings:
         return values
 
     def check_words(self, words: IntArray | Sequence[int | str] | str) -> IntArray:
-        """Words, or their indices, as a one-dimensional int64 array inside the vocabulary.
+        """Return words or indices as a one-dimensional int64 array inside the vocabulary.
 
         Raises:
             UnknownWordError: a word is not in the vocabulary; the message names it.

@@ -1,20 +1,20 @@
 """Exact draws from a discrete law, proportional to given weights: inversion in integers.
 
-A weight w is at most 1 and as exact as a number can be: a float64 is a whole number times a power
-of two, and where it would underflow, w is carried as a mantissa and an exponent. With K fixed, w
-gets U = max(1, ⌈2^K·w⌉) whole units, and these are cumulated in 64-bit integers, without rounding,
-up to a total S. A draw is a real number x, uniform in [0, 1), whose binary digits are drawn as they
-are needed, and t = S·x. The y-th outcome owns the units from C_{y−1} to C_y; its part of them is
+A weight w is at most 1 and exact: a float64 is a whole number times a power of two, and where it
+would underflow, w is a mantissa and an exponent. With K fixed, w gets U = max(1, ⌈2^K·w⌉) whole
+units, and these are cumulated in 64-bit integers, without rounding, up to a total S. A draw is a
+real number x, uniform in [0, 1), whose binary digits are drawn as they are needed, and t = S·x. The
+y-th outcome owns the units from C_{y−1} to C_y; its part of them is
 
     C_{y−1} ≤ t < C_{y−1} + 2^K·w_y.
 
-A t in the rest of its last unit is thrown away, and the draw begins again. So the law is w_y/Σw,
-exactly, whatever S is, and no outcome is out of reach.
+A t in the rest of its last unit is rejected, and the draw starts again. So the law is w_y/Σw,
+exactly, for any S, and no outcome is unreachable.
 
-64 digits tell t up to S/2^64 < 1. Unless t is in the last two units of its outcome, that decides;
+64 digits give t up to S/2^64 < 1. Unless t is in the last two units of its outcome, that decides;
 this fails for at most 2n in S draws, and those are settled with Python's integers, by as many
-digits as it takes. All draws take their digits from one generator in order: a batch gives what its
-draws give one by one.
+digits as necessary. All draws take their digits from one generator in order: a batch gives the same
+outputs as its draws one by one.
 """
 
 from __future__ import annotations
@@ -37,49 +37,49 @@ _HALF = np.uint64(WORD_BITS // 2)
 _LOW = np.uint64(2**32 - 1)
 _UNDECIDED = np.uint64(2)  # units before the end of an outcome in which 64 digits may not decide
 _NORMAL = 2.0**-1000  # a weight below it may have lost digits in float64
-_DEEPEST = 2.0**60  # of a logarithm: no draw comes to look at a weight below e^−this
+_DEEPEST = 2.0**60  # of a logarithm: no draw ever reads a weight below e^−this
 
 
 class Digits:
-    """Random words of 64 binary digits, in the order in which a generator gives them."""
+    """Random words of 64 binary digits, in the order of a generator."""
 
     def __init__(self, rng: np.random.Generator, drawn: Words | None = None) -> None:
-        """Begin with the words that were drawn from it already."""
+        """Start with the words that were already drawn from the generator."""
         self._rng = rng
         self._drawn = np.empty(0, dtype=np.uint64) if drawn is None else drawn
 
     def take(self, count: int) -> Words:
-        """The next words, shape (count,)."""
+        """Return the next words, shape (count,)."""
         old, self._drawn = self._drawn[:count], self._drawn[count:]
         if old.size == count:
             return old
         return np.concatenate((old, random_words(self._rng, count - old.size)))
 
     def put_back(self, words: Words) -> None:
-        """Words that were taken last, to be taken again."""
+        """Put back the words that were taken last, to be taken again."""
         self._drawn = np.concatenate((words, self._drawn))
 
 
 def random_words(rng: np.random.Generator, count: int) -> Words:
-    """Uniform 64-bit words, shape (count,)."""
+    """Draw uniform 64-bit words, shape (count,)."""
     return rng.integers(2**WORD_BITS, size=count, dtype=np.uint64)
 
 
 def shift(outcomes: int) -> int:
-    """K for so many weights of at most 1: S stays below 2^64."""
+    """Return K for `outcomes` weights of at most 1: S stays below 2^64."""
     # Σ⌈2^K·w⌉ ≤ n·(2^K + 1) < 2^64 for n < 2^bits and K = 63 − bits.
     return WORD_BITS - 1 - outcomes.bit_length()
 
 
 def units(weights: FloatArray, k: int) -> Words:
-    """U of each weight, any shape."""
-    # Upwards, so that every outcome owns at least its weight; what is too much is thrown away.
+    """Return U of each weight, any shape."""
+    # Rounded up, so that every outcome owns at least its weight; the excess is rejected.
     whole = np.ceil(np.ldexp(weights, k))
     return np.maximum(whole, 1.0, out=whole).astype(np.uint64)
 
 
 def scaled(words: Words, total: np.uint64) -> Words:
-    """⌊S·word/2^64⌋, by the halves of both (there are no 128-bit integers in NumPy)."""
+    """Return ⌊S·word/2^64⌋, by the halves of both (NumPy has no 128-bit integers)."""
     high, low = words >> _HALF, words & _LOW
     total_high, total_low = total >> _HALF, total & _LOW
     # Four products of 32 bits; none of the sums below passes 2^64.
@@ -89,10 +89,10 @@ def scaled(words: Words, total: np.uint64) -> Words:
 
 
 def decided(where: Words, ends: Words) -> NDArray[np.bool_]:
-    """Whether 64 digits decide for the outcomes that end there.
+    """Return True where 64 digits decide for the outcomes with these ends.
 
     Args:
-        where: ⌊t⌋ as the digits tell it.
+        where: ⌊t⌋ from the digits.
         ends: C_y of the outcome that ⌊t⌋ lies in.
     """
     return np.asarray(ends - where > _UNDECIDED)
@@ -105,7 +105,7 @@ class Weights:
     Attributes:
         values: shape (n,), at most 1; those below 2^−1000 may be wrong, or 0.
         log: ln of the weight at a place, for those.
-        outcomes: what stands at each place, shape (n,).
+        outcomes: the outcome at each place, shape (n,).
     """
 
     values: FloatArray
@@ -114,7 +114,7 @@ class Weights:
     k: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Fix K."""
+        """Compute K."""
         object.__setattr__(self, "k", shift(self.values.size))
 
     @cached_property
@@ -123,13 +123,13 @@ class Weights:
         return np.cumsum(units(self.values, self.k), dtype=np.uint64)
 
     def look_up(self, words: Words) -> tuple[IntArray, NDArray[np.bool_]]:
-        """The outcome that each word of digits leads to, and whether that is decided."""
+        """Return the outcome of each word of digits, and True where it is decided."""
         where = scaled(words, self.steps[-1])
         places = np.searchsorted(self.steps, where, side="right")
         return self.outcomes[places], decided(where, self.steps[places])
 
     def settle(self, word: int, digits: Digits) -> int:
-        """The outcome of one draw that begins with this word of digits."""
+        """Return the outcome of one draw that begins with this word of digits."""
         total, numerator, bits = int(self.steps[-1]), word, WORD_BITS
         while True:
             # t lies in [low, high), in 2^−bits of a unit.
@@ -146,7 +146,7 @@ class Weights:
             bits += WORD_BITS
 
     def _width(self, place: int, bits: int) -> Fraction:
-        """2^K·w at a place; one below 2^−bits/2 may be replaced by another such number.
+        """Return 2^K·w at a place; below 2^−bits/2 another such number may replace it.
 
         Both compare alike with whole multiples of 2^−bits, and no huge power of two is formed.
         """
@@ -160,11 +160,11 @@ class Weights:
 
 
 Rows = Callable[[IntArray], Iterable[tuple[IntArray, Weights]]]
-"""For each distinct entry: where it stands among the entries, and the weights of its outputs."""
+"""For each distinct entry: its positions among the entries, and the weights of its outputs."""
 
 
 def draws(digits: Digits, entries: IntArray, rows: Rows) -> IntArray:
-    """One outcome per entry, shape (k,), by the digits in order.
+    """Draw one outcome per entry, shape (k,), by the digits in order.
 
     Args:
         digits: source of randomness.
@@ -181,7 +181,7 @@ def draws(digits: Digits, entries: IntArray, rows: Rows) -> IntArray:
             first = min([first, *members[~sure].tolist()])
         if first == words.size:
             break
-        # It takes the words after its own, and all later draws begin further on.
+        # The draw consumes the words after its own, and all later draws start further on.
         digits.put_back(words[first + 1 :])
         start += first
         for _, weights in rows(entries[start : start + 1]):

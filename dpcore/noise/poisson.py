@@ -18,21 +18,21 @@ _NEGLIGIBLE = 1e-18
 
 
 def _check(n: int) -> None:
-    """Refuse a size that is not that of a vocabulary of at least two words."""
+    """Refuse a size below that of a vocabulary of two words."""
     if not n >= 2:
         msg = f"the vocabulary must hold at least 2 words, got {n}"
         raise ParameterError(msg)
 
 
 def _poisson(n: int, largest: int) -> FloatArray:
-    """P(Y = k) for k = 1..largest, Y ~ Poisson(ln n)."""
+    """Return P(Y = k) for k = 1..largest, Y ~ Poisson(ln n)."""
     rate = math.log(n)
     k = np.arange(1, largest + 1, dtype=np.float64)
     return np.asarray(np.exp(k * math.log(rate) - rate - gammaln(k + 1.0)))
 
 
 def whole_vocabulary_weight(n: int) -> float:
-    """P(K = n) = P(Y = 0) + P(Y ≥ n), summed and not taken as a difference from 1.
+    """Return P(K = n) = P(Y = 0) + P(Y ≥ n), summed and not taken as a difference from 1.
 
     Raises:
         ParameterError: for fewer than two words.
@@ -42,7 +42,7 @@ def whole_vocabulary_weight(n: int) -> float:
 
 
 def poisson_weights(n: int) -> FloatArray:
-    """P(K = k) for k = 1..n, shape (n,), entry k − 1 for k; far ones underflow to 0.
+    """Return P(K = k) for k = 1..n, shape (n,), entry k − 1 for k; far ones underflow to 0.
 
     Raises:
         ParameterError: for fewer than two words.
@@ -52,16 +52,16 @@ def poisson_weights(n: int) -> FloatArray:
 
 
 def candidate_weights(n: int) -> FloatArray:
-    """The head of `poisson_weights`: P(K = k) for k = 1..m, shape (m,), m < n.
+    """Return the head of `poisson_weights`: P(K = k) for k = 1..m, shape (m,), m < n.
 
-    What is left out, P(m < K < n), is below 1e-18.
+    The omitted mass, P(m < K < n), is below 1e-18.
 
     Raises:
         ParameterError: for fewer than two words.
     """
     _check(n)
     rate = math.log(n)
-    # Far beyond what is kept: twelve deviations, and 60 more where ln n is small.
+    # Far beyond the omitted mass: twelve deviations, and 60 more where ln n is small.
     enough = int(rate + 12.0 * math.sqrt(rate) + 60.0)
     weights = _poisson(n, min(n - 1, enough))
     left = np.cumsum(weights[::-1])[::-1]
@@ -69,7 +69,7 @@ def candidate_weights(n: int) -> FloatArray:
 
 
 def truncated_poisson(rng: np.random.Generator, count: int, n: int) -> IntArray:
-    """Draws of K, shape (count,), int64, in 1..n; exact, no tail is cut.
+    """Draw K, shape (count,), int64, in 1..n; exact, no tail is cut.
 
     Args:
         rng: source of randomness.
@@ -85,7 +85,7 @@ def truncated_poisson(rng: np.random.Generator, count: int, n: int) -> IntArray:
 
 
 def poisson_quantile(uniform: FloatArray, n: int) -> IntArray:
-    """K by inversion: the k with P(K < k) ≤ u < P(K ≤ k), for u in [0, 1); same shape, int64.
+    """Invert the law of K: the k with P(K < k) ≤ u < P(K ≤ k), u in [0, 1); same shape, int64.
 
     Raises:
         ParameterError: for fewer than two words.

@@ -21,10 +21,10 @@ _LARGEST_EXPONENT = 705.0  # e^709.8 is the largest float64
 
 
 def standard_gumbel(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
-    """Gumbel(0, 1) draws with CDF exp(−e^{−x}), float64.
+    """Draw Gumbel(0, 1) numbers with CDF exp(−e^{−x}), float64.
 
-    Minus the logarithm of an exponential draw: unlike −ln(−ln U) in single precision, whose
-    largest value is 16.6, it reaches as far as the law does.
+    Minus the logarithm of an exponential draw: unlike −ln(−ln U) in single precision, whose largest
+    value is 16.6, it covers the whole range of the law.
     """
     draws = rng.standard_exponential(shape)
     np.maximum(draws, _TINY, out=draws)
@@ -47,13 +47,13 @@ def check_truncated(scale: float, bound: float) -> None:
 
 
 def _range(scale: float, bound: float) -> float:
-    """e^{C/b} − e^{−C/b}, ∞ where it overflows."""
+    """Return e^{C/b} − e^{−C/b}, ∞ where it overflows."""
     ratio = bound / scale
     return 2.0 * math.sinh(ratio) if ratio < _LARGEST_EXPONENT else math.inf
 
 
 def truncated_from_uniform(uniform: FloatArray, scale: float, bound: float) -> FloatArray:
-    """Gumbel(0, b) conditioned to [−C, C] by inversion of the survival function.
+    """Draw Gumbel(0, b) conditioned to [−C, C] by inversion of the survival function.
 
     x = x_lo − log1p(V·expm1(−(x_hi − x_lo))), g = −b ln x with V = 1 − u, x_lo = e^{−C/b} and
     x_hi = e^{C/b} (∞ allowed); ln x is taken relative to ln x_lo, so that nothing is lost where
@@ -87,12 +87,12 @@ def truncated_from_uniform(uniform: FloatArray, scale: float, bound: float) -> F
 def truncated_gumbel(
     rng: np.random.Generator, shape: tuple[int, ...], scale: float, bound: float
 ) -> FloatArray:
-    """Draws of Gumbel(0, b) conditioned to [−C, C], float64.
+    """Draw Gumbel(0, b) conditioned to [−C, C], float64.
 
     Args:
         rng: source of randomness.
         shape: shape of the result.
-        scale: b, as large as you like: b ≫ C tends to Uniform[−C, C].
+        scale: b, arbitrarily large: b ≫ C tends to Uniform[−C, C].
         bound: C, ∞ allowed.
 
     Raises:
@@ -102,7 +102,7 @@ def truncated_gumbel(
 
 
 def log1mexp(z: FloatArray) -> FloatArray:
-    """ln(1 − e^{−z}) for z ≥ 0, accurate near 0 (ln z) and far away (−e^{−z})."""
+    """Return ln(1 − e^{−z}) for z ≥ 0, accurate near 0 (ln z) and far away (−e^{−z})."""
     with np.errstate(divide="ignore"):
         return np.where(z < math.log(2.0), np.log(-np.expm1(-z)), np.log1p(-np.exp(-z)))
 
@@ -110,7 +110,7 @@ def log1mexp(z: FloatArray) -> FloatArray:
 def log_survival_and_density(
     noise: FloatArray, scale: float, bound: float
 ) -> tuple[FloatArray, FloatArray]:
-    """ln S(g) and ln f(g) of Gumbel(0, b) conditioned to [−C, C].
+    """Return ln S(g) and ln f(g) of Gumbel(0, b) conditioned to [−C, C].
 
     S(g) = P(noise > g): 0 below −C in logarithm, −∞ from C on. The density is −∞ outside.
 
@@ -140,12 +140,12 @@ def log_survival_and_density(
 
 
 def uniforms(rng: np.random.Generator, count: int, dimension: int) -> FloatArray:
-    """The randomness of `count` noise vectors: u uniform on (−1, 1), shape (count, dimension)."""
+    """Draw the uniforms of `count` noise vectors on (−1, 1), shape (count, dimension)."""
     return rng.uniform(-1.0, 1.0, size=(count, dimension))
 
 
 def quantile(u: FloatArray, alpha: float, mass: float) -> FloatArray:
-    """Noise of rate α from u ∈ (−1, 1): x = −sgn(u)·ln(1 − |u|·mass)/α, elementwise.
+    """Return noise of rate α from u ∈ (−1, 1): x = −sgn(u)·ln(1 − |u|·mass)/α, elementwise.
 
     Args:
         u: signed uniforms.
@@ -156,7 +156,7 @@ def quantile(u: FloatArray, alpha: float, mass: float) -> FloatArray:
 
 
 def shifted_out(shift: FloatArray, alpha: float, cut: float) -> FloatArray:
-    """m(v): probability that a coordinate's noise lands outside its support moved by v, v ≥ 0.
+    """Return m(v) = P(a coordinate's noise lies outside its support moved by v), v ≥ 0.
 
     m(v) = expm1(αv)/(2·expm1(αA)) for v ≤ A, else ½ + (1 − e^{−α(v−A)})/(2(1 − e^{−αA})), at most
     1. Written with e^{−αA} factored out, so that αA = 1000 does not overflow.
@@ -172,9 +172,8 @@ def shifted_out(shift: FloatArray, alpha: float, cut: float) -> FloatArray:
 
 # Noise of the form z = s·r·u: a scale s, a radius r and a direction u, independent of each other.
 #
-# Every scale family of the laboratory has this form, and the form is what makes ε-paths and
-# Rao–Blackwell laws possible: the direction is drawn, the radius is integrated out, the scale is
-# a parameter.
+# Every scale family here has this form, which makes ε-paths and Rao–Blackwell laws possible: the
+# direction is drawn, the radius is integrated out, the scale is a parameter.
 #
 # | family    | density of z at s = 1 | direction            | radius          |
 # |-----------|-----------------------|----------------------|-----------------|
@@ -184,7 +183,7 @@ def shifted_out(shift: FloatArray, alpha: float, cut: float) -> FloatArray:
 
 
 class Radial(StrEnum):
-    """A radial family in d dimensions, at scale 1."""
+    """Radial family in d dimensions, at scale 1."""
 
     L2LAPLACE = "l2-laplace"
     LAPLACE = "laplace"
@@ -192,7 +191,7 @@ class Radial(StrEnum):
 
 
 def directions(rng: np.random.Generator, family: Radial, count: int, dimension: int) -> FloatArray:
-    """Independent directions, shape (count, dimension), float64.
+    """Draw independent directions, shape (count, dimension), float64.
 
     The L2 families take u from the unit *sphere* (a normalised Gaussian vector), never from the
     ball; the L1 family takes the direction of a vector of i.i.d. Laplace coordinates.
@@ -209,14 +208,14 @@ def directions(rng: np.random.Generator, family: Radial, count: int, dimension: 
 
 
 def radii(rng: np.random.Generator, family: Radial, count: int, dimension: int) -> FloatArray:
-    """Independent radii at scale 1, shape (count,), float64."""
+    """Draw independent radii at scale 1, shape (count,), float64."""
     if family is Radial.GAUSSIAN:
         return np.asarray(np.sqrt(rng.chisquare(dimension, size=count)))
     return rng.standard_gamma(dimension, size=count)
 
 
 def radius_cdf(family: Radial, radius: FloatArray, dimension: int) -> FloatArray:
-    """P(r ≤ radius) at scale 1, elementwise; radius may be +inf."""
+    """Return P(r ≤ radius) at scale 1, elementwise; radius may be +inf."""
     from scipy.special import gammainc
 
     if family is Radial.GAUSSIAN:
@@ -227,40 +226,40 @@ def radius_cdf(family: Radial, radius: FloatArray, dimension: int) -> FloatArray
 def draws(
     rng: np.random.Generator, family: Radial, count: int, dimension: int, scale: float
 ) -> FloatArray:
-    """Independent noise vectors s·r·u, shape (count, dimension), float64."""
+    """Draw independent noise vectors s·r·u, shape (count, dimension), float64."""
     unit = directions(rng, family, count, dimension)
     return unit * (scale * radii(rng, family, count, dimension))[:, None]
 
 
-# Directions drawn towards an aim, and how much denser they lie there than plain ones.
+# Directions drawn towards an aim, and their density relative to plain ones.
 #
-# Where few directions of the noise lead to an event, directions are drawn towards it and counted
-# with the ratio of the two densities (importance sampling). For each family of directions a tilt
-# whose ratio is a closed form:
+# Where few directions of the noise lead to an event, directions are drawn towards it and weighted
+# with the ratio of the two densities (importance sampling). Each family of directions has a tilt
+# with a ratio in closed form:
 #
-# * the sphere, ‖u‖₂ = 1: every point is seen from a·m instead of the centre, ‖m‖₂ = 1, 0 ≤ a < 1.
-#   v = (u + a·m)/ℓ, ℓ = ‖u + a·m‖₂. A piece dS of the sphere fills the solid angle
-#   ⟨u, v⟩·dS/ℓ^{d−1} around v, so that the ratio is ℓ^{d−1}/⟨u, v⟩, where with c = ⟨m, v⟩
+# * the sphere, ‖u‖₂ = 1: every point is seen from a·m instead of the centre, ‖m‖₂ = 1, 0 ≤ a < 1. v
+#   = (u + a·m)/ℓ, ℓ = ‖u + a·m‖₂. A piece dS of the sphere fills the solid angle ⟨u, v⟩·dS/ℓ^{d−1}
+#   around v, so that the ratio is ℓ^{d−1}/⟨u, v⟩, where with c = ⟨m, v⟩
 #
 #       ⟨u, v⟩ = √(1 − a² + a²c²),    ℓ = a·c + ⟨u, v⟩.
 #
-#   The aim of many words moves the same directions, each by a vector of its own: what the
-#   directions have in common (their product with a vocabulary) can be kept.
-# * the directions of i.i.d. Laplace coordinates, ‖u‖₁ = 1: coordinates with density ∝
-#   exp(−|z_i| + θ_i·z_i), |θ_i| < 1. Integrated over the length, the ratio is
-#   Π(1 − θ_i²)·(1 − ⟨θ, u⟩)^{−d}.
+#   For many words the same directions are moved, each by a different vector: the shared part of the
+#   directions (their product with a vocabulary) can be cached.
+# * the directions of i.i.d. Laplace coordinates, ‖u‖₁ = 1: coordinates with density ∝ exp(−|z_i| +
+#   θ_i·z_i), |θ_i| < 1. Integrated over the length, the ratio is Π(1 − θ_i²)·(1 − ⟨θ, u⟩)^{−d}.
 
-
-_LARGEST = 0.9  # of a, and of |θ_i|: at 1 the ratio has no bound
+_LARGEST = 0.9  # largest a and |θ_i|: at 1 the ratio is unbounded
 
 
 def shifts(strengths: FloatArray, dimension: int) -> FloatArray:
-    """The a of each strength: where the mean of √d·u along the aim is about the strength."""
+    """Return a for each strength: the mean of √d·u along the aim is about the strength."""
     return np.asarray(np.minimum(strengths / math.sqrt(dimension), _LARGEST))
 
 
 def sphere_ratio(a: FloatArray, cosine: FloatArray, dimension: int) -> FloatArray:
-    """Density of directions seen from a·m relative to plain ones, shape (len(a), len(cosine)).
+    """Return the density of directions seen from a·m relative to plain ones.
+
+    Shape (len(a), len(cosine)).
 
     Args:
         a: shifts, in [0, 1).
@@ -273,19 +272,19 @@ def sphere_ratio(a: FloatArray, cosine: FloatArray, dimension: int) -> FloatArra
 
 
 def exponents(strengths: FloatArray, aim: FloatArray) -> FloatArray:
-    """The θ of each strength, shape (K, d), for an aim of Euclidean length 1.
+    """Return θ for each strength, shape (K, d), for an aim of Euclidean length 1.
 
     A coordinate has variance 2, and its mean under θ is 2θ to first order: θ = strength·m/√2
     moves the sum along the aim by `strength` standard deviations.
     """
     theta = strengths[:, None] * aim / math.sqrt(2.0)
-    # Shrunk as a whole where a coordinate would come too near to 1: the direction stays.
+    # Shrunk as a whole where a coordinate comes too near to 1: the direction is unchanged.
     largest = np.abs(theta).max(axis=1, keepdims=True)
     return np.asarray(theta * np.minimum(1.0, _LARGEST / np.maximum(largest, _LARGEST)))
 
 
 def exponential_directions(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
-    """One direction for each row of θ, shape (count, d), ‖u‖₁ = 1."""
+    """Draw one direction for each row of θ, shape (count, d), ‖u‖₁ = 1."""
     # Density ∝ e^{−|z|+θz}: rate 1 − θ to the right and 1 + θ to the left, so that the right side
     # has probability (1/(1−θ))/(1/(1−θ) + 1/(1+θ)) = (1 + θ)/2.
     size = rng.standard_exponential(theta.shape)
@@ -295,6 +294,6 @@ def exponential_directions(rng: np.random.Generator, theta: FloatArray) -> Float
 
 
 def exponential_ratio(theta: FloatArray, unit: FloatArray) -> FloatArray:
-    """Density of directions under each θ relative to plain ones, shape (K, len(unit))."""
+    """Return the density of directions under θ relative to plain ones, (K, len(unit))."""
     constant = np.log1p(-np.square(theta)).sum(axis=1)
     return np.asarray(np.exp(constant[:, None] - unit.shape[1] * np.log1p(-theta @ unit.T)))

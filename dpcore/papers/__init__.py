@@ -1,1 +1,1 @@
-"""The papers: what each prints and claims, the plans that repeat it, and the comparison."""
+"""Papers: their printed results and claims, the plans that repeat them, and the comparison."""

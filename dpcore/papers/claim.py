@@ -1,13 +1,17 @@
-"""What every claim has, in one frame: its sentences, what was computed, and the verdict.
+"""Verdicts on claims, from the sentences of `claims.toml` and computed figures.
 
-The sentences stand in `claims.toml`, a table a claim. `title`, `claim`, `source`, `conditions`,
-`computed`, `extent`, `failing_step` and `repair` are those of `Verdict`, with gaps as `str.format`
-has them. `uses` are the settings that change the verdict or its figures, `headline` the figures of
-which the first that is there stands for it in a table, `cost` the figure of what the mechanism
-costs, and `repairs` the claims that hold in its place, or that need less noise. `paper` is the
-source that it stands under, `says` the claim and `measured` what was computed, each in a few words
-(the gaps of `measured` are figures and settings of the verdict), and `cited` what is to be cited if
-that is not the paper alone.
+`claims.toml` has one table per claim:
+
+- `title`, `claim`, `source`, `conditions`, `computed`, `extent`, `failing_step` and `repair`: the
+  fields of `Verdict`, with gaps in the syntax of `str.format`.
+- `uses`: the settings that change the verdict or its figures.
+- `headline`: figures, of which the first available one represents the claim in a table.
+- `cost`: the figure for the cost of the mechanism.
+- `repairs`: the claims that hold instead, or that need less noise.
+- `paper`: the source under which the claim is listed.
+- `says`, `measured`: the claim and the computed result, each in a few words (the gaps of `measured`
+  are figures and settings of the verdict).
+- `cited`: the references, if they are more or other than the paper.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from dpcore.papers.written import written
 
 
 def facts() -> dict[str, dict[str, Any]]:
-    """What `claims.toml` says of each claim, in the order in which they are shown."""
+    """Return the table of each claim in `claims.toml`, in display order."""
     return written("claims.toml")
 
 
@@ -41,22 +45,22 @@ def judged(
     limited: bool | None = None,
     **gaps: Any,
 ) -> Verdict:
-    """The verdict on a claim.
+    """Build the verdict on a claim.
 
     Args:
-        key: of the claim.
-        lexicon: the vocabulary; in the verdict only if there is a mechanism.
-        settings: of the audit.
-        outcome: what is known.
-        parameters: of this check.
-        numbers: its figures.
-        mechanism: of the registry, if the claim is about one.
-        met: whether these settings have each condition; all have if not given, and an empty one
-            leaves the conditions out.
-        fails: whether the failing step is named; if not given, where the claim is refuted.
-        limited: whether the extent is named; if not given, where the claim is not refuted.
-        gaps: what the sentences are filled with, beside `settings` and `mechanism`; and fields of
-            the verdict that no sentence of the file gives.
+        key: key of the claim.
+        lexicon: the vocabulary; named in the verdict only if there is a mechanism.
+        settings: settings of the audit.
+        outcome: outcome of the check.
+        parameters: parameters of this check.
+        numbers: figures of the verdict.
+        mechanism: mechanism in the registry, if the claim is about one.
+        met: for each condition, True if these settings meet it; if None, all are met; if empty, the
+            verdict lists no conditions.
+        fails: True to name the failing step; if None, it is named when the claim is refuted.
+        limited: True to name the extent; if None, it is named when the claim is not refuted.
+        gaps: values for the gaps of the sentences, in addition to `settings` and `mechanism`, and
+            fields of the verdict that have no sentence in the file.
     """
     claim = facts()[key]
     filling = {"settings": settings, "mechanism": mechanism} | gaps

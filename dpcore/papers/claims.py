@@ -1,4 +1,4 @@
-"""All published claims that the laboratory audits, one function each."""
+"""All published claims that the laboratory audits, their verdicts and their privacy profiles."""
 
 from __future__ import annotations
 
@@ -29,20 +29,15 @@ from dpcore.mechanisms.clipped.clipped import (
     ClippedMechanism,
 )
 from dpcore.mechanisms.clipped.trlaplace import TrLaplaceCorrected
-from dpcore.papers import feyisetan as curved
-from dpcore.papers import feyisetan as noise
+from dpcore.papers import feyisetan
 from dpcore.papers.carvalho2021 import claims as tem
 from dpcore.papers.field import candidates, writers
-from dpcore.papers.field import candidates as santext
-from dpcore.papers.field import writers as texts
 from dpcore.papers.habernal2021 import claims as adept
 from dpcore.papers.habernal2021.claims import latent_profile
 from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.huang2024.claims import published_trlaplace
 from dpcore.papers.lecuyer2019 import claims as pixeldp
-from dpcore.papers.ours import claims as budget
-from dpcore.papers.ours import claims as calibrated
-from dpcore.papers.ours import claims as frontier
+from dpcore.papers.ours import claims as ours
 from dpcore.papers.xu2021 import claims as gumbel
 
 if TYPE_CHECKING:
@@ -53,7 +48,7 @@ Claim = Callable[["Lexicon", AuditSettings, Progress], Verdict]
 
 
 def _at_once(claim: Callable[[Lexicon, AuditSettings], Verdict]) -> Claim:
-    """A claim that is computed in a moment and has no progress to report."""
+    """Wrap a claim that is computed in a moment and reports no progress."""
     return lambda lexicon, settings, _: claim(lexicon, settings)
 
 
@@ -65,57 +60,57 @@ CLAIMS: dict[str, Claim] = {
     "adept-published": _at_once(adept.adept_published),
     "pixeldp-slides": _at_once(pixeldp.pixeldp_slides),
     "gaussian-classical": _at_once(clipped.gaussian_classical),
-    "santext-cosine": santext.santext_cosine,
+    "santext-cosine": candidates.santext_cosine,
     "custext-aggressive": candidates.custext_aggressive,
     "rantext": candidates.rantext,
     "wbb": candidates.wbb,
     "syntf-synonyms": candidates.syntf_synonyms,
-    "dp-st-cluster": texts.dp_st_cluster,
-    "dp-bart-one-noise": _at_once(texts.dp_bart_one_noise),
-    "greedy-paraphrase": texts.greedy_paraphrase,
-    "budget-from-text": texts.budget_from_text,
+    "dp-st-cluster": writers.dp_st_cluster,
+    "dp-bart-one-noise": _at_once(writers.dp_bart_one_noise),
+    "greedy-paraphrase": writers.greedy_paraphrase,
+    "budget-from-text": writers.budget_from_text,
     "dp-prompt-top-k": writers.dp_prompt_top_k,
     "dp-prompt-length": _at_once(writers.dp_prompt_length),
-    "budget-own-epsilon": budget.own_epsilon,
-    "hyperbolic-flat": _at_once(curved.hyperbolic_flat),
+    "budget-own-epsilon": ours.own_epsilon,
+    "hyperbolic-flat": _at_once(feyisetan.hyperbolic_flat),
     "dp-prompt-unclipped": _at_once(writers.dp_prompt_unclipped),
     "dp-mlm-stop-words": _at_once(writers.dp_mlm_stop_words),
-    "santext-plus": santext.santext_plus,
+    "santext-plus": candidates.santext_plus,
     "custext": candidates.custext,
     "carvalho-theorem-2": tem.carvalho_theorem_2,
     "carvalho-theorem-3": tem.carvalho_theorem_3,
-    "madlib": _at_once(noise.madlib),
-    "mahalanobis": _at_once(noise.mahalanobis),
-    "vickrey": noise.vickrey,
-    "random-projection": _at_once(noise.random_projection),
-    "hyperbolic": _at_once(curved.hyperbolic),
+    "madlib": _at_once(feyisetan.madlib),
+    "mahalanobis": _at_once(feyisetan.mahalanobis),
+    "vickrey": feyisetan.vickrey,
+    "random-projection": _at_once(feyisetan.random_projection),
+    "hyperbolic": _at_once(feyisetan.hyperbolic),
     "laplace": _at_once(clipped.laplace),
     "l2-laplace": _at_once(clipped.l2_laplace),
     "gaussian": _at_once(clipped.gaussian),
     "pixeldp": _at_once(pixeldp.pixeldp_right),
-    "santext": santext.santext,
+    "santext": candidates.santext,
     "diffractor": candidates.diffractor,
     "syntf": candidates.syntf,
     "dp-prompt": _at_once(writers.dp_prompt),
-    "optimal": frontier.optimal,
-    "neighbour-response": _at_once(frontier.neighbour_response),
-    "epsilon-two": frontier.epsilon_two,
-    "budget": budget.budget,
-    "budget-any": budget.budget_any,
-    "truncated-gumbel-repaired": calibrated.gumbel_repaired,
-    "tem-calibrated": calibrated.tem_calibrated,
+    "optimal": ours.optimal,
+    "neighbour-response": _at_once(ours.neighbour_response),
+    "epsilon-two": ours.epsilon_two,
+    "budget": ours.budget,
+    "budget-any": ours.budget_any,
+    "truncated-gumbel-repaired": ours.gumbel_repaired,
+    "tem-calibrated": ours.tem_calibrated,
     "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
     "adept-a": _at_once(adept.adept_l1_clip),
     "adept-b": _at_once(adept.adept_scaled),
     "adept-c": _at_once(adept.adept_round),
     "dp-prompt-calibrated": _at_once(writers.dp_prompt_calibrated),
     "dp-prompt-response": _at_once(writers.dp_prompt_response),
-    "santext-angle": santext.santext_angle,
+    "santext-angle": candidates.santext_angle,
     "custext-drawn": candidates.custext_drawn,
     "rantext-fixed": candidates.rantext_fixed,
     "wbb-floor": candidates.wbb_floor,
 }
-"""Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
+"""Key to claim: first the refuted or doubtful claims, then the proved ones, then the repairs."""
 
 
 def verdict(
@@ -124,16 +119,16 @@ def verdict(
     settings: AuditSettings | None = None,
     progress: Progress = silent,
 ) -> Verdict:
-    """The verdict on one claim.
+    """Compute the verdict on one claim.
 
     Args:
-        key: of the claim.
-        lexicon: on whose words.
-        settings: at which parameters.
-        progress: called with (stage, done, total) where it takes longer than a moment.
+        key: key of the claim.
+        lexicon: vocabulary of the audit.
+        settings: parameters of the audit; None for the defaults.
+        progress: called with (stage, done, total) if the audit takes longer than a moment.
 
     Raises:
-        ParameterError: the claim is unknown; the message lists them.
+        ParameterError: the claim is unknown; the message lists the known ones.
     """
     if key not in CLAIMS:
         raise ParameterError(f"unknown claim {key[:40]!r}; known are {', '.join(CLAIMS)}")
@@ -147,12 +142,12 @@ def all_verdicts(
     keys: Iterable[str] | None = None,
     progress: Progress = silent,
 ) -> list[Verdict]:
-    """The verdicts on all claims (or on these), in the order of `CLAIMS`.
+    """Compute the verdicts on all claims in the order of `CLAIMS`, or on those of `keys`.
 
     Args:
-        lexicon: on whose words.
-        settings: at which parameters.
-        keys: which claims; None for all.
+        lexicon: vocabulary of the audit.
+        settings: parameters of the audit; None for the defaults.
+        keys: keys of the claims, in the order of the result; None for all.
         progress: called with ("claims", done, total).
 
     Raises:
@@ -166,11 +161,11 @@ def all_verdicts(
     return verdicts
 
 
-# The privacy profile that a claim allows, beside the one that its noise has.
+# Privacy profile that a claim allows, compared with the profile of its noise.
 
 
 COLUMNS = ("epsilon", "allowed", "low", "high", "claimed_epsilon", "claimed_delta")
-"""One row an ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""
+"""One row per ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""
 
 _CLIPPED: dict[str, type[ClippedMechanism]] = {
     "laplace": ClippedLaplace,
@@ -187,10 +182,11 @@ _STEPS = 40
 
 
 def allowed_delta(epsilon: float, delta: float, epsilons: FloatArray) -> FloatArray:
-    """The largest δ(ε′) of any mechanism that is (ε, δ)-private, for each ε′ ≥ 0.
+    """Return the largest δ(ε′) of any mechanism that is (ε, δ)-private, for each ε′ ≥ 0.
 
-    δ for ε′ ≥ ε. Below, 1 − (1 − δ)(1 + e^ε′)/(1 + e^ε): the largest p − e^ε′·q under the claim for
-    a set of outputs, p ≤ e^ε·q + δ, and for its complement, 1 − q ≤ e^ε·(1 − p) + δ.
+    This is δ for ε′ ≥ ε. Below ε it is 1 − (1 − δ)(1 + e^ε′)/(1 + e^ε): the largest p − e^ε′·q
+    under the claim for a set of outputs, p ≤ e^ε·q + δ, and for its complement,
+    1 − q ≤ e^ε·(1 − p) + δ.
     """
     x = np.minimum(np.asarray(epsilons, dtype=np.float64), epsilon)
     # In logarithms, since e^ε overflows beyond 709.
@@ -199,11 +195,11 @@ def allowed_delta(epsilon: float, delta: float, epsilons: FloatArray) -> FloatAr
 
 
 def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.DataFrame:
-    """Both profiles on a grid of ε from 0 to beyond the claimed and, for ADePT, the true ε.
+    """Compute both profiles on a grid of ε from 0 to above the claimed and, for ADePT, the true ε.
 
     Args:
         key: one of `PROFILED`.
-        lexicon: whose dimension and largest norm the noise has.
+        lexicon: the dimension and largest norm of the noise.
         settings: as for the verdict.
 
     Returns:
@@ -248,11 +244,11 @@ def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.D
 
 
 def _grid(epsilon: float, most: float) -> FloatArray:
-    """ε′ from 0 to `most` times the claimed ε, which is one of them."""
+    """Return ε′ from 0 to `most` times the claimed ε, which is a point of the grid."""
     return epsilon * np.union1d(np.linspace(0.0, most, _STEPS + 1), [1.0])
 
 
-# The verdicts on the bundled lexicon that come with the laboratory, and how they are made.
+# Recorded verdicts on the bundled lexicon.
 
 
 _FILE = "verdicts.json"
@@ -261,15 +257,15 @@ _AGAIN = "python -m dpcore audit --all --file data/audit/verdicts.json"
 
 @dataclass(frozen=True)
 class RecordedVerdicts:
-    """A table of verdicts and where it comes from.
+    """A table of verdicts and its origin.
 
     Attributes:
-        command: what computes them again.
+        command: command that reproduces them.
         lexicon: name of the vocabulary.
-        fingerprint: its digest.
-        version: of dpcore.
-        settings: at which the claims were audited; its seed is that of every sample.
-        verdicts: one a claim, in the order of `claims.CLAIMS`.
+        fingerprint: digest of the vocabulary.
+        version: version of dpcore.
+        settings: settings of the audits, with the seed of every sample.
+        verdicts: one per claim, in the order of `CLAIMS`.
     """
 
     command: str
@@ -280,14 +276,14 @@ class RecordedVerdicts:
     verdicts: tuple[Verdict, ...]
 
     def of(self, key: str) -> Verdict | None:
-        """The verdict on one claim, or None if it was not recorded."""
+        """Return the verdict on one claim, or None if it was not recorded."""
         return next((verdict for verdict in self.verdicts if verdict.key == key), None)
 
 
 def summary(
     lexicon: Lexicon, settings: AuditSettings, verdicts: Sequence[Verdict]
 ) -> dict[str, Any]:
-    """The JSON form of a table of verdicts."""
+    """Return the JSON form of a table of verdicts."""
     return {
         "lexicon": lexicon.name,
         "fingerprint": lexicon.fingerprint,
@@ -300,7 +296,7 @@ def summary(
 def keep(
     path: Path, lexicon: Lexicon, settings: AuditSettings, verdicts: Sequence[Verdict]
 ) -> None:
-    """Write a table of all verdicts with the command that makes it again.
+    """Write a table of all verdicts with the command that reproduces it.
 
     Raises:
         ParameterError: the file cannot be written.
@@ -316,18 +312,19 @@ def keep(
 
 
 def bundled_file() -> Path:
-    """Where the recorded verdicts lie."""
+    """Return the path of the bundled verdicts."""
     return bundled_data("audit", _FILE) / _FILE
 
 
 def read_recorded(path: Path | None = None) -> RecordedVerdicts:
-    """The recorded verdicts.
+    """Read the recorded verdicts.
 
     Args:
-        path: of a file that `audit --all --file` wrote; None: the one that comes with dpcore.
+        path: file written by `audit --all --file`; None reads the bundled one.
 
     Raises:
-        ParameterError: the file is missing or damaged; the message says how to make it again.
+        ParameterError: the file is missing or damaged; the message names the command that
+            reproduces it.
     """
     place = bundled_file() if path is None else path
     try:

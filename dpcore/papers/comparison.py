@@ -1,7 +1,7 @@
-"""Paper against measurement, figure by figure: what is said, what is measured, and why they differ.
+"""Comparison of the figures in papers with recorded measurements, and the tables for its plots.
 
-Nothing that is measured is typed here: every number of ours is read from the recorded result, or
-computed from the formula that it is about.
+No measured number is typed here: each of our numbers is read from a recorded result or computed
+from the formula under comparison.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.carvalho2021.comparison import carvalho_rows
 from dpcore.papers.habernal2021.comparison import adept_rows
-from dpcore.papers.huang2024 import comparison as autoencoder_comparison
-from dpcore.papers.huang2024 import comparison as deniability_comparison
-from dpcore.papers.huang2024 import comparison as utility_comparison
+from dpcore.papers.huang2024 import comparison as huang
 from dpcore.papers.huang2024.plans import figure_nw
 from dpcore.papers.row import Row
 from dpcore.papers.xu2021.comparison import figure_rows as xu_figure_rows
@@ -35,22 +33,22 @@ _COMPARED: dict[str, Callable[[Figures], tuple[Row, ...]]] = {
     "xu2021-figure-1-snli": xu_figure_rows,
     "xu2021-tables-2-3-imdb": training_rows,
     "xu2021-tables-2-3-snli": training_rows,
-    "huang2024-figure-2-yelp": deniability_comparison.figure_rows,
-    "huang2024-figure-5-yahoo": deniability_comparison.figure_rows,
-    "huang2024-figure-4-sst2": utility_comparison.accuracy_rows,
-    "huang2024-figure-4-agnews": utility_comparison.accuracy_rows,
-    "huang2024-tables-yelp": utility_comparison.table_rows,
-    "huang2024-autoencoder-yelp": autoencoder_comparison.autoencoder_rows,
-    "huang2024-autoencoder-yahoo": autoencoder_comparison.autoencoder_rows,
-    "huang2024-autoencoder-noise-yelp": autoencoder_comparison.noise_rows,
+    "huang2024-figure-2-yelp": huang.figure_rows,
+    "huang2024-figure-5-yahoo": huang.figure_rows,
+    "huang2024-figure-4-sst2": huang.accuracy_rows,
+    "huang2024-figure-4-agnews": huang.accuracy_rows,
+    "huang2024-tables-yelp": huang.table_rows,
+    "huang2024-autoencoder-yelp": huang.autoencoder_rows,
+    "huang2024-autoencoder-yahoo": huang.autoencoder_rows,
+    "huang2024-autoencoder-noise-yelp": huang.noise_rows,
     "carvalho2021-figure-1": carvalho_rows,
     "adept2021-atis-snips": adept_rows,
 }
-"""By the name of the study; one that is not here reproduces no paper."""
+"""Comparison by name of the study; a study that is not listed reproduces no paper."""
 
 
 def compare(recorded: Recorded) -> tuple[Row, ...]:
-    """The rows of a recorded study; empty for a study that reproduces no paper.
+    """Return the rows of a recorded study; empty for a study that reproduces no paper.
 
     Raises:
         StudyError: the result lacks a curve or an ε that is compared.
@@ -60,14 +58,14 @@ def compare(recorded: Recorded) -> tuple[Row, ...]:
 
 
 def comparison_table(recorded: Recorded) -> pd.DataFrame:
-    """The rows as a table with the columns of `Row`."""
+    """Return the rows as a table with the columns of `Row`."""
     import pandas as pd
 
     columns = [field.name for field in fields(Row)]
     return pd.DataFrame([asdict(row) for row in compare(recorded)], columns=columns)
 
 
-# How many of the numbers that a paper prints lie within the intervals that are measured here.
+# Agreement: the number of figures whose printed numbers lie within our intervals.
 
 
 _NUMBER = r"[−-]?\d+(?:\.\d+)?(?:e[−-]?\d+)?"
@@ -77,12 +75,12 @@ _INTERVAL = re.compile(rf"\(({_NUMBER}) to ({_NUMBER})\)")
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a table of paper against measurement comes to.
+    """Summary of a table of paper against measurement.
 
     Attributes:
-        rows: figures that are compared.
-        numbers: those of which the paper prints numbers, and ours have intervals.
-        within: of these, those all of whose printed numbers lie in their intervals.
+        rows: number of figures compared.
+        numbers: figures for which the paper prints numbers and we have intervals.
+        within: of these, the figures all of whose printed numbers lie in our intervals.
     """
 
     rows: int
@@ -91,20 +89,21 @@ class Agreement:
 
 
 def agreement(rows: Iterable[Row]) -> Agreement:
-    """Count the rows; those without numbers on one side are not judged."""
+    """Count the rows; rows without numbers on one side are not assessed."""
     judged = [row_within(row) for row in rows]
     numbers = [within for within in judged if within is not None]
     return Agreement(len(judged), len(numbers), sum(numbers))
 
 
 def row_within(row: Row) -> bool | None:
-    """Whether each number that the paper prints lies in its interval of ours.
+    """Return True if every number that the paper prints lies in our interval for it.
 
-    One number is compared with every interval (of several classifiers, say), several with one
-    interval each, in their order. Ends are those that are shown, so rounded as they are.
+    A single number is compared with every interval (for example of several classifiers), several
+    numbers with one interval each, in order. The ends are those displayed, with their rounding.
 
     Returns:
-        None where the paper says more than numbers, or ours are not one interval a number.
+        None if the paper states more than numbers, or if our figures are not one interval per
+        number.
     """
     if not _PRINTED.fullmatch(row.in_paper):
         return None
@@ -121,7 +120,7 @@ def _value(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
-# What the figures of a study are drawn from: tidy tables, read from a recorded result.
+# Tidy tables for the plots of a study, read from a recorded result.
 
 
 TRADE = "trade"
@@ -130,12 +129,12 @@ _CURVE = COLUMNS[:-1]  # all but the layer
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A panel with its numbers.
+    """A panel with its data.
 
     Attributes:
-        panel: what is drawn.
-        table: the columns of `dpcore.plots.deniability.recorded`.
-        meaning: of ε, of the first curve.
+        panel: the panel to draw.
+        table: rows with the columns of `dpcore.plots.deniability.recorded`.
+        meaning: meaning of ε, taken from the first curve.
     """
 
     panel: Panel
@@ -144,7 +143,7 @@ class Drawing:
 
 
 def drawing(recorded: Recorded, panel: Panel) -> Drawing:
-    """The numbers of a panel.
+    """Return the data of a panel.
 
     Raises:
         StudyError: the result does not hold a curve of the panel.
@@ -156,7 +155,7 @@ def drawing(recorded: Recorded, panel: Panel) -> Drawing:
 
 
 def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
-    """One row a curve, layer and ε."""
+    """Return one row per curve, layer and ε."""
     import pandas as pd
 
     figures, parts = Figures(recorded), []
@@ -178,7 +177,7 @@ def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
 
 
 def _trade(recorded: Recorded, panel: Panel) -> pd.DataFrame:
-    """One row a curve and ε: mean Nw and mean Sw by the best method."""
+    """Return one row per curve and ε: mean Nw and mean Sw by the best method."""
     import pandas as pd
 
     figures, parts = Figures(recorded), []

@@ -1,8 +1,4 @@
-"""Claims about noise in hyperbolic space, in the two forms that its density can be read in.
-
-Of the paper the abstract was read: the density is ∝ e^(−ε·d_H(x, w)), and points are drawn from it
-by Metropolis–Hastings. What it is a density *with respect to* decides whether ε·d_H holds.
-"""
+"""Claims about noise that is added to word vectors, in Euclidean and in hyperbolic space."""
 
 from __future__ import annotations
 
@@ -35,10 +31,10 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
 
-# Claims about noise that is added to a vector before the nearest word is taken: A1, A2, A3, A9.
+# Euclidean noise before the nearest word is taken: claims A1, A2, A3, A9.
 #
-# They are proved. What is computed is whether the sampler has the law that the proof speaks of;
-# draws of words cannot refute such a claim, because ε·d lies beyond their resolution.
+# These claims are proved. The check tests whether the sampler has the law of the proof; draws of
+# words cannot refute such a claim, because ε·d lies beyond their resolution.
 
 
 _BLOCK = 500  # draws of a word between two reports of progress
@@ -55,7 +51,7 @@ def sampler_verdict(
     outputs: Check | None = None,
     **gaps: Any,
 ) -> Verdict:
-    """What the proof says of the law, and what tests say of the sampler (and of its outputs)."""
+    """Combine the proof about the law with tests of the sampler, and of outputs if given."""
     value = settings.epsilon if epsilon is None else epsilon
     report = noise_report(mechanism, value, settings.draws, settings.seed)
     if outputs is not None:
@@ -67,7 +63,7 @@ def sampler_verdict(
         "smallest p-value": test.p_value,
         "threshold": test.threshold,
     }
-    # Two findings: the proof is about the law, and needs its conditions; draws are the sampler's.
+    # Two findings: the proof concerns the law under its conditions; the draws test the sampler.
     law = Outcome.PROVED if met is None or all(met) else Outcome.CONDITIONAL
     return judged(
         key,
@@ -90,7 +86,7 @@ def sampler_verdict(
 
 
 def madlib(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A1: multivariate Laplace noise is ε·d₂-private."""
+    """Audit A1: multivariate Laplace noise is ε·d₂-private."""
     mechanism = MultivariateLaplace(lexicon=lexicon)
     length = float(paired_distances(lexicon.vectors[:1], lexicon.vectors[1:2])[0])
     profile = pair_profile(mechanism, settings.epsilon, 0, 1)
@@ -103,26 +99,26 @@ def madlib(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def mahalanobis(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A2: regularised Mahalanobis noise is ε·d_RM-private."""
+    """Audit A2: regularised Mahalanobis noise is ε·d_RM-private."""
     mechanism = Mahalanobis(lexicon=lexicon)
     smallest = mechanism.smallest_eigenvalue
     numbers: dict[str, Number] = {
         "smallest eigenvalue of S": smallest,
-        # d_RM ≤ d₂/√(smallest eigenvalue): what the claim promises in the usual distance.
+        # d_RM ≤ d₂/√(smallest eigenvalue): the guarantee in the Euclidean distance.
         "epsilon per unit of Euclidean distance": settings.epsilon / math.sqrt(smallest),
     }
     return sampler_verdict("mahalanobis", mechanism, settings, numbers)
 
 
 def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """A3: Vickrey keeps the guarantee of its noise."""
+    """Audit A3: Vickrey keeps the guarantee of its noise."""
     mechanism = Vickrey(lexicon=lexicon)
     word = 0
     near = lexicon.vectors[:2000]
     others = paired_distances(np.repeat(near[:1], len(near) - 1, axis=0), near[1:])
     other = int(others.argmin()) + 1
     allowed = settings.epsilon * float(others.min())
-    # Even: half of the draws choose the event, and the other half count it.
+    # An even count: half of the draws choose the event, the other half count it.
     count = settings.draws // 2 * 2
     drawn = np.empty((2, count), dtype=np.int64)
     for i, w in enumerate((word, other)):
@@ -144,7 +140,7 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
 
 
 def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A9: noise after a public random projection."""
+    """Audit A9: noise after a public random projection."""
     exact = len(lexicon) <= MAX_AUDIT_WORDS
     m = min(50, lexicon.dimension)
     form = "exact" if exact else "paper"
@@ -174,13 +170,18 @@ def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     )
 
 
-_WORDS, _RAYS = 100, 100  # of which it is computed how often a word stays
+# Hyperbolic noise, under both readings of its density.
+#
+# Only the abstract of the paper was read: the density is ∝ e^(−ε·d_H(x, w)), and points are drawn
+# by Metropolis–Hastings. The measure of this density decides whether ε·d_H holds.
+
+_WORDS, _RAYS = 100, 100  # sample for the share of words that stay
 _NODES, _PIECES = 16, 48  # of each of the two integrals
-_REACH = 60.0  # in nats: what is left out at the ends is below e^−60 of the largest
+_REACH = 60.0  # in nats: the part cut off at the ends is below e^−60 of the largest value
 
 
 def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """With respect to the volume of hyperbolic space, and an exact sampler: on its own words."""
+    """Audit the density with respect to hyperbolic volume, sampled exactly, on its own words."""
     words = load(HYPERBOLIC_NAME)
     mechanism = Hyperbolic(lexicon=words)
     low = mechanism.admissible.low
@@ -203,13 +204,13 @@ def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         met=(True, True),
         further=settings.moved_to(epsilon, "there is such a density only above the dimension − 1"),
     )
-    # The words are its own, whichever lexicon is asked about.
+    # The hyperbolic lexicon is used, whatever lexicon is given.
     command = settings.command("hyperbolic", lexicon, "epsilon", "draws", "seed")
     return dataclasses.replace(verdict, command=command)
 
 
 def hyperbolic_flat(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """With respect to the flat volume of Poincaré's ball: its normaliser depends on the word."""
+    """Audit the density with respect to flat volume of the ball: its normaliser varies by word."""
     words = load(HYPERBOLIC_NAME)
     distance = float(words.largest_norm)
     change = log_flat_normaliser(words.dimension, settings.epsilon, 0.0) - log_flat_normaliser(
@@ -235,31 +236,32 @@ def hyperbolic_flat(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def log_flat_normaliser(
     dimension: int, epsilon: float, away: float, pieces: int = _PIECES
 ) -> float:
-    """ln ∫ e^(−ε·d_H(x, w)) dx over the unit ball, for a word at this distance from the centre.
+    """Compute ln ∫ e^(−ε·d_H(x, w)) dx over the unit ball for a word at distance ρ from the centre.
 
-    With dx = (1 + cosh s)^(−d) dV, s the distance of x from the centre, and in coordinates around
-    w: but for a constant that is the same for all words it is
+    With dx = (1 + cosh s)^(−d) dV, where s is the distance of x from the centre, and in coordinates
+    around w, this is, up to a constant that is the same for all words,
 
         ∫ e^(−ε·r)·sinh^(d−1)(r) ∫ sin^(d−2)(φ)·(1 + cosh s)^(−d) dφ dr,
         cosh s = cosh r·cosh ρ + sinh r·sinh ρ·cos φ.
 
-    By Gauss and Legendre in pieces of ln r and of ln tan(φ/2), where the integrand is smooth.
+    Integrated by Gauss–Legendre quadrature on pieces of ln r and of ln tan(φ/2), in which the
+    integrand is smooth.
 
     Args:
         dimension: d ≥ 2.
         epsilon: ε.
         away: ρ.
-        pieces: of each interval; twice as many change the result by less than 1e-6.
+        pieces: number of pieces of each interval; doubling it changes the result by less than 1e-6.
     """
     # tan(φ/2) = e^v: the integrand falls off at both ends of v, as sin φ = 1/cosh v does.
     reach = _REACH + away
     v, dv = _gauss(-reach, reach, pieces)
-    # In ln r: for a large ε all lies near 0. Below the first r there is less than e^−_REACH of it.
+    # In ln r: for large ε the mass lies near 0. The part below the first r is less than e^−_REACH.
     first = math.exp(-_REACH / dimension) / max(epsilon, 1.0)
     x, dx = _gauss(math.log(first), math.log(2.0 * away + _REACH), pieces)
     r, dr = np.exp(x), np.exp(x) * dx
     sine = math.log(2.0) - np.logaddexp(v, -v)  # ln sin φ, and dφ = sin φ dv
-    # cosh(r − ρ) + sinh r·sinh ρ·(1 + cos φ), in which nothing cancels; 1 + cos φ = 2/(1 + e^(2v)).
+    # cosh(r − ρ) + sinh r·sinh ρ·(1 + cos φ), without cancellation; 1 + cos φ = 2/(1 + e^(2v)).
     lift = 2.0 * np.exp(-np.logaddexp(0.0, 2.0 * v))
     cosh = np.cosh(r - away)[:, None] + (np.sinh(r) * math.sinh(away))[:, None] * lift
     logs = (dimension - 1.0) * sine - dimension * np.log1p(cosh) + np.log(dv)
@@ -269,7 +271,7 @@ def log_flat_normaliser(
 
 
 def _gauss(low: float, high: float, pieces: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of Gauss and Legendre in equal pieces of an interval."""
+    """Return nodes and weights of Gauss–Legendre quadrature on equal pieces of an interval."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     ends = np.linspace(low, high, pieces + 1)
     half = 0.5 * (high - low) / pieces

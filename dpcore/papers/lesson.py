@@ -1,7 +1,7 @@
-"""The exercises of the lesson: each a question, a guess that counts as right, and what is true.
+"""Exercises of the lesson: question, accepted guesses and true answer of each.
 
-Every figure is computed here, on the bundled words, the teaching corpus and the recorded study; a
-person guesses first. Nothing in it is private, so results may be shared between people.
+Every figure is computed here, on the bundled words, the teaching corpus and the recorded study. No
+figure is private, so results may be shared between visitors.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
 ODDS_WORDS, ODDS_EPSILON = ("monday", "friday"), 1.0
 CROWD_WORDS, CROWD_EPSILON = ("monday", "garage"), 12.0
 STAY_EPSILONS = (4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)
-"""Of Madlib; those of the two steps before are among them."""
+"""Values of ε for Madlib; they include those of the two steps before."""
 PRICE_MECHANISM, PRICE_EPSILON = "tem", 2.4
 CLAIM_EPSILON, CLAIM_LATENT = 1.0, 256
 PROOF_SEED, PROOF_SCALE, PROOF_DRAWS, PROOF_ERROR = 2024, 0.25, 200, 0.001
 PROOF_SIZE = 0.15
-"""As the page Robustness begins, so that its curve shows the same."""
+"""The initial value on the page Robustness, so that its curve shows the same."""
 PROOF_SIZES = (0.0, 0.05, 0.1, PROOF_SIZE, 0.2, 0.25, 2 * PROOF_SIZE, 0.4, 0.5)
 GOAL = 0.10
 _EPSILONS = (1.0, 4.0)
 RUNS, REPETITIONS = 100, 20
-"""A hundred draws differ by five percentage points from a hundred others, the mean by one."""
+"""Two sets of 100 draws differ by five percentage points, the mean of the repetitions by one."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Exercise:
 
     Attributes:
         key: one of `EXERCISES`.
-        question: one sentence, with the figures that it needs.
-        options: to choose from; empty where a number is guessed.
-        answer: the place of the right option, or the number.
-        low: the smallest number that can be guessed.
-        high: the largest.
-        step: between two numbers.
-        near: a number this far from the answer still counts as right.
-        unit: after the number, such as " %".
-        truth: what is true, in a sentence or two with the computed figures.
+        question: one sentence with the figures that it needs.
+        options: the choices; empty where the answer is a number.
+        answer: index of the right option, or the number.
+        low: smallest number that can be guessed.
+        high: largest number that can be guessed.
+        step: step between two numbers.
+        near: largest distance from the answer at which a number still counts as right.
+        unit: text after the number, such as " %".
+        truth: the true answer, in one or two sentences with the computed figures.
     """
 
     key: str
@@ -69,20 +69,20 @@ class Exercise:
     truth: str = ""
 
     def right(self, guess: float) -> bool:
-        """Whether a guess (the place of an option, or a number) counts as right."""
+        """Return True if a guess (the index of an option, or a number) counts as right."""
         return abs(guess - self.answer) <= self.near + 1e-9
 
     def nearly(self, guess: float) -> bool:
-        """Whether a number that is not right is at most twice as far as what counts as right."""
+        """Return True if a wrong number is at most twice `near` away from the answer."""
         return not self.right(guess) and abs(guess - self.answer) <= 2 * self.near + 1e-9
 
 
 def exercise(key: str, lexicon: Lexicon) -> Exercise:
-    """Compute one exercise; about a second at most.
+    """Compute one exercise; takes about a second at most.
 
     Args:
         key: one of `EXERCISES`.
-        lexicon: the bundled one.
+        lexicon: the bundled lexicon.
 
     Raises:
         ParameterError: there is no such exercise.
@@ -101,7 +101,7 @@ def _filled(
     unit: str = "",
     **numbers: Any,
 ) -> Exercise:
-    """An exercise with the sentences of `lesson.toml`; `span` is low, high and the step."""
+    """Build an exercise from the sentences of `lesson.toml`; `span` is low, high and step."""
     sentences = written("lesson.toml")[key]
     return Exercise(
         key,
@@ -121,7 +121,7 @@ def _percent(key: str, share: float, near: float = 10.0, **numbers: Any) -> Exer
 
 @lru_cache(maxsize=1)
 def linked(lexicon: Lexicon) -> tuple[Linking, ...]:
-    """How far one, two and three known ordinary words go in the teaching corpus."""
+    """Measure how far one, two and three known ordinary words narrow down the teaching corpus."""
     from dpcore.attack.linking import linking, ordinary_words_of
     from dpcore.learn.corpus import teaching_corpus
 
@@ -137,7 +137,7 @@ def _names(lexicon: Lexicon) -> Exercise:
 
 @lru_cache(maxsize=2)
 def stays(lexicon: Lexicon, words: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
-    """Nw and Sw of Madlib for some words, each of shape (words, `STAY_EPSILONS`)."""
+    """Measure Nw and Sw of Madlib for some words, each of shape (words, `STAY_EPSILONS`)."""
     from dpcore.measure.deniability import measure
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
@@ -155,7 +155,7 @@ def _draw(lexicon: Lexicon) -> Exercise:
 
 
 def odds_distance(lexicon: Lexicon) -> float:
-    """How far apart the two words of the step of odds lie."""
+    """Return the Euclidean distance between the two words of the step "odds"."""
     from dpcore.lexicon.metric import Metric, paired_distances
 
     first, second = lexicon.indices(ODDS_WORDS)
@@ -193,11 +193,11 @@ def _crowd(lexicon: Lexicon) -> Exercise:
 
 @dataclass(frozen=True)
 class Price:
-    """The recorded experiment of the step of the price.
+    """The recorded experiment of the step "price".
 
     Attributes:
         before: accuracy without noise.
-        majority: of always saying the commoner answer.
+        majority: accuracy of always giving the more common answer.
         rows: ε; accuracy with the ends of its 95 % interval; share of words that stay.
     """
 
@@ -208,7 +208,7 @@ class Price:
 
 @lru_cache(maxsize=1)
 def recorded_price() -> Price:
-    """What TEM costs a classifier of the teaching corpus, at every recorded ε."""
+    """Read the accuracy of a classifier of the teaching corpus under TEM at every recorded ε."""
     from dpcore.study.recorded import read_recorded
     from dpcore.study.utility_summary import baseline, curves
 
@@ -251,7 +251,7 @@ def _price(_: Lexicon) -> Exercise:
 
 
 def true_epsilon(lexicon: Lexicon, latent: int) -> float:
-    """The ε that ADePT keeps where it claims `CLAIM_EPSILON`, for a vector of `latent` numbers."""
+    """Compute ADePT's true ε where it claims `CLAIM_EPSILON`, for a vector of `latent` numbers."""
     from dpcore.audit.report import AuditSettings
     from dpcore.papers.claims import verdict
 
@@ -275,7 +275,7 @@ def _claim(lexicon: Lexicon) -> Exercise:
 
 @lru_cache(maxsize=1)
 def proved() -> tuple[tuple[float, float], ...]:
-    """Sizes of a change, and the share of test digits proved to stay right under it."""
+    """Compute the share of test digits proved to stay right under changes of some sizes."""
     from dpcore.learn.pixeldp.certified import (
         Bound,
         certified_accuracy,
@@ -336,4 +336,4 @@ EXERCISES: dict[str, Callable[[Lexicon], Exercise]] = {
     "proof": _proof,
     "choose": _choose,
 }
-"""In the order of the lesson."""
+"""Exercises in the order of the lesson."""

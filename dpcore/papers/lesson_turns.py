@@ -1,7 +1,7 @@
-"""What can be turned in each step of the lesson: some settings, and what comes out at each.
+"""Interactive settings of each step of the lesson, with the result at each setting.
 
 Every number is computed here, from the same sources as the answers of `dpcore.papers.lesson`. A
-frame that would give the answer away is marked `asked`, so that a page can keep it until the guess.
+frame that would give the answer away is marked `asked`, so that a page can hide it until the guess.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ GOALS = (0.01, 0.02, 0.05, 0.10, 0.20, 0.50)
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar.
+    """One bar of a bar chart.
 
     Attributes:
-        name: what it shows.
+        name: its label.
         share: its length, 0 to 1.
         text: its number with the unit.
     """
@@ -42,14 +42,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Landing:
-    """One draw of noise in the plane of three points; their three distances are the true ones.
+    """One draw of noise in the plane of three points, whose three distances are the true ones.
 
     Attributes:
-        word: that went in, at the origin.
-        noise: length of the noise; it ends at (noise, 0).
-        output: the word that came out, the nearest to where the noise ends.
-        output_x: where it lies, along the noise.
-        output_y: beside it.
+        word: the input word, at the origin.
+        noise: length of the noise, which ends at (noise, 0).
+        output: the output word, nearest to the end of the noise.
+        output_x: coordinate of the output word along the noise.
+        output_y: coordinate of the output word across the noise.
     """
 
     word: str
@@ -61,14 +61,14 @@ class Landing:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is shown at one setting.
+    """The display at one setting.
 
     Attributes:
         name: the setting.
-        bars: what comes out.
-        finding: in a sentence.
-        asked: whether it shows what the question of the step asks for.
-        landing: the draw that it shows, if it shows one.
+        bars: the results.
+        finding: the finding in one sentence.
+        asked: True if the frame shows the answer to the question of the step.
+        landing: the draw shown, if there is one.
     """
 
     name: str
@@ -80,13 +80,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class Turn:
-    """Something to turn.
+    """A setting that a visitor can change.
 
     Attributes:
-        label: what is set.
-        frames: in the order of the settings.
-        start: the frame that is shown first; it is not asked for.
-        action: what a button says that shows the next frame; empty where a slider chooses.
+        label: name of the setting.
+        frames: one frame per value, in order.
+        start: index of the frame shown first.
+        action: label of the button that shows the next frame; empty where a slider is used.
     """
 
     label: str
@@ -96,11 +96,11 @@ class Turn:
 
 
 def turn(key: str, lexicon: Lexicon) -> Turn:
-    """What can be turned in one step; a few seconds at most.
+    """Compute the interactive setting of one step; takes a few seconds at most.
 
     Args:
         key: one of `dpcore.papers.lesson.EXERCISES`.
-        lexicon: the bundled one.
+        lexicon: the bundled lexicon.
 
     Raises:
         ParameterError: there is no such step.
@@ -118,7 +118,7 @@ def _of_100(share: float, shown: Shown = ordinary) -> str:
 
 
 def _times_at_most(odds: float) -> str:
-    """An upper bound in three digits, and no power of ten: "89,900"."""
+    """Format an upper bound with three digits and without an exponent: "89,900"."""
     shown = float(at_most(odds, 3))
     if shown < 1000:
         return Filled("{odds:.3g}", odds=shown)
@@ -199,7 +199,7 @@ def _draws(stayed: int, number: int) -> str:
 
 
 def _landing(lexicon: Lexicon, vectors: np.ndarray, word: int, point: np.ndarray) -> Landing:
-    """The three points in their plane: by the law of cosines from the three distances."""
+    """Place the three points in their plane by the law of cosines."""
     gaps = np.linalg.norm(vectors - point, axis=1)
     output = int(gaps.argmin())
     noise = float(np.linalg.norm(point - vectors[word]))
@@ -389,4 +389,4 @@ TURNS: dict[str, Callable[[Lexicon], Turn]] = {
     "proof": _proof,
     "choose": _choose,
 }
-"""In the order of the lesson."""
+"""Settings in the order of the lesson."""

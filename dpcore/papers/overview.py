@@ -1,4 +1,4 @@
-"""What stands beside each claim in a table: its source, its headline, its repairs, their cost."""
+"""Overview of the claims: source, headline, repairs and cost of each, and BibTeX entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpcore.plots.style import number
 
 @dataclass(frozen=True)
 class Source:
-    """Whose claims and figures stand together.
+    """A paper or group under which claims and figures are listed.
 
     Attributes:
         title: authors and year.
@@ -53,25 +53,25 @@ PAPERS: dict[str, Source] = {
     "texts": Source("Steps of methods for whole texts"),
     "ours": Source("Ours"),
 }
-"""Sources of claims and experiments, in the order in which they are shown."""
+"""Sources of claims and experiments, in display order."""
 PAPER: dict[str, str] = {key: str(claim["paper"]) for key, claim in facts().items()}
 """Claim to the key of its source in `PAPERS`."""
 SAYS: dict[str, str] = {key: str(claim["says"]) for key, claim in facts().items()}
-"""Claim to what it says, in a few words."""
+"""Claim to its statement in a few words."""
 CITED: dict[str, tuple[str, ...]] = {
     key: tuple(claim.get("cited", PAPERS[claim["paper"]].cited)) for key, claim in facts().items()
 }
 """Claim to the keys of the BibTeX entries of its source."""
 USES: dict[str, tuple[str, ...]] = {key: tuple(claim["uses"]) for key, claim in facts().items()}
-"""Claim to the settings that change its verdict or figures; the others leave it as it is."""
+"""Claim to the settings that change its verdict or figures; other settings have no effect."""
 REPAIRS: dict[str, tuple[str, ...]] = {
     key: tuple(claim["repairs"]) for key, claim in facts().items() if "repairs" in claim
 }
-"""Claim to the claims that hold in its place, or that need less noise."""
+"""Claim to the claims that hold instead, or that need less noise."""
 
 
 def headline(verdict: Verdict) -> tuple[str, Number]:
-    """The one figure of a verdict for a table: its name, and its value."""
+    """Return name and value of the one figure that represents a verdict in a table."""
     for name in facts()[verdict.key]["headline"]:
         if name in verdict.numbers:
             return name, verdict.numbers[name]
@@ -79,10 +79,10 @@ def headline(verdict: Verdict) -> tuple[str, Number]:
 
 
 class _Gap:
-    """A figure in a sentence: three digits, rounded as its format says.
+    """A figure in a sentence, formatted with three digits.
 
-    "down" rounds a lower bound to where it stays true, "%" is a percentage, "share" a small
-    probability as "1 in 20,000".
+    The format "down" rounds a lower bound down so that it stays true, "%" gives a percentage, and
+    "share" writes a small probability as "1 in 20,000".
     """
 
     def __init__(self, value: Number) -> None:
@@ -112,22 +112,22 @@ def _one_in(share: float) -> str:
 
 
 def measured(verdict: Verdict) -> str:
-    """What was computed of a claim, in a few words with one or two figures of three digits."""
+    """Describe the computed result in a few words with one or two figures of three digits."""
     gaps = {name: _Gap(value) for name, value in (verdict.settings | verdict.numbers).items()}
     try:
         return str(facts()[verdict.key]["measured"]).format_map(gaps)
-    except KeyError:  # a figure that is not there on this vocabulary or at these settings
+    except KeyError:  # the figure does not exist on this vocabulary or at these settings
         name, value = headline(verdict)
         return f"{name}: {brief(value)}"
 
 
 def brief(value: Number) -> str:
-    """A figure of a verdict in three digits."""
+    """Format a figure of a verdict with three digits."""
     return f"{_Gap(value)}"
 
 
 def cost(verdict: Verdict) -> tuple[str, Number] | None:
-    """What a mechanism costs: name and value of the figure, or None if it has none."""
+    """Return name and value of the cost figure of a mechanism, or None if it has none."""
     name = facts()[verdict.key].get("cost")
     if name is None or name not in verdict.numbers:
         return None
@@ -135,7 +135,7 @@ def cost(verdict: Verdict) -> tuple[str, Number] | None:
 
 
 def shown(value: Number) -> str:
-    """A figure of a verdict as text: three digits, and what is missing to 1."""
+    """Format a figure with three digits; just below 1, give its difference from 1."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):
@@ -144,11 +144,11 @@ def shown(value: Number) -> str:
     return f"1 − {1 - value:.2g}" if text == "1" and value < 1 - 1e-12 else text
 
 
-# What is to be cited, as BibTeX: papers, and this laboratory.
+# BibTeX entries of the papers and of this laboratory.
 
 
 LABORATORY = "wordprivacylab"
-"""Key of the entry of this laboratory, whose version is the present one."""
+"""Key of this laboratory's entry, which has the current version."""
 
 _FILE = Path(__file__).parent / "sources.bib"
 _KEY = re.compile(r"@\w+\{([^,\s]+),")
@@ -156,7 +156,7 @@ _KEY = re.compile(r"@\w+\{([^,\s]+),")
 
 @cache
 def entries() -> dict[str, str]:
-    """All entries of `sources.bib` by key, in its order, and that of the laboratory."""
+    """Return the entries of `sources.bib` by key, in file order, followed by the laboratory's."""
     written = (part.strip() for part in _FILE.read_text("utf-8").split("\n\n"))
     papers = {match[1]: part for part in written if (match := _KEY.match(part))}
     laboratory = (
@@ -170,10 +170,10 @@ def entries() -> dict[str, str]:
 
 
 def bibtex(*keys: str) -> str:
-    """The entries of these keys, each once, and that of the laboratory at the end.
+    """Return the entries of these keys, each once, followed by the laboratory's.
 
     Args:
-        keys: such as "xu2021gumbel".
+        keys: BibTeX keys, such as "xu2021gumbel".
 
     Raises:
         KeyError: there is no such entry.

@@ -1,4 +1,4 @@
-"""Packages of others, audited by their outputs alone: the record, and what makes it again."""
+"""Recorded black-box audits of third-party packages."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _FILE = "packages.json"
 
 @dataclass(frozen=True)
 class PackageAudit:
-    """One mechanism of one release, audited at one ε.
+    """Audit of one mechanism of one package release at one ε.
 
     Attributes:
-        key: for a link.
+        key: key for links.
         package: name and version.
-        mechanism: as the package calls it.
-        source: whose promise it is held against.
-        claim: the promise in words.
+        mechanism: name used by the package.
+        source: source of the guarantee that is audited.
+        claim: the guarantee in words.
         outcome: refuted or not refuted.
-        label: the outcome, and how far the audit looked.
+        label: the outcome and the extent of the audit.
         epsilon: the claimed ε.
-        epsilon_low: no smaller ε is true; 0 if nothing is shown.
-        shown: what was counted, in a sentence.
-        findings: what else was found, a sentence each.
-        calls: of the function.
+        epsilon_low: lower bound: no smaller ε is true; 0 if nothing is shown.
+        shown: the counts behind the outcome, in one sentence.
+        findings: further findings, one sentence each.
+        calls: number of calls of the function.
         error: probability with which a refutation or a bound may be wrong.
-        lexicon: of the words that it was given.
-        fields: all that was recorded of it.
+        lexicon: lexicon of the input words.
+        fields: the complete record.
     """
 
     key: str
@@ -55,19 +55,19 @@ class PackageAudit:
 
     @property
     def passes_unknown(self) -> bool:
-        """Whether a string that is no word of the lexicon came through."""
+        """True if a string that is not a word of the lexicon came through."""
         return any(probe["passed"] for probe in self.fields["probes"])
 
 
 @dataclass(frozen=True)
 class RecordedPackages:
-    """All audits of packages, and where they come from.
+    """All audits of packages and their origin.
 
     Attributes:
-        command: what makes them again.
-        version: of dpcore.
-        seed: of the choice of words.
-        audits: one a mechanism and ε, by package.
+        command: command that reproduces them.
+        version: version of dpcore.
+        seed: seed of the choice of words.
+        audits: one per mechanism and ε, grouped by package.
     """
 
     command: str
@@ -77,15 +77,15 @@ class RecordedPackages:
 
 
 def bundled_file() -> Path:
-    """Where the record lies."""
+    """Return the path of the bundled record."""
     return bundled_data("audit", _FILE) / _FILE
 
 
 def read_packages(path: Path | None = None) -> RecordedPackages:
-    """The recorded audits of packages.
+    """Read the recorded audits of packages.
 
     Args:
-        path: of a file that `tests/benchmarks/packages.py` wrote; None: the one that comes along.
+        path: file written by `tests/benchmarks/packages.py`; None reads the bundled one.
 
     Raises:
         ParameterError: the file is missing or damaged.

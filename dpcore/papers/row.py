@@ -1,8 +1,8 @@
-"""One row of the table of paper against measurement, and how its numbers are written.
+"""Row of the table of paper against measurement, with the formats of its numbers.
 
-The sentences of a paper's rows stand in `comparison.toml` beside its modules, a table a row; what a
-module computes fills the gaps. A gap is named as `str.format` has it: "{half:.3g}", "{top[mean]}".
-A name that is not computed is another sentence of the file, for what several rows say.
+The sentences of a paper's rows are in `comparison.toml` beside its modules, one table per row;
+computed numbers fill the gaps. Gaps use the syntax of `str.format`: "{half:.3g}", "{top[mean]}". A
+name that is not computed refers to another sentence of the file, which several rows can share.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dpcore.study.recorded import Figures
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One quantity of a figure; all fields are sentences or numbers for people.
+    """Comparison of one quantity of a figure; all fields are text for readers.
 
     Attributes:
-        paper: which.
-        figure: or table, section.
-        quantity: what is compared.
-        in_paper: what the paper says or draws.
-        ours: what is measured here.
+        paper: the paper.
+        figure: figure, table or section.
+        quantity: the quantity compared.
+        in_paper: statement or plotted value of the paper.
+        ours: our measurement.
         difference: ours minus the paper's, where both are numbers; else "".
         reason: where and why they differ, or that they agree.
     """
@@ -41,7 +41,7 @@ class Row:
 
 
 class _Filling(dict[str, Any]):
-    """The numbers of a row; another name is that of a sentence, filled with the same numbers."""
+    """Numbers of a row; any other name refers to a sentence, filled with the same numbers."""
 
     def __init__(self, sentences: dict[str, Any], numbers: dict[str, Any]) -> None:
         super().__init__(numbers)
@@ -52,15 +52,15 @@ class _Filling(dict[str, Any]):
 
 
 def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
-    """A row of a paper, its sentences filled with numbers.
+    """Build a row of a paper by filling its sentences with numbers.
 
     Args:
-        paper: the package of the paper.
-        key: of the row in the paper's file. A field that it leaves out (`in_paper`, `ours`,
-            `difference`, ...) is the number of that name; no `difference` is "".
-        figures: that the numbers are read from; in a sentence "figures", and "option" for the
-            options of its plan.
-        numbers: what fills the gaps.
+        paper: package of the paper.
+        key: key of the row in the paper's file. A field missing there (`in_paper`, `ours`,
+            `difference`, ...) takes the number of that name; a missing `difference` is "".
+        figures: source of the numbers; available in a sentence as "figures", and the options of
+            its plan as "option".
+        numbers: values for the gaps.
     """
     sentences = written(f"{paper}/comparison.toml")
     options = {} if figures.entry.of_words else dict(figures.entry.plan["options"])
@@ -71,34 +71,34 @@ def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
 
 
 def signed(difference: float, form: str = "+.3g") -> str:
-    """A difference with its sign, three digits."""
+    """Format a difference with its sign, by default in three digits."""
     return f"{difference:{form}}".replace("-", "−")
 
 
 def differences(ours: Iterable[float], paper: Iterable[float]) -> str:
-    """Ours minus the paper's, one after the other."""
+    """Format the differences, ours minus the paper's, as a list."""
     return ", ".join(signed(a - b) for a, b in zip(ours, paper, strict=True))
 
 
 def joined(values: Iterable[float], form: str = ".3g") -> str:
-    """Numbers in a row."""
+    """Format numbers as a list."""
     return ", ".join(f"{value:{form}}" for value in values)
 
 
 def percent(share: float) -> str:
-    """A share in percent."""
+    """Format a share in percent."""
     return f"{share:.1%}"
 
 
 def epsilon_text(epsilon: float | None, none: str = "never") -> str:
-    """An ε, or that there is none."""
+    """Format an ε, or return `none` if there is no ε."""
     if epsilon is None:
         return none
     return f"{epsilon:.3g}" if epsilon < 999.5 else number(epsilon)
 
 
 def rounded(value: float, bound: float) -> str:
-    """What explains a printed number that is not above the bound that it is said to be above."""
+    """Explain a printed number that does not exceed its stated bound; empty if it does."""
     if value > bound:
         return ""
     return f", which is below it: ln ε is printed rounded (ln {bound:g} = {math.log(bound):.4f})"

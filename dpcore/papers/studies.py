@@ -1,4 +1,4 @@
-"""The studies that are recorded, by name."""
+"""Recorded studies and experiments by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _by_name(*studies: Study) -> dict[str, Study]:
 
 
 STUDIES = _by_name(*xu2021.FIGURES, *huang2024.FIGURES, deniability.STUDY)
-"""Studies of words by name, in the order in which they are shown."""
+"""Studies of words by name, in display order."""
 EXPERIMENTS = _by_name(
     teaching.STUDY,
     carvalho2021.STUDY,
@@ -45,14 +45,14 @@ EXPERIMENTS = _by_name(
     authors.STUDY,
     writers.STUDY,
 )
-"""Experiments by name, in the order in which they are shown."""
+"""Experiments by name, in display order."""
 
 
 def study_of(name: str) -> Study:
-    """The study or experiment of a name.
+    """Return the study or experiment of a name.
 
     Raises:
-        StudyError: there is none; the message names those that there are.
+        StudyError: there is none; the message lists the known names.
     """
     known = STUDIES | EXPERIMENTS
     if name not in known:

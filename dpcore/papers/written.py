@@ -1,4 +1,4 @@
-"""What stands written beside the modules of papers: sentences, and tables that a paper prints."""
+"""Sentences and printed tables from the TOML files beside the modules of papers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 @functools.cache
 def written(path: str) -> dict[str, Any]:
-    """A TOML file, read once.
+    """Read a TOML file, once.
 
     Args:
-        path: below this folder, such as "xu2021/printed.toml".
+        path: path relative to this folder, such as "xu2021/printed.toml".
     """
     return tomllib.loads((Path(__file__).parent / path).read_text("utf-8"))
 
 
 class Filled(str):
-    """A sentence with its gaps filled, which remembers both.
+    """A sentence with its gaps filled, which keeps the template and the values.
 
-    It is an ordinary string; who would write its figures otherwise finds them here.
+    It is an ordinary string; code that formats the figures in another way finds them here.
 
     Attributes:
-        template: with gaps, as for `str.format`.
-        values: what fills them, by name; a value may be such a sentence itself.
+        template: sentence with gaps, as for `str.format`.
+        values: values by name; a value may itself be such a sentence.
     """
 
     template: str
@@ -39,5 +39,5 @@ class Filled(str):
         return sentence
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
-        """What a copy is made of."""
+        """Return the arguments from which `copy` and `pickle` rebuild the string."""
         return (self.template,), dict(self.values)

@@ -1,1 +1,1 @@
-"""Figures: from tidy tables to plotly, one file a picture; nothing is computed here."""
+"""Figures: from tidy tables to plotly, one figure a file; nothing is computed here."""

@@ -1,4 +1,4 @@
-"""How many pairs ADePT's noise does not cover, and why in two dimensions (Habernal 2021)."""
+"""Figures of audits: pairs that ADePT's noise leaves uncovered (Habernal 2021), and profiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from dpcore.plots.style import (
 from dpcore.plots.traces import band, curve, drawn, line
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
-"""One row a distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the share."""
+"""One row for each distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the
+share."""
 GEOMETRY_COLUMNS = ("shape", "order", "x", "y")
 """Points in the order in which a shape is drawn, in units of C."""
 
@@ -37,7 +38,7 @@ _LOOKS = (
 
 
 def exceeding_figure(table: pd.DataFrame) -> go.Figure:
-    """Share of pairs against the dimension, one line a distribution, with 95 % intervals.
+    """Draw the share of pairs against the dimension, one line a distribution, with 95 % intervals.
 
     The control, clipped by the L1 norm, is one grey line.
     """
@@ -62,7 +63,7 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def exceeding_caption(table: pd.DataFrame) -> Caption:
-    """What the figure shows, in numbers of the same table."""
+    """Describe the figure, in numbers of the same table."""
     clipped = table[table["clipping"] == "L2"]
     parts = []
     for name, rows in clipped.groupby("distribution", sort=False):
@@ -97,7 +98,7 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
 
 
 def geometry_figure(table: pd.DataFrame) -> go.Figure:
-    """The disc of clipped vectors, the square that the noise covers, and the worst pair."""
+    """Draw the disc of clipped vectors, the square that the noise covers, and the worst pair."""
     looks: dict[str, dict[str, Any]] = {
         "disc": {
             "name": "clipped by the L2 norm",
@@ -137,7 +138,7 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def geometry_caption(table: pd.DataFrame) -> Caption:
-    """What the figure shows, in numbers of the same table."""
+    """Describe the figure, in numbers of the same table."""
     pair = table[table["shape"] == "worst pair"].sort_values("order")
     across, up = (abs(float(pair[c].iloc[0] - pair[c].iloc[1])) for c in ("x", "y"))
     how = (
@@ -152,7 +153,7 @@ def geometry_caption(table: pd.DataFrame) -> Caption:
     )
 
 
-# The privacy profile of noise: δ against ε as a claim allows it, and as it is.
+# The privacy profile of noise: the δ that a claim allows and the true δ, against ε.
 
 
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
@@ -160,7 +161,7 @@ _FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
 
 
 def profile_figure(table: pd.DataFrame) -> go.Figure:
-    """Two curves: what the claim allows (dash), what is true (solid), and the claimed ε.
+    """Draw the δ that the claim allows (dash), the true δ (solid), and the claimed ε.
 
     Args:
         table: the columns of `dpcore.papers.claims`.
@@ -201,7 +202,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def profile_caption(table: pd.DataFrame) -> Caption:
-    """What the figure shows, in numbers of the same table."""
+    """Describe the figure, in numbers of the same table."""
     epsilon, delta = (float(table[f"claimed_{name}"].iloc[0]) for name in ("epsilon", "delta"))
     row, start = table[table["epsilon"] == epsilon].iloc[0], table.iloc[0]
     claim = f"({number(epsilon)}, {number(delta)})" if delta > 0 else f"ε = {number(epsilon)}"
@@ -235,7 +236,7 @@ def profile_caption(table: pd.DataFrame) -> Caption:
 
 
 def _excess(table: pd.DataFrame) -> tuple[float, float] | None:
-    """First and last ε at which the true δ is above the allowed one; None: nowhere."""
+    """Return the first and last ε at which the true δ is above the allowed one; None: nowhere."""
     above = table[table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15]["epsilon"]
     return (float(above.min()), float(above.max())) if len(above) else None
 

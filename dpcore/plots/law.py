@@ -1,4 +1,4 @@
-"""The most likely outputs of one word at one ε."""
+"""Figure of the most likely outputs of one word at one ε."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from dpcore.plots.style import (
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
-"""One row an output, most likely first; `error` is a standard error, or a bound on the error where
-`exact` is true; `distance` is the Euclidean distance of the output from the word."""
+"""One row for each output, most likely first; `error` is a standard error, or a bound on the error
+where `exact` is true; `distance` is the Euclidean distance of the output from the word."""
 
 
 def law_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw one horizontal bar an output; an estimate carries ±2 standard errors.
+    """Draw one horizontal bar for each output; an estimate carries ±2 standard errors.
 
     The word itself is outlined, the other outputs are filled. The table is of one word.
     """
@@ -65,12 +65,12 @@ def law_caption(
     method: str,
     log_change: float = -math.inf,
 ) -> Caption:
-    """What the bars of `law_figure` show.
+    """Describe the bars of `law_figure`.
 
     Args:
         table: as there.
         stay: probability that the word stays, with the ends of its interval.
-        method: how the probabilities were found.
+        method: of computing the probabilities, in words.
         log_change: ln of the probability that it does not stay; −∞ where that is not known.
     """
     word = str(table["word"].iloc[0])
@@ -78,7 +78,7 @@ def law_caption(
     shown = float(table["probability"].sum())
     how = "exact" if bool(table["exact"].all()) else "estimated"
     stays = probability_text(*stay)
-    # No private mechanism keeps a word for certain: what is missing from 1 is shown, however small.
+    # No private mechanism keeps a word for certain: show the distance from 1, however small.
     if stays == "1" and log_change > -math.inf:
         stays = f"1 − {factor_text(log_change)}"
     first = (

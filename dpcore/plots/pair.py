@@ -1,4 +1,4 @@
-"""Two words at one ε: how often each stays, one curve a mechanism."""
+"""Two words at one ε: the probability that each stays, one curve a mechanism."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from dpcore.plots.style import (
 from dpcore.plots.traces import Frame, curve, drawn, line, rings
 
 COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "nw_low", "nw_high")
-"""The columns that are used here: one row a mechanism, ε and word. The rows of a mechanism stand
-together, those of the first word before those of the second, both over the same ε, ascending;
+"""Columns used here: one row for each mechanism, ε and word. The rows of a mechanism are
+consecutive, those of the first word before those of the second, both over the same ε, ascending;
 `nw_low` and `nw_high` are the ends of an interval for `nw`, equal where it is exact."""
 
 _SPAN = (-0.03, 1.03)
@@ -32,10 +32,10 @@ _INNER, _NAME, _TITLE = 330, 19, 62  # pixels: between the axes, of a line of th
 
 
 def pair_figure(table: pd.DataFrame) -> go.Figure:
-    """Nw of the second word over Nw of the first, along ε: on the diagonal both stay as often.
+    """Draw Nw of the second word over Nw of the first, along ε: on the diagonal they are equal.
 
     Since neither axis is ε, mechanisms whose ε means different things may share the figure. The
-    chosen ε is no part of it: `pair_mark` is laid over the figure.
+    figure does not depend on the chosen ε: `pair_mark` is laid over it.
     """
     frame, words = _frame(table), [plain(word) for word in _words(table)]
     diagonal = line([0, 1], [0, 1], "both alike", dash="dot")
@@ -64,21 +64,21 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def _frame(table: pd.DataFrame) -> Frame:
-    """Where the axes are above the legend."""
+    """Return the frame of the axes above the legend."""
     below = _TITLE + _NAME * (table["mechanism"].nunique() + 1)
     top = 34
     return Frame(_SPAN, _SPAN, top + _INNER + below, right=16, top=top, bottom=below)
 
 
 def pair_mark(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
-    """The chosen ε over `pair_figure`: a ring on the curve of every mechanism measured there.
+    """Mark the chosen ε over `pair_figure`: a ring on the curve of every mechanism measured there.
 
     Args:
         table: the columns `COLUMNS`.
         epsilons: the chosen ε of each mechanism.
 
     Returns:
-        HTML to stand directly below the figure.
+        HTML to place directly below the figure.
     """
     places = ((pair, pair.place(epsilons)) for pair in _curves(table))
     return rings(
@@ -92,7 +92,7 @@ def pair_mark(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
 
 
 def pair_alt(table: pd.DataFrame) -> str:
-    """What the figure shows at all ε: it stands still while the sliders move."""
+    """Return the text alternative for all ε: it does not change while the sliders move."""
     first, second = _words(table)
     names = ", ".join(short_name(pair.mechanism) for pair in _curves(table))
     return (
@@ -102,7 +102,7 @@ def pair_alt(table: pd.DataFrame) -> str:
 
 
 def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
-    """Which mechanism treats the words differently, in the numbers of the figure and its mark."""
+    """Name the mechanisms that treat the words most and least differently, with their numbers."""
     first, second = _words(table)
     sentences, gaps = [], {}
     for pair in _curves(table):
@@ -151,18 +151,18 @@ class _Curve:
     ends: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
     def text(self, word: int, place: int) -> str:
-        """Nw of the first (0) or the second (1) word at one ε."""
+        """Format Nw of the first (0) or the second (1) word at one ε."""
         value = (self.first, self.second)[word][place]
         return probability_text(float(value), *(float(end[place]) for end in self.ends[word]))
 
     def place(self, epsilons: Mapping[str, float]) -> int | None:
-        """Position of the chosen ε, if it was measured."""
+        """Return the position of the chosen ε; None if it was not measured."""
         places = np.flatnonzero(self.epsilons == epsilons.get(self.mechanism))
         return int(places[0]) if places.size else None
 
 
 def _curves(table: pd.DataFrame) -> list[_Curve]:
-    """The curves, from whole columns: a step of a slider does not wait for pandas."""
+    """Return the curves, from whole columns: row by row pandas delays a slider."""
     names = table["mechanism"].tolist()
     epsilon, nw, low, high = (
         table[c].to_numpy(np.float64) for c in ("epsilon", "nw", "nw_low", "nw_high")

@@ -1,4 +1,4 @@
-"""The ε-strip: what one word becomes over the whole range of ε, one bar a mechanism."""
+"""ε-strip: outputs of one word over the whole range of ε, one bar a mechanism."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ COLUMNS = (
     "mechanism", "title", "meaning", "word", "from_epsilon", "to_epsilon", "output", "distance",
     "exact",
 )  # fmt: skip
-"""One row a piece: `output` holds for from_epsilon ≤ ε < to_epsilon of this draw; `distance` is
-the Euclidean distance of the output from the word, `exact` whether the two ends are exact."""
+"""One row for each piece: `output` comes out for from_epsilon ≤ ε < to_epsilon of this draw;
+`distance` is the Euclidean distance of the output from the word, `exact` whether the two ends are
+exact."""
 
 _ROW_PIXELS = 44
 _PANEL_PIXELS = 84
-_SHARES = (0.5, 0.28)  # of the colour in pieces that stand side by side
+_SHARES = (0.5, 0.28)  # of the colour in alternating pieces
 
 
 def strip_figure(
@@ -38,7 +39,7 @@ def strip_figure(
     """Draw the pieces as labelled bars; each meaning of ε has a panel and an axis of its own.
 
     Args:
-        table: the columns `COLUMNS`; rows of one mechanism stand together.
+        table: the columns `COLUMNS`; rows of one mechanism are consecutive.
         ranges: the ε to show for each meaning that occurs, low and high; pieces are cut there.
 
     Returns:
@@ -53,7 +54,7 @@ def strip_figure(
     for number, (meaning, count) in enumerate(zip(groups, counts, strict=True), start=1):
         suffix = "" if number == 1 else str(number)
         share = (count * _ROW_PIXELS + _PANEL_PIXELS) / height
-        # Most of what a panel has beside its rows is the room for the axis below them.
+        # Most of a panel's height beside its rows is the room for the axis below them.
         domain = (max(0.0, top - share + 0.72 * _PANEL_PIXELS / height), top)
         top -= share
         logarithmic = meaning is EpsilonMeaning.METRIC_LOG
@@ -121,7 +122,7 @@ def _bars(
 
 
 def strip_caption(table: pd.DataFrame) -> Caption:
-    """What the ε-strip of one word shows: from which ε on it stays, for each mechanism."""
+    """Describe the ε-strip of one word: the ε from which it stays, for each mechanism."""
     word = str(table["word"].iloc[0])
     sentences: list[str] = []
     becomes: list[tuple[int, str]] = []

@@ -1,15 +1,16 @@
-"""One colour, dash and marker for each mechanism, the same on every page and in every figure.
+"""Style of all figures: one colour, dash and marker for each mechanism, axes, numbers, captions.
 
-The table was found by a search (simulated annealing over the colours that reach a contrast of 3:1
-on a white and on a near-black ground) and then looked at. Tests compute what it keeps, as
-differences by CIEDE2000, of which about 2 is just seen. Any two colours are 9 apart, and those of
-responses over k neighbours, one family, 6. Where two mechanisms share a dash, or have marks of one
-shape, they are 12 apart to everybody, the colour-blind included, and not equally dark in a print
-without colours. Those that are shown together by default are 15 apart to everybody. Members of a
-family (TEM and its calibration, Laplace noise in two norms) share a hue, and lightness, dash and
-marker tell them apart. No mechanism of the table is grey: the lines that stand for none are.
+The table of styles was found by a search (simulated annealing over the colours that reach a
+contrast of 3:1 on a white and on a near-black ground) and then checked by eye. Tests compute its
+properties, as differences by CIEDE2000, of which about 2 is just visible. Any two colours are 9
+apart, and those of responses over k neighbours, one family, 6. Where two mechanisms share a dash,
+or have marks of one shape, they are 12 apart to everyone, the colour-blind included, and not
+equally dark in a print without colours. Those that are shown together by default are 15 apart to
+everyone. Members of a family (TEM and its calibration, Laplace noise in two norms) share a hue, and
+lightness, dash and marker tell them apart. No mechanism of the table is grey: grey is for lines of
+no mechanism.
 
-What is no mechanism takes its colour from the Okabe-Ito palette (Okabe and Ito 2008).
+Anything that is no mechanism takes its colour from the Okabe-Ito palette (Okabe and Ito 2008).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ DASHES = (
     SOLID, DOT, DASH, LONG_DASH, DASH_DOT, LONG_DASH_DOT, SPARSE, NICKED, THREE_DOTS,
     DASH_THREE_DOTS,
 )  # fmt: skip
-"""Dashes that read as different on a thin line; of Plotly's own the length depends on its width."""
+"""Dashes that look different on a thin line; the length of Plotly's own depends on its width."""
 
 # Characters that Windows, macOS, Android and Linux have in a font that comes with them, and none
 # that a phone shows as an emoji (▶ and ✖ are among those).
@@ -62,7 +63,7 @@ GLYPHS = {
 
 @dataclass(frozen=True)
 class Style:
-    """How one mechanism is drawn.
+    """Look of one mechanism.
 
     Attributes:
         colour: hexadecimal, contrast at least 3:1 on both themes.
@@ -118,25 +119,25 @@ _GREYS = ("#5F6A74", GREY, "#87929C")
 
 
 def short_name(mechanism: str) -> str:
-    """The name without its version: "tem.v1" gives "tem"."""
+    """Return the name without its version: "tem.v1" gives "tem"."""
     return re.sub(r"\.v\d+$", "", mechanism)
 
 
 def name_tag(mechanism: str) -> str:
-    """The mark and the short name, as an axis shows them: narrow enough for a phone."""
+    """Return the mark and the short name, as an axis shows them: narrow enough for a phone."""
     return f"{style_of(mechanism).glyph} {short_name(mechanism)}"
 
 
 def style_of(name: str) -> Style:
-    """The style of a mechanism or of a curve.
+    """Return the style of a mechanism or of a curve.
 
     Args:
         name: registry key ("tem.v1"), short name ("tem") or label of a curve: the name of a
             mechanism, a comma and a setting ("neighbour-response, k = 3").
 
     Returns:
-        That of the table. A label that the table does not hold keeps the colour of its mechanism; a
-        name that it does not hold is grey. Either has a dash and a marker that depend on the text
+        That of the table. A label that is not in the table keeps the colour of its mechanism; a
+        name that is not in it is grey. Either has a dash and a marker that depend on the text
         alone.
     """
     mechanism, comma, setting = name.partition(", ")
@@ -163,29 +164,29 @@ def _drawn_from(
 
 
 def curve_style(label: str, mechanism: str) -> Style:
-    """The style of a curve of a mechanism.
+    """Return the style of a curve of a mechanism.
 
     Args:
         label: of the curve; it counts where it names the mechanism, as
             "neighbour-response, k = 3" does.
-        mechanism: whose style the curve has else.
+        mechanism: whose style the curve has otherwise.
     """
     named = short_name(label.partition(", ")[0]) == short_name(mechanism)
     return style_of(label if named else mechanism)
 
 
 INK = "#1B2229"
-"""Letters on a tint, which is light on both themes."""
+"""Colour of letters on a tint, which is light on both themes."""
 
 
 def faint(colour: str) -> str:
-    """A hexadecimal colour as the fill of a band, through which a grid can be seen."""
+    """Return a hexadecimal colour as the fill of a band, through which a grid can be seen."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.16)"
 
 
 def tint(colour: str, share: float) -> str:
-    """A share of the colour, the rest almost white: legible under dark ink on both themes."""
+    """Mix a share of the colour with near-white: legible under dark ink on both themes."""
     # 247 of 255: next to white, but not lost on a white page.
     mixed = [round(share * int(colour[i : i + 2], 16) + (1 - share) * 247) for i in (1, 3, 5)]
     return "#" + "".join(f"{part:02X}" for part in mixed)
@@ -193,12 +194,12 @@ def tint(colour: str, share: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """How an axis of one meaning of ε is labelled.
+    """Labels and look of one meaning of ε.
 
     Attributes:
-        title: what the group of mechanisms is called.
+        title: name of the group of mechanisms.
         axis: the title of its axis.
-        explanation: one sentence on what ε bounds.
+        explanation: one sentence on the bound that ε gives.
         colour: of the group, hexadecimal.
         dash: of the group.
         marker: of the group.
@@ -250,26 +251,26 @@ SCALES = {
 }
 
 
-# What all figures have in common: margins, axes without clutter, text that cannot be markup.
+# Common to all figures: margins, axes without clutter, text that cannot be markup.
 
 
 # A sample of a line must be long enough for its dash to be seen on both sides of the mark.
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemwidth": 44}
 """Names of curves in lines above the figure, where a phone has room for them."""
 LEGEND_CLOSE = LEGEND | {"y": 1.0}
-"""The same right on top of the figure."""
+"""The same, directly on top of the figure."""
 NAMED: dict[str, Any] = {"legend": LEGEND, "margin": {"l": 8, "r": 16, "t": 90, "b": 8}}
-"""What a figure is drawn with whose legend may take three lines above it."""
+"""Layout of a figure whose legend may take three lines above it."""
 _USUAL, _LARGE = 13, 16  # pixels: of the theme (12 to 14), and for a projector
 
 
 def plain(text: str) -> str:
-    """Text that Plotly shows as it stands: it would read tags and entities as markup."""
+    """Escape text for Plotly, which would read tags and entities as markup."""
     return html.escape(text, quote=False)
 
 
 def base_layout(**more: object) -> dict[str, Any]:
-    """A layout of the common settings; `more` adds to it or replaces a setting.
+    """Return a layout of the common settings; `more` adds to it or replaces a setting.
 
     A figure has a legend if one is given. No font and no background are set: the page's theme
     gives them, light or dark.
@@ -287,7 +288,7 @@ def base_layout(**more: object) -> dict[str, Any]:
 
 
 def enlarged(figure: go.Figure) -> go.Figure:
-    """A copy of a figure with letters for a projector; its size and the places of its marks stay.
+    """Copy a figure with letters for a projector; its size and the places of its marks stay.
 
     Words inside the plot keep theirs: the room for them was measured out.
     """
@@ -303,7 +304,7 @@ def enlarged(figure: go.Figure) -> go.Figure:
 
 
 def axis(title: str | None = None, **more: object) -> dict[str, Any]:
-    """An axis that makes room for its labels."""
+    """Return an axis that makes room for its labels."""
     settings: dict[str, Any] = {"automargin": True, "zeroline": False, "showgrid": True}
     if title is not None:
         settings["title"] = {"text": title}
@@ -311,7 +312,7 @@ def axis(title: str | None = None, **more: object) -> dict[str, Any]:
 
 
 def epsilon_axis(title: str, epsilons: pd.Series, logarithm: bool) -> dict[str, Any]:
-    """The ε axis from the smallest to the largest ε: evenly in ln ε, or in decades of ε."""
+    """Return the ε axis from the smallest to the largest ε: evenly in ln ε, or in decades of ε."""
     ends = epsilons.min(), epsilons.max()
     if logarithm:
         return axis(title, fixedrange=True, range=[math.log(end) for end in ends])
@@ -321,20 +322,20 @@ def epsilon_axis(title: str, epsilons: pd.Series, logarithm: bool) -> dict[str, 
 
 
 def epsilon_hover(logarithm: bool) -> str:
-    """The ε of a point in its hover text, on either axis."""
+    """Return the ε of a point in its hover text, on either axis."""
     return f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
 
 
 def note(text: str, x: float, y: float, **more: object) -> dict[str, Any]:
-    """Text in a figure without an arrow, as one of Plotly's annotations."""
+    """Return text in a figure without an arrow, as one of Plotly's annotations."""
     return {"text": text, "x": x, "y": y, "showarrow": False} | more
 
 
 def powers_of_ten(low: float, high: float, most: int = 8) -> tuple[list[float], list[str]]:
-    """Ticks of an axis that shows log10 of a factor: whole powers between two ends.
+    """Return ticks of an axis that shows log10 of a factor: whole powers between two ends.
 
     Returns:
-        Positions (whole numbers) and labels ("1×", "10×", "10⁶×"), `most` at the outside.
+        Positions (whole numbers) and labels ("1×", "10×", "10⁶×"), at most `most`.
     """
     first, last = math.floor(low), math.ceil(high)
     step = max(1, math.ceil((last - first) / (most - 1)))
@@ -344,7 +345,7 @@ def powers_of_ten(low: float, high: float, most: int = 8) -> tuple[list[float], 
 
 
 def whole_ticks(high: float) -> dict[str, object]:
-    """Ticks at 1, 2, 5, 10, …: counts of words, where decades alone would be too few."""
+    """Return ticks at 1, 2, 5, 10, …: counts of words, where decades alone would be too few."""
     steps = (1, 2, 5) if high < 1e4 else (1,)
     places = [step * 10**power for power in range(6) for step in steps]
     shown = [place for place in places if place <= high]
@@ -352,27 +353,27 @@ def whole_ticks(high: float) -> dict[str, object]:
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_RARE = 1e-3  # a probability that is said as "1 in 4,000"
+_RARE = 1e-3  # below it a probability is shown as "1 in 4,000"
 _LEAST, _MOST = 1e-4, 1e12  # numbers between them have no power of ten
-_NOTHING = 0.01  # of one end: the other end says nothing of the size
+_NOTHING = 0.01  # of one end: a smaller other end is uninformative
 
 
 def factor_label(exponent: int) -> str:
-    """10^exponent as a factor: "1×", "10×", "1000×", "10⁶×"."""
+    """Format 10^exponent as a factor: "1×", "10×", "1000×", "10⁶×"."""
     if 0 <= exponent <= 3:
         return f"{10**exponent}×"
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}×"
 
 
 def factor_text(log_factor: float, shown: Shown = ordinary) -> str:
-    """A factor e^log_factor in words that stay readable when it is huge.
+    """Format a factor e^log_factor so that it stays readable when it is huge.
 
-    Of a factor beyond 10¹⁰⁰⁰ only the power is said, to three digits: what it was computed from
-    is not known better.
+    Of a factor beyond 10¹⁰⁰⁰ only the power is given, to three digits: its logarithm is not known
+    more precisely.
 
     Args:
         log_factor: natural logarithm of the factor; may be infinite.
-        shown: how it is rounded: `outwards.ordinary`, `at_most` or `at_least`.
+        shown: rounding: `outwards.ordinary`, `at_most` or `at_least`.
     """
     if math.isinf(log_factor):
         return "any factor" if log_factor > 0 else "0"
@@ -389,7 +390,7 @@ def factor_text(log_factor: float, shown: Shown = ordinary) -> str:
 
 
 def probability_text(value: float, low: float, high: float) -> str:
-    """A probability with its interval, one-sided where the other side says nothing.
+    """Format a probability with its interval, one-sided where the other end is uninformative.
 
     Args:
         value: the estimate.
@@ -406,7 +407,7 @@ def probability_text(value: float, low: float, high: float) -> str:
 
 
 def _chance(probability: float, digits: int = 3, shown: Shown = ordinary) -> str:
-    """A probability in three digits, or, where that would be hard to read, as a count."""
+    """Format a probability in three digits, or, where that would be hard to read, as a count."""
     if not 0 < probability < _RARE:
         return shown(probability, digits)
     # The larger the probability, the smaller the count.
@@ -415,22 +416,22 @@ def _chance(probability: float, digits: int = 3, shown: Shown = ordinary) -> str
 
 
 def one_sided(low: float, high: float) -> bool:
-    """Whether the lower end of an interval says nothing about the size of a probability."""
+    """Return True if the lower end of an interval says nothing about the size of a probability."""
     return low < _NOTHING * high
 
 
 def _rounded_down(share: float) -> str:
-    """A share next to 1 with two digits of what is missing."""
+    """Round a share next to 1 down, with two digits of its distance from 1."""
     first = math.floor(math.log10(without_noise(1.0 - share)))
     return at_least(share, places=1 - first)
 
 
 def number(value: float, shown: Shown = ordinary) -> str:
-    """A number for running text, to three digits: "22,000", "0.0312", "1.2·10⁻⁷".
+    """Format a number for running text, to three digits: "22,000", "0.0312", "1.2·10⁻⁷".
 
     Args:
-        value: it.
-        shown: how it is rounded: `outwards.ordinary`, `at_most` or `at_least`.
+        value: the number.
+        shown: rounding: `outwards.ordinary`, `at_most` or `at_least`.
     """
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
@@ -444,23 +445,23 @@ def number(value: float, shown: Shown = ordinary) -> str:
 
 
 def percent(share: float) -> str:
-    """A share for running text, to three digits: "16%", "99.2%"; "100%" only of all."""
+    """Format a share for running text, to three digits: "16%", "99.2%"; "100%" only of all."""
     return "over 99.9%" if 0.9995 <= share < 1 else f"{number(100 * share)}%"
 
 
-# What is said below a figure, and sentences under sliders and tallies, which have none.
+# Captions below a figure, and sentences under sliders and tallies, which have no figure.
 
 
 MOST_WORDS = 25
-"""Of a finding."""
+"""Largest number of words of a finding."""
 
 
 @dataclass(frozen=True)
 class Caption:
-    """What is said of a figure, from the table that it is drawn from.
+    """Caption of a figure, from the table that it is drawn from.
 
     Attributes:
-        finding: what there is to see, in at most `MOST_WORDS` words.
+        finding: the main result, in at most `MOST_WORDS` words.
         how: all numbers that are read from it, and how they were computed.
     """
 
@@ -469,12 +470,12 @@ class Caption:
 
     @property
     def alternative(self) -> str:
-        """The figure in words, for who does not see it."""
+        """Text alternative of the figure, for screen readers."""
         return f"{self.finding} {self.how}"
 
 
 def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | None) -> str:
-    """What a value of ε claims to bound, in numbers: by what one output may multiply odds.
+    """Describe the bound that a value of ε claims: the factor on odds from one output.
 
     Args:
         meaning: of ε.
@@ -496,6 +497,6 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
 
 
 def tally_caption(word: str, kept: int, different: int, draws: int, title: str) -> str:
-    """What many draws show: in how many the word stayed, and how many different outputs came."""
+    """Describe many draws: in how many the word stayed, and how many different outputs came."""
     outputs = "1 different word" if different == 1 else f"{different} different words"
     return f"{title}: in {draws} draws “{word}” stayed {kept} times and became {outputs}."

@@ -1,4 +1,4 @@
-"""What many figures draw alike: a curve, the band around it, lines across, names at the edge."""
+"""Common parts of figures: curves, bands, lines across, names at the edge, marks over a figure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     Values = Sequence[float] | Sequence[float | None] | pd.Series | NDArray[np.floating[Any]]
 
 
-# A mark on a figure that stands still: a line and rings laid over it, which move without it.
+# Marks over a fixed figure: a line and rings laid over it, which move without it.
 #
-# To draw a whole chart again for one line is slow, so the figure has margins in pixels that do not
-# adapt, and the mark is placed by the same numbers.
+# Drawing a whole chart again for one line is slow, so the figure has fixed margins in pixels, and
+# the mark is placed by the same numbers.
 
 
 _LINE = 2
@@ -30,13 +30,16 @@ _RING, _STROKE = 15, 3
 
 @dataclass(frozen=True)
 class Frame:
-    """The area of a figure inside its axes, which the mark must know.
+    """Area of a figure inside its axes, for placing marks.
 
     Attributes:
         x: ends of the x axis, in its own units (powers of ten on a logarithmic axis).
         y: ends of the y axis, likewise.
         height: of the whole figure, pixels.
         left: margin, pixels; so are `right`, `top` and `bottom`.
+        right: see `left`.
+        top: see `left`.
+        bottom: see `left`.
     """
 
     x: tuple[float, float]
@@ -59,29 +62,29 @@ class Frame:
         return {"height": self.height, "margin": margin}
 
     def axis(self, ends: tuple[float, float]) -> dict[str, Any]:
-        """What keeps an axis where the mark takes it to be."""
+        """Return settings that fix an axis where the mark expects it."""
         return {"range": list(ends), "fixedrange": True, "automargin": False}
 
     def pixels_up(self, y: float) -> float:
-        """Height of a value above the x axis, pixels."""
+        """Return the height of a value above the x axis, pixels."""
         low, high = self.y
         return (y - low) / (high - low) * self.inner
 
     def across(self, x: float, back: float) -> str:
-        """A CSS length from the left edge of the figure to a value, less `back` pixels."""
+        """Return a CSS length from the left edge of the figure to a value, less `back` pixels."""
         low, high = self.x
-        # The width of the figure is the browser's to know: a share of what it turns out to be.
+        # Only the browser knows the width of the figure: the length is a share of it.
         share = min(max((x - low) / (high - low), 0.0), 1.0)
         wide = self.left + self.right
         return f"calc({self.left - back:g}px + {share:.5f} * (100% - {wide}px))"
 
 
 def mark(frame: Frame, x: float, points: Iterable[tuple[float, str]]) -> str:
-    """HTML of a dotted vertical line with rings, to stand directly below its figure.
+    """Return HTML of a dotted vertical line with rings, to place directly below its figure.
 
     Args:
         frame: of the figure.
-        x: where the line stands, in units of the x axis.
+        x: position of the line, in units of the x axis.
         points: y in units of its axis, and colour: the rings.
     """
     look = f"height:{frame.inner}px;border-left:{_LINE}px dotted {GREY}"
@@ -90,7 +93,7 @@ def mark(frame: Frame, x: float, points: Iterable[tuple[float, str]]) -> str:
 
 
 def rings(frame: Frame, points: Iterable[tuple[float, float, str]]) -> str:
-    """HTML of rings, to stand directly below their figure.
+    """Return HTML of rings, to place directly below their figure.
 
     Args:
         frame: of the figure.
@@ -100,7 +103,7 @@ def rings(frame: Frame, points: Iterable[tuple[float, float, str]]) -> str:
 
 
 def laid(parts: Iterable[str]) -> str:
-    """HTML that takes no room of its own; nothing in it is text: the caption says what it marks.
+    """Return HTML that takes no room; it has no text: the caption describes the marks.
 
     Args:
         parts: HTML placed absolutely from the left edge and the lower end of the figure.
@@ -110,7 +113,7 @@ def laid(parts: Iterable[str]) -> str:
 
 
 def placed(left: str, up: float | str, look: str) -> str:
-    """HTML of one part: how far from the left as CSS, how far up in pixels, and its CSS."""
+    """Return HTML of one part: how far from the left as CSS, how far up in pixels, and its CSS."""
     return f'<div style="position:absolute;left:{left};top:-{up}px;{look}"></div>'
 
 
@@ -130,7 +133,7 @@ _NO_LINE: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": 
 
 
 def drawn(traces: Any, **layout: object) -> go.Figure:
-    """A figure of traces, with the common settings of a layout and these."""
+    """Draw a figure of traces, with the common settings of a layout and these."""
     return go.Figure(traces, base_layout(**layout))
 
 
@@ -145,13 +148,13 @@ def curve(
     shown: int | None = None,
     **more: object,
 ) -> go.Scatter:
-    """A line with marks, in the colour, dash and marker of a mechanism.
+    """Draw a line with marks, in the colour, dash and marker of a mechanism.
 
     Args:
         x: places.
         y: values, as many.
-        style: of the mechanism, or of whatever the curve stands for.
-        hover: template of what is said on hovering.
+        style: of the mechanism, or of anything else that the curve shows.
+        hover: template of the hover text.
         width: of the line, pixels.
         size: of a mark, pixels.
         shown: the most marks that are drawn, so that a fine grid stays a line; None for all.
@@ -176,7 +179,7 @@ def line(
     hover: str | None = None,
     **more: object,
 ) -> go.Scatter:
-    """A line without marks; what is no curve of a mechanism says nothing on hovering.
+    """Draw a line without marks; without `hover` it has no hover text.
 
     Args:
         x: places.
@@ -196,19 +199,19 @@ def line(
 
 
 def _values(values: Values) -> Any:
-    """A column as a list, which is sent as numbers; an array would be sent as its bytes."""
+    """Return a column as a list, which is sent as numbers; an array would be sent as its bytes."""
     return values.tolist() if isinstance(values, pd.Series) else values
 
 
 def band(x: Values, low: Values, high: Values, colour: str, **more: object) -> list[go.Scatter]:
-    """A tinted band between two edges that have no line of their own, as two traces.
+    """Draw a tinted band between two edges without lines, as two traces.
 
     Args:
         x: places.
         low: the lower edge, as long.
         high: the upper edge.
         colour: of the curve that the band belongs to.
-        more: what else both traces are given.
+        more: further arguments of both traces.
     """
     return [
         go.Scatter(x=_values(x), y=_values(low), **_NO_LINE, **more),
@@ -224,7 +227,7 @@ def band(x: Values, low: Values, high: Values, colour: str, **more: object) -> l
 
 
 def outline(x: Values, low: Values, high: Values, colour: str) -> go.Scatter:
-    """The same band as one closed trace, there and back, which needs no trace before it."""
+    """Draw the same band as one closed trace, there and back, which needs no trace before it."""
     return go.Scatter(
         x=[*_values(x), *reversed(_values(x))],
         y=[*_values(high), *reversed(_values(low))],
@@ -236,7 +239,7 @@ def outline(x: Values, low: Values, high: Values, colour: str) -> go.Scatter:
 
 
 def whiskers(over: list[float], under: list[float] | None, colour: str) -> dict[str, Any]:
-    """Thin error bars; without `under` they are as long below as above."""
+    """Return thin error bars; without `under` they are as long below as above."""
     bars: dict[str, Any] = {"type": "data", "array": over, "color": colour}
     if under is not None:
         bars["arrayminus"] = under
@@ -244,7 +247,7 @@ def whiskers(over: list[float], under: list[float] | None, colour: str) -> dict[
 
 
 def rule(width: float, dash: str, **place: object) -> dict[str, Any]:
-    """A grey straight line as a shape of the layout.
+    """Draw a grey straight line as a shape of the layout.
 
     Args:
         width: pixels.
@@ -255,17 +258,17 @@ def rule(width: float, dash: str, **place: object) -> dict[str, Any]:
 
 
 def upright(x: float) -> dict[str, Any]:
-    """The ends of a vertical line from the bottom of the figure to its top."""
+    """Return the ends of a vertical line from the bottom of the figure to its top."""
     return {"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1}
 
 
 def coloured(text: str, colour: str) -> str:
-    """A mark of our own in the colour of its curve, for a label; never text that was typed."""
+    """Colour a mark of a label like its curve; never used for text that a person typed."""
     return f'<span style="color:{colour}">{text}</span>'
 
 
 class End(NamedTuple):
-    """Where a curve ends, in the units of the axes, and its name and mechanism."""
+    """Name and mechanism of a curve, and its end, in the units of the axes."""
 
     curve: str
     mechanism: str
@@ -276,14 +279,14 @@ class End(NamedTuple):
 def edge_labels(
     ends: Sequence[End], high: float, logarithm: bool, pixels: float
 ) -> list[dict[str, Any]]:
-    """Names at the right edge, as high as the curves end, moved apart where they would meet.
+    """Place names at the right edge, as high as the curves end, moved apart where they would meet.
 
     All at the edge: beside a curve that ends earlier a name would cover the others.
 
     Args:
         ends: of all curves.
         high: largest value on the value axis, which begins at 0.
-        logarithm: whether the ε axis shows ln ε; else ε on a log scale.
+        logarithm: True if the ε axis shows ln ε; else ε on a log scale.
         pixels: height of the axis from 0 to `high`.
     """
     edge = max(end.x for end in ends)
@@ -297,10 +300,10 @@ def edge_labels(
 
 
 def end_labels(ends: Sequence[End], frame: Frame) -> list[dict[str, Any]]:
-    """Names at the ends of curves, each on one line beside its own end.
+    """Place names at the ends of curves, each on one line beside its own end.
 
     Args:
-        ends: of all curves, in the units in which the frame ends.
+        ends: of all curves, in the units of the ends of the frame.
         frame: of the figure.
     """
     ordered = sorted(ends, key=lambda end: end.y)
@@ -314,7 +317,7 @@ def names_beside(
     high: float,
     **more: object,
 ) -> list[dict[str, Any]]:
-    """Names to the right of points, moved apart where they would cover each other.
+    """Place names to the right of points, moved apart where they would cover each other.
 
     Args:
         names: x, y and text of each, from below.
@@ -331,7 +334,7 @@ def names_beside(
 
 
 def spread(places: list[float], gap: float, high: float) -> list[float]:
-    """Ascending places moved as little as needed to stand `gap` apart, none above `high`."""
+    """Move ascending places as little as needed to be `gap` apart, none above `high`."""
     moved: list[float] = []
     for place in places:  # upwards: each at least a gap above the one before
         moved.append(max(place, moved[-1] + gap) if moved else place)
@@ -343,24 +346,24 @@ def spread(places: list[float], gap: float, high: float) -> list[float]:
 
 
 def right_margin(ends: Sequence[End]) -> int:
-    """Pixels for the labels at the right edge."""
+    """Return the pixels for the labels at the right edge."""
     longest = max(len(piece) for end in ends for piece in _pieces(end.curve))
     return round(30 + _LETTER_PIXELS * longest)
 
 
 def _mark(end: End) -> str:
-    """The mark of a curve in its colour, and a space: how a name begins."""
+    """Return the mark of a curve in its colour, and a space, as the beginning of a label."""
     style = curve_style(end.curve, end.mechanism)
     return coloured(style.glyph, style.colour) + " "
 
 
 def _lines(end: End) -> list[str]:
-    """The mark of a curve and its name, which is divided if it is long."""
+    """Return the mark of a curve and its name, which is divided if it is long."""
     first, *rest = _pieces(end.curve)
     return [_mark(end) + first, *(f"{_INDENT}{piece}" for piece in rest)]
 
 
 def _pieces(curve: str) -> list[str]:
-    """A name as one line, or divided after its last hyphen if it is longer than most."""
+    """Return a name as one line, or divided after its last hyphen if it is long."""
     head, hyphen, tail = curve.rpartition("-")
     return [head + hyphen, tail] if len(curve) > _LONG and head else [curve]

@@ -1,1 +1,1 @@
-"""A private copy of a corpus of any size."""
+"""Private copies of a corpus of any size."""

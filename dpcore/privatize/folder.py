@@ -1,27 +1,27 @@
-"""Where a run of `privatize` lies until it is finished, and how it gets there and away.
+"""Folder of an unfinished `privatize` run: its contents, creation, publication and deletion.
 
-Beside the output lies `OUT.unfinished`, which only its owner can read:
+Beside the output is the folder `OUT.unfinished`, which only its owner can read:
 
-    state.json    what was asked for, with the run's id
+    state.json    the order, with the run's id
     secret        32 bytes that key the noise of every document
     RUN/spans     the rewritten spans, each with a mark
     RUN/laws      laws of words that the workers share, each with a mark
     lexicons      the vectors that the workers map
-    joined, record, complete.json    at the very end: what is about to be published
+    joined, record, complete.json    at the very end: the files to publish
 
 Three rules make a record true of its text, whenever the run is killed.
 
-- The folder appears and vanishes whole: it is made, and taken away, under a name that no run takes
-  up (`OUT.scrap-…`), and renamed. What a killed run has left under such a name the next one
-  deletes.
-- Whatever a run keeps is sealed: its mark has an HMAC of the run's id, the SHA-256 of the settings,
-  its own place and the SHA-256 of its bytes, under the run's secret. So nothing of another run is
-  ever taken for this one's, and a flipped bit is noticed. The run's id is also part of the path, so
-  that a worker that outlived its run has nowhere to write.
-- The end has one moment: the secret is deleted when everything that will be published is on the
-  disk, with its checksums. Before, a later run joins the spans again. After, nobody can take the
-  noise away, and what is left are two renames, the record first: so no text is ever without its
-  record, and no text is there while its secret is.
+- The folder appears and vanishes as a whole: it is built and deleted under a name that no run
+  resumes (`OUT.scrap-…`), and renamed. The next run deletes what a killed run left under such a
+  name.
+- Every file that a run keeps is sealed: its mark has an HMAC of the run's id, the SHA-256 of the
+  settings, its own place and the SHA-256 of its bytes, under the run's secret. So no file of
+  another run is accepted, and a flipped bit is detected. The run's id is also part of the path, so
+  that a worker that outlives its run has nowhere to write.
+- Completion is a single step: the secret is deleted when everything to be published is on the
+  disk, with its checksums. Before that step, a later run joins the spans again. After it, no one
+  can remove the noise, and only two renames are left, the record first: so a text never exists
+  without its record, or while its secret exists.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from dpcore.lexicon.catalogue import ship
 from dpcore.lexicon.lexicon import Lexicon
 
 _GONE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-"""Of a file that is not there: damage. Other errors of the system say nothing about the file."""
+"""Errors of a missing file, which mean damage; other system errors say nothing about the file."""
 STATE, SPANS, LAWS = "state.json", "spans", "laws"
 SECRET = "secret"  # noqa: S105 - the name of a file
 _SCRAP = re.compile(r"\.scrap-[0-9a-f]{16}")
@@ -54,18 +54,18 @@ _JOINED, _RECORD, _COMPLETE = "joined", "record", "complete.json"
 
 
 def folder_of(out: Path) -> Path:
-    """Where the run that makes this output lies until it is finished."""
+    """Return the path of the folder of the unfinished run for an output."""
     return out.with_name(f"{out.name}.unfinished")
 
 
 def record_path(out: Path) -> Path:
-    """The file that says how an output was made."""
+    """Return the path of the record of an output."""
     return out.with_name(f"{out.name}.run.json")
 
 
 @contextlib.contextmanager
 def alone_with(out: Path) -> Iterator[None]:
-    """Keep other runs away from an output, and delete what killed ones have left of no use.
+    """Keep other runs away from an output, and delete useless leftovers of killed runs.
 
     Raises:
         StudyError: another run is making this output, or its folder cannot be read or written.
@@ -87,7 +87,7 @@ def alone_with(out: Path) -> Iterator[None]:
         try:
             folder = folder_of(out)
             if _is_complete(folder) and not (folder / _JOINED).exists():
-                _drop(folder, out)  # killed when all was published
+                _drop(folder, out)  # killed after everything was published
             _sweep(out)
         except OSError as error:
             raise StudyError(
@@ -99,19 +99,19 @@ def alone_with(out: Path) -> Iterator[None]:
 
 
 def awaits_publication(out: Path) -> bool:
-    """Whether a run has published its record, and was killed before it published its output."""
+    """Return True if a run was killed after it published its record and before its output."""
     folder = folder_of(out)
     return _is_complete(folder) and not (folder / _RECORD).exists()
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run that has begun: one identity, in all that it keeps.
+    """A run that has begun, with one identity in all its files.
 
     Attributes:
-        folder: where it lies.
-        state: what it was asked for, and `run`, its id.
-        secret: 32 bytes; empty when the run is complete and only waits to be published.
+        folder: folder of the run.
+        state: the order, and `run`, the run's id.
+        secret: 32 bytes; empty when the run is complete and only waits for publication.
     """
 
     folder: Path
@@ -120,7 +120,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether all that is left is to publish it."""
+        """True if only publication is left."""
         return not self.secret
 
     @cached_property
@@ -129,11 +129,16 @@ class Run:
         return hashlib.sha256(_canonical(self.state)).hexdigest()
 
     def piece(self, kind: str, number: int) -> Path:
-        """The file of a span or of some laws; the same name with the end .json is its mark."""
+        """Return the file of a span or of some laws; its mark has the suffix .json instead."""
         return self.folder / str(self.state["run"]) / kind / f"{number:08d}.part"
 
     def keep(self, path: Path, write: Callable[[Path], None], facts: Json) -> None:
         """Write a piece, then its mark.
+
+        Args:
+            path: path of the piece, from `piece`.
+            write: writes the piece to a path.
+            facts: facts to store in the mark.
 
         Raises:
             OSError: the folder is gone or cannot be written.
@@ -144,7 +149,7 @@ class Run:
         _write_sealed(_mark(path), self.secret, facts)
 
     def facts(self, path: Path) -> Json | None:
-        """What the mark of a piece says; None if the piece is not done.
+        """Return the facts in the mark of a piece; None if the piece is not done.
 
         Raises:
             StudyError: the piece or its mark is not what this run has written.
@@ -160,11 +165,11 @@ class Run:
         raise StudyError(
             f"the unfinished run in {self.folder} is damaged: {path.parent.name}/{path.name} is "
             f"not as it was written; delete {mark} and give the same command again, which makes "
-            "that part anew, or delete that folder and begin again"
+            "that part again, or delete that folder and begin again"
         )
 
     def done(self, kind: str) -> dict[int, Json]:
-        """The facts of all pieces of a kind that are done, by number.
+        """Return the facts of all finished pieces of a kind, by number.
 
         Raises:
             StudyError: as `facts`.
@@ -175,11 +180,11 @@ class Run:
         return {number: facts for number, facts in pieces if facts is not None}
 
     def finish(self, join: Callable[[Path], None], record: Json) -> Run:
-        """Write what will be published, then let the secret go.
+        """Write the files to publish, then delete the secret.
 
         Args:
             join: writes the output to a path.
-            record: how it was made.
+            record: record of the output.
 
         Returns:
             The complete run.
@@ -194,22 +199,25 @@ class Run:
         checks[STATE] = sha256_of_file(self.folder / STATE)
         write_text(self.folder / _COMPLETE, json.dumps(checks) + "\n", lasting=True)
         flush(self.folder)
-        (self.folder / SECRET).unlink()  # from here on nobody can take the noise away
+        (self.folder / SECRET).unlink()  # from here on no one can remove the noise
         flush(self.folder)
         return Run(self.folder, self.state, b"")
 
     def publish(self, out: Path) -> Json:
-        """Put the record and the output in their places, and delete the folder.
+        """Move the record and the output to their places, and delete the folder.
+
+        Args:
+            out: path of the output.
 
         Returns:
             The record.
 
         Raises:
-            StudyError: a file is not what the run wrote, or another lies in its place.
+            StudyError: a file is not what the run wrote, or another file is in its place.
         """
         checks = _completed(self.folder)
         joined, beside, record = self.folder / _JOINED, self.folder / _RECORD, record_path(out)
-        # The record goes first. A kill between the two leaves a record of what the folder holds.
+        # The record goes first. A kill between the two leaves a record of the folder's output.
         if beside.exists():
             _expect(self.folder, beside, checks[_RECORD])
         _expect(self.folder, joined, checks[_JOINED])
@@ -222,8 +230,8 @@ class Run:
         _expect(self.folder, record, checks[_RECORD])
         facts = dict(json.loads(record.read_text(encoding="utf-8")))
         os.replace(joined, out)
-        # It is published. Whatever fails from here on must not look like a refusal: what is left of
-        # the folder is deleted by the next run.
+        # The output is published. A later failure must not look like a refusal: the next run
+        # deletes what is left of the folder.
         with contextlib.suppress(OSError):
             flush(out.parent)
             self.drop(out)
@@ -239,13 +247,16 @@ class Run:
 
 
 def begin(out: Path, state: Json, secret: bytes, lexicon: Lexicon) -> Run:
-    """Make the folder of a new run, which appears whole.
+    """Make the folder of a new run, which appears as a whole.
 
     Args:
-        out: what the run will write.
-        state: what is asked for.
-        secret: that keys its noise.
-        lexicon: is written where workers can map it.
+        out: path of the output.
+        state: the order, without the run's id.
+        secret: secret that keys the noise.
+        lexicon: the lexicon, written where workers can map it.
+
+    Returns:
+        The run, with a new id.
 
     Raises:
         OSError: the folder cannot be written.
@@ -266,10 +277,10 @@ def begin(out: Path, state: Json, secret: bytes, lexicon: Lexicon) -> Run:
 
 
 def resume(folder: Path) -> Run:
-    """The run that lies in a folder.
+    """Open the run in a folder.
 
     Raises:
-        StudyError: it is damaged, or has lost its secret.
+        StudyError: the folder is damaged, or has lost its secret.
         OSError: the system cannot read it.
     """
     if _is_complete(folder):
@@ -296,7 +307,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _completed(folder: Path) -> dict[str, str]:
-    """The checksums of what a complete run is about to publish."""
+    """Read the checksums of the files that a complete run is about to publish."""
     with contextlib.suppress(*_GONE, *FIELDS):
         checks = json.loads((folder / _COMPLETE).read_text(encoding="utf-8"))
         return {name: str(checks[name]) for name in (_JOINED, _RECORD, STATE)}
@@ -322,7 +333,7 @@ def _mark(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
-# Folders that are being made or deleted, under names that no run takes up.
+# Folders that are being made or deleted, under names that no run resumes.
 
 
 def _scrap_of(out: Path) -> Path:
@@ -337,13 +348,13 @@ def _drop(folder: Path, out: Path) -> None:
 
 
 def _delete(scrap: Path) -> None:
-    """Delete what was renamed; what cannot be deleted now is deleted by the next run."""
-    (scrap / SECRET).unlink(missing_ok=True)  # before anything that may take long
+    """Delete a renamed folder; the next run deletes what cannot be deleted now."""
+    (scrap / SECRET).unlink(missing_ok=True)  # first, before steps that may take long
     shutil.rmtree(scrap, ignore_errors=True)
 
 
 def _sweep(out: Path) -> None:
-    """Delete what a killed run had begun to make or to delete."""
+    """Delete what killed runs had begun to make or to delete."""
     with os.scandir(out.parent) as entries:
         names = [entry.name for entry in entries if entry.name.startswith(out.name)]
     for name in names:
@@ -356,36 +367,36 @@ def _sweep_if_possible(out: Path) -> None:
         _sweep(out)
 
 
-# Small files of facts, each with an HMAC: only who knows the secret can have written them.
+# Small files of facts, each with an HMAC: writing one requires the secret.
 
 
 def _canonical(facts: Json) -> bytes:
-    """The bytes that stand for facts, in whatever order they were written."""
+    """Return canonical bytes of facts, independent of their order."""
     return json.dumps(facts, sort_keys=True).encode()
 
 
 def _seal(secret: bytes, facts: Json) -> str:
-    """HMAC-SHA256 of facts under a key of its own, made from the secret."""
+    """Return the HMAC-SHA256 of facts under a separate key derived from the secret."""
     key = hmac.digest(secret, b"seal", "sha256")
     return hmac.new(key, _canonical(facts), "sha256").hexdigest()
 
 
 def _write_sealed(path: Path, secret: bytes, facts: Json) -> None:
-    """Write facts with their seal, whole and lasting."""
+    """Write facts with their seal, atomically and durably."""
     sealed = {"seal": _seal(secret, facts), "facts": facts}
     write_text(path, json.dumps(sealed, ensure_ascii=False, indent=1) + "\n", lasting=True)
 
 
 def _read_facts(path: Path) -> Json:
-    """The facts of a sealed file, not checked: when the secret has gone."""
+    """Read the facts of a sealed file without a check, for when the secret is gone."""
     return dict(json.loads(path.read_text(encoding="utf-8"))["facts"])
 
 
 def _read_sealed(path: Path, secret: bytes) -> Json:
-    """The facts of a sealed file.
+    """Read the facts of a sealed file.
 
     Raises:
-        ValueError: as all of `FIELDS`: they are not what was sealed with this secret.
+        ValueError: or another of `FIELDS`: the facts were not sealed with this secret.
     """
     facts = _read_facts(path)
     seal = json.loads(path.read_text(encoding="utf-8"))["seal"]

@@ -1,7 +1,7 @@
-"""Kept columns: whether one gives away what the noise in the texts hides.
+"""Checks of kept columns for content that reveals what the noise in the texts hides.
 
-Columns that are kept are released as they are. The checks look for free text, names, addresses
-and near-unique values. They count; no cell of a column ever leaves them.
+Kept columns are released unchanged. The checks look for free text, names, addresses and near-unique
+values. They only count; no cell of a column ever leaves them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dpcore.tables.csv_files import is_formula
 FREE_TEXT, NAMES, CONTACTS, UNIQUE = "free text", "names", "addresses", "as many values as rows"
 NUMBERS, FORMULAS = "as many numbers as rows", "formulas"
 DANGEROUS = frozenset({FREE_TEXT, NAMES, CONTACTS, UNIQUE})
-"""Risks that a person must accept before the column is released; the others are only said."""
-_MANY_WORDS = 5  # of a cell of free text
-_TEXT_SHARE, _NAME_SHARE, _CONTACT_SHARE = 0.1, 0.3, 0.05  # of the cells that are not empty
-_DISTINCT = 0.5  # of the cells that hold text or names: categories repeat themselves
+"""Risks that a person must accept before the column is released; the others are only reported."""
+_MANY_WORDS = 5  # words that make a cell free text
+_TEXT_SHARE, _NAME_SHARE, _CONTACT_SHARE = 0.1, 0.3, 0.05  # of the nonempty cells
+_DISTINCT = 0.5  # of the nonempty cells: categories repeat themselves
 _UNIQUE_SHARE, _UNIQUE_ROWS = 0.9, 20
-_COUNTED = 100_000  # different values that are counted; more are many
+_COUNTED = 100_000  # limit of distinct values to count
 _CONTACT = re.compile(
     r"[^\s@]+@[^\s@]+\.[^\s@]+"  # e-mail
     r"|https?://|www\."
@@ -54,11 +54,11 @@ class Risk:
     """A finding on a kept column.
 
     Attributes:
-        column: its place among the kept columns, from 1.
-        name: as a person typed or confirmed it.
-        kind: of `DANGEROUS`, `NUMBERS` or `FORMULAS`.
-        count: cells, or different values, that it rests on.
-        filled: cells that are not empty.
+        column: its position among the kept columns, from 1.
+        name: its name, as a person typed or confirmed it.
+        kind: one of `DANGEROUS`, `NUMBERS` or `FORMULAS`.
+        count: number of cells or of distinct values behind the finding.
+        filled: number of nonempty cells.
     """
 
     column: int
@@ -81,7 +81,7 @@ class Risk:
         return f"the kept column {self.name}: {self.kind} ({more})"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON form."""
+        """Return the JSON form."""
         return {
             "column": self.name,
             "risk": self.kind,
@@ -93,7 +93,7 @@ class Risk:
 
 
 def risk_of(record: Mapping[str, Any], column: int) -> Risk:
-    """The finding in `Risk.to_dict`."""
+    """Rebuild a finding from the result of `Risk.to_dict`."""
     fields = (record[name] for name in ("column", "risk", "count", "filled"))
     name, kind, count, filled = fields
     return Risk(column, str(name), str(kind), int(count), int(filled))
@@ -149,17 +149,17 @@ class _Column:
         if filled >= _UNIQUE_ROWS and distinct >= min(_UNIQUE_SHARE * filled, _COUNTED):
             if self.numbers < filled:
                 yield UNIQUE, distinct
-            elif not self.steps:  # numbers of the rows tell nothing
+            elif not self.steps:  # consecutive row numbers reveal nothing
                 yield NUMBERS, distinct
         if self.formulas:
             yield FORMULAS, self.formulas
 
 
 class KeptCheck:
-    """Counts of the kept columns, row by row."""
+    """Row-by-row counts of the kept columns."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Take the names of the columns, as a person typed or confirmed them."""
+        """Store the names of the columns, as a person typed or confirmed them."""
         self._names = tuple(names)
         self._columns = [_Column() for _ in names]
 
@@ -183,6 +183,10 @@ class KeptCheck:
 
 def refuse_risks(risks: Iterable[Risk], source: str) -> None:
     """Refuse columns whose release a person must accept.
+
+    Args:
+        risks: findings on the kept columns.
+        source: name of the corpus, for the message.
 
     Raises:
         InputError: with the findings, and no cell.

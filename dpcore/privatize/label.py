@@ -1,8 +1,7 @@
-"""The privacy label of a private copy: what is protected, what is not, and both of its numbers.
+"""Privacy label of a private copy: its protection, its limits, and both of its numbers.
 
-It goes with the copy to whoever gets it, as a page that any browser shows or as JSON. All of it
-follows from the record and from what was measured of the mechanism; every sentence on what is
-promised is the engine's own.
+It accompanies the copy, as a page that any browser shows or as JSON. All of it follows from the
+record and from measurements of the mechanism; every sentence on the guarantee is the engine's own.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dpcore.outwards import at_least, at_most
 from dpcore.privatize.folder import folder_of, record_path
 
 SUFFIXES = (".html", ".json")
-"""Ends of the names of files that a label is written to."""
+"""Allowed suffixes of a label file."""
 _MEANS = {
     "metric": "per unit of distance between two words",
     "pure-local": "between any two words",
@@ -50,15 +49,15 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Label:
-    """A label.
+    """A privacy label.
 
     Attributes:
-        record: of the private copy, as `privatize` returns it.
-        guessed: share of the lexicon's words that a stranger guesses at this ε, and its ends; None
-            where nothing was measured.
-        measured: ε of the measurements: this one, or the two around it, of which the ends are.
-        at_least: whether a better attacker may guess more.
-        date: of the label, as in "2026-01-31".
+        record: record of the private copy, as `privatize` returns it.
+        guessed: share of the lexicon's words that an attacker guesses at this ε, and its ends; None
+            if there is no measurement.
+        measured: ε of the measurements: this ε, or the two around it, which then give the ends.
+        at_least: True if a better attacker may guess more.
+        date: date of the label, such as "2026-01-31".
     """
 
     record: Json
@@ -69,7 +68,7 @@ class Label:
 
     @property
     def warning(self) -> str:
-        """What must be read before anything else; empty if there is no such thing."""
+        """A warning to read first; empty if there is none."""
         guarantee = self.record["guarantee"]
         if self.record["kind"] != "release":
             return "An experiment: this must never be released."
@@ -81,7 +80,7 @@ class Label:
 
     @property
     def guesses(self) -> str:
-        """What a stranger guesses, in one sentence."""
+        """The share of words that an attacker guesses, in one sentence."""
         if self.guessed is None:
             return _UNKNOWN
         value, low, high = (100 * share for share in self.guessed)
@@ -156,7 +155,7 @@ class Label:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON form: the numbers, and every sentence of the page."""
+        """Return the JSON form: the numbers, and every sentence of the page."""
         record, guarantee = self.record, self.record["guarantee"]
         value, low, high = self.guessed or (None, None, None)
         return {
@@ -182,11 +181,11 @@ class Label:
         }
 
     def to_json(self) -> str:
-        """`to_dict` as a text."""
+        """Return `to_dict` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """A page that stands alone: no script, nothing from a network, every text escaped."""
+        """Return a self-contained page: no script, nothing from a network, every text escaped."""
         warning = f'<p class="warning">{escape(self.warning)}</p>' if self.warning else ""
         parts = (
             f"<h2>{escape(title)}</h2><ul>"
@@ -209,14 +208,13 @@ _CARRIED = (
 
 
 def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, day: date) -> Label:
-    """The label of a private copy.
+    """Build the label of a private copy.
 
     Args:
-        record: of it.
-        mechanism: that made it.
-        curve: what was measured of this mechanism with its settings on its lexicon, if anything
-            was.
-        day: of the label.
+        record: record of the copy.
+        mechanism: mechanism that made it.
+        curve: measurements of this mechanism with its settings on its lexicon, if there are any.
+        day: date of the label.
     """
     around = None
     if curve is not None:
@@ -227,11 +225,11 @@ def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, 
 
 
 def check_label(path: Path, *taken: Path) -> None:
-    """Refuse a file that a label cannot be written to, before there is any work.
+    """Refuse a path that a label cannot be written to, before there is any work.
 
     Args:
-        path: of the label.
-        taken: outputs of the same run, which have a record and a folder beside them.
+        path: path of the label.
+        taken: outputs of the same run, each with a record and a folder beside it.
 
     Raises:
         StudyError: with what to do.
@@ -257,15 +255,15 @@ def check_label(path: Path, *taken: Path) -> None:
 
 
 def _place(path: Path) -> Path:
-    """The place of a file, also on a disk that takes capital and small letters for the same."""
+    """Return a path that compares equal on a file system that ignores case."""
     return Path(str(path.parent.resolve() / path.name).casefold())
 
 
 def write_label(label: Label, path: Path) -> None:
-    """Write a label in the format that the end of the file's name says.
+    """Write a label in the format of the suffix of its path.
 
     Raises:
-        StudyError: as `check_label`, or it cannot be written.
+        StudyError: as `check_label`, or the file cannot be written.
     """
     check_label(path)
     html = path.suffix.lower() == ".html"

@@ -1,4 +1,4 @@
-"""An order to `privatize`: what it refuses before any work, and the record at the end."""
+"""Orders to `privatize`: checks before any work, and the record at the end."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _LOOKED_AT_BYTES = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Everything that a private copy depends on.
+    """All inputs of a private copy.
 
     Attributes:
-        source: the corpus; its name's end says the format.
-        out: the private copy, of the same format; must not exist.
-        mechanism: what rewrites.
+        source: the corpus; its suffix gives the format, unless `reading` does.
+        out: path of the private copy, in the same format; must not exist.
+        mechanism: mechanism that rewrites.
         epsilon: ε, for every word.
-        columns: what is rewritten and what is copied.
-        treatment: of unknown words, function words and capital letters.
-        seed: of an experiment that can be repeated; None for a release.
-        reading: what a person said of how the corpus is read.
-        keep_anyway: whether columns are kept that may give people away.
+        columns: columns to rewrite and to copy.
+        treatment: treatment of unknown words, function words and capital letters.
+        seed: seed of an experiment that can be repeated; None for a release.
+        reading: a person's choices on how the corpus is read.
+        keep_anyway: True to keep columns even if they may give people away.
     """
 
     source: Path
@@ -64,12 +64,12 @@ class Order:
 
     @property
     def record(self) -> Path:
-        """The file that says how the output was made."""
+        """Path of the record of the output."""
         return record_path(self.out)
 
 
 def first_look(order: Order) -> list[str]:
-    """Say how the corpus is read, and warn if the vocabulary does not fit its first texts."""
+    """Describe how the corpus is read, and warn if the vocabulary does not fit its first texts."""
     form = format_of(order.source, order.reading, order.columns.typed)
     spans = form.spans(order.source, _LOOKED_AT_BYTES)
     documents = (form.read(order.source, span, order.columns) for span in spans)
@@ -80,7 +80,7 @@ def first_look(order: Order) -> list[str]:
 
 
 def check_files(source: Path, out: Path, columns: Columns, reading: Reading) -> Format:
-    """Refuse what can be refused before there is any work.
+    """Check source, output and columns before there is any work, and return the format.
 
     Raises:
         StudyError: with what to do.
@@ -99,7 +99,7 @@ def _checked(source: Path, out: Path, columns: Columns, reading: Reading) -> For
             raise StudyError(_no_file(source))
         raise StudyError(f"there is no file {source}")
     _check_end(source, out, reading)
-    # A run that was killed between its last two steps has published its record already.
+    # A run that was killed between its last two steps has already published its record.
     for path in (out,) if awaits_publication(out) else (out, record_path(out)):
         if path.exists():
             raise StudyError(
@@ -119,7 +119,7 @@ def _checked(source: Path, out: Path, columns: Columns, reading: Reading) -> For
 
 
 def is_published(out: Path) -> bool:
-    """Return True if an output lies there with its record."""
+    """Return True if an output exists with its record."""
     return out.exists() and record_path(out).exists()
 
 
@@ -131,7 +131,7 @@ _OF_ITS_ORDER = (
 
 
 def read_published(order: Order) -> Json:
-    """The record of an output that this very order has made.
+    """Read the record of an output that this very order has made.
 
     Raises:
         StudyError: another order made it, or the record cannot be read.
@@ -186,7 +186,7 @@ def _check_end(source: Path, out: Path, reading: Reading) -> None:
 
 
 def asked(order: Order, form: Format) -> Json:
-    """All that the output depends on beside the text, the secret and the lexicon's rows."""
+    """Return all inputs of the output except the text, the secret and the lexicon's rows."""
     state = {
         "format": form.shape.format_name,
         "reading": form.shape.state(),
@@ -200,17 +200,17 @@ def asked(order: Order, form: Format) -> Json:
         "seed": order.seed,
         "version": __version__,
     }
-    # As `resume` will read it: JSON has lists and no tuples, so what is compared is alike.
+    # Through JSON, which has lists and no tuples, to be equal to the state that `resume` reads.
     return dict(json.loads(json.dumps(state)))
 
 
 def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str, Any]:
-    """Record of the output: nothing that depends on the words, and no seed of a release.
+    """Build the record of the output: nothing that depends on the words, and no seed of a release.
 
     Args:
-        order: what was asked for.
-        state: `asked`, and `run`, the run's id.
-        lengths: how many documents have so many protected words.
+        order: the order.
+        state: result of `asked`, and `run`, the run's id.
+        lengths: number of documents by their number of protected words.
     """
     guarantee = order.mechanism.guarantee(order.epsilon)
     longest = max(lengths, default=0)
@@ -248,7 +248,7 @@ def _kind(order: Order) -> str:
 
 
 def _released(order: Order) -> list[str]:
-    """Sentences on all that an output shows unchanged."""
+    """Return sentences on everything that an output shows unchanged."""
     released = list(order.treatment.released(rules_of(order.mechanism.lexicon.language)))
     if order.columns.keep:
         released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
@@ -258,7 +258,7 @@ def _released(order: Order) -> list[str]:
 
 
 def median_length(lengths: Mapping[int, int]) -> int:
-    """The least number of words that half of the documents, or more, do not exceed; 0 for none."""
+    """Return the smallest length that at least half of the documents do not exceed; 0 for none."""
     ordered = sorted(lengths)
     reached = accumulate(lengths[length] for length in ordered)
     half = sum(lengths.values()) / 2

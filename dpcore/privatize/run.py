@@ -1,12 +1,12 @@
-"""A private copy of a corpus, in constant memory, that a kill or Ctrl-C only interrupts.
+"""Private copies of a corpus, in constant memory, that continue after a kill or Ctrl-C.
 
-The corpus is read through and checked, then cut into spans; each is rewritten by a worker into a
-file of its own, and at the end these are joined. Until then they lie in a folder beside the output
-with what a later run needs to go on (`dpcore.privatize.folder`): what was asked for, and the run's
+The corpus is read through and checked, then cut into spans; a worker rewrites each span into its
+own file, and at the end these are joined. Until then they are in a folder beside the output with
+everything that a later run needs to continue (`dpcore.privatize.folder`): the order, and the run's
 secret, 32 bytes from the operating system that key the noise of every document. The secret never
-leaves that folder, which only its owner can read, and goes before the output appears. Whoever has
-both the secret and the output can take the noise away, so a folder that is not finished is as
-private as the original.
+leaves that folder, which only its owner can read, and is deleted before the output appears. Anyone
+with both the secret and the output can remove the noise, so an unfinished folder is as sensitive
+as the original.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format, Span, re
 from dpcore.tables.finding import format_of
 from dpcore.tables.shape import Reading, shape_of
 
-# What a worker does for `privatize`: one span of the corpus, to a file of its own.
+# Jobs of a worker for `privatize`: one span of the corpus, written to its own file.
 #
-# A job is a span, and where the corpus and the run lie; everything else stands in the run's folder.
-# So no text and no secret crosses a network or a log, and a refusal holds none of the text.
+# A job names a span and the locations of corpus and run; everything else is in the run's folder. So
+# no text and no secret crosses a network or a log, and a refusal holds none of the text.
 
 
 LAWS_STEP = 512
-"""Words whose laws are computed in one job."""
+"""Number of words whose laws are computed in one job."""
 _CANARY_WORDS = 24
 
 
 def stamp(source: Path) -> list[int]:
     """Return size, times of change and inode of a corpus.
 
-    While they stay, its bytes do; where they differ, `unchanged` compares the bytes.
+    While they stay the same, so do its bytes; where they differ, `unchanged` compares the bytes.
     """
     status = source.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
@@ -69,7 +69,7 @@ def unchanged(source: Path, seen: list[int], sha256: str) -> list[int]:
     Args:
         source: the corpus.
         seen: its stamp when it was checked.
-        sha256: of its bytes then.
+        sha256: SHA-256 of its bytes when it was checked.
 
     Raises:
         InputError: it holds other bytes, or changes while it is read.
@@ -84,12 +84,12 @@ def unchanged(source: Path, seen: list[int], sha256: str) -> list[int]:
 
 @lru_cache(maxsize=1)
 def _digest(source: Path, *_: int) -> str:
-    """SHA-256 of a corpus, computed once for each stamp."""
+    """Return the SHA-256 of a corpus, computed once for each stamp."""
     return sha256_of_file(source)
 
 
 def changed(source: Path) -> InputError:
-    """The refusal of a corpus that does not stay as it is."""
+    """Return the error for a corpus that changes during a run."""
     return InputError(
         f"{source.name} was changed while it was being read: nothing of this run is kept; give the "
         "same command again when the file is as it shall be"
@@ -97,7 +97,7 @@ def changed(source: Path) -> InputError:
 
 
 def disk_refusal(error: OSError, place: Path, otherwise: str) -> StudyError:
-    """The refusal of a disk that is full, or `otherwise`."""
+    """Return the error for a full disk, or one with the message `otherwise`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return StudyError(
             f"the disk of {place} is full; make room and run the same command again: what is "
@@ -107,10 +107,10 @@ def disk_refusal(error: OSError, place: Path, otherwise: str) -> StudyError:
 
 
 def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
-    """What a fixed generator makes of fixed words: the same wherever the mechanism is the same.
+    """Return a fixed generator's outputs for fixed words, to compare the mechanisms of processes.
 
-    A worker without the certificate or the distances that the run began with would add another
-    noise than its record says.
+    A worker without the certificate or the distances of the run would add other noise than the
+    record states.
     """
     from dpcore.noise.streams import generator
 
@@ -121,7 +121,7 @@ def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Open:
-    """A run as a worker keeps it: the mechanism, laws and neighbours of words, what it has read."""
+    """A run as a worker keeps it: the mechanism, the laws and neighbours of words, the reader."""
 
     run: Run
     mechanism: Mechanism
@@ -132,7 +132,7 @@ class _Open:
 
 @lru_cache(maxsize=1)
 def _opened(folder: Path, number: str, laws: bool) -> _Open:
-    """Open a run once in each process; `number` is its id."""
+    """Open a run once per process; `number` is its id."""
     from dpcore.mechanisms.bulk import bulk
     from dpcore.mechanisms.registry import create
     from dpcore.noise.streams import DocumentGenerators
@@ -158,8 +158,8 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
         )
     sampler = bulk(mechanism, state["epsilon"])
     if laws and (shared := sampler.shared_laws) is not None:
-        # Mapped and not read: the pages of all workers of a machine are the same memory. As plain
-        # arrays, since to index a `memmap` takes ten times as long.
+        # Mapped, not read, so that all workers of a machine share the memory. As plain arrays,
+        # because indexing a `memmap` takes ten times as long.
         files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
         missing = [path for path in files if run.facts(path) is None]
         if missing:
@@ -171,7 +171,7 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
 
 
 def close() -> None:
-    """Forget the run that this process has open, with what it has read."""
+    """Close the run that this process has open, with its cached data."""
     _opened.cache_clear()
 
 
@@ -179,16 +179,16 @@ def rewrite_span(payload: Json) -> Json:
     """Rewrite one span; the job of `dpcore.privatize.run`.
 
     Raises:
-        StudyError: the span, the folder or the worker is not what it must be.
+        StudyError: the span, the folder or the worker is not as it must be.
     """
     return _guarded(_rewrite, payload, f"document {payload['first'] + 1:,}")
 
 
 def compute_laws(payload: Json) -> Json:
-    """Compute the laws of some words, for all workers; the other job of `privatize`.
+    """Compute the laws of some words for all workers; the other job of `privatize`.
 
     Raises:
-        StudyError: the folder or the worker is not what it must be.
+        StudyError: the folder or the worker is not as it must be.
     """
     return _guarded(_compute, payload, f"word {payload['number'] * LAWS_STEP + 1:,} of the lexicon")
 
@@ -210,7 +210,7 @@ def _compute(folder: Path, payload: Json) -> Json:
 
 
 def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> Json:
-    """Do a job; a failure is a sentence that holds none of the text."""
+    """Do a job; a failure becomes an error whose message holds none of the text."""
     folder = Path(payload["folder"])
     try:
         return work(folder, payload)
@@ -223,7 +223,7 @@ def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> 
             f"a worker cannot use {error.filename or folder} ({error.strerror}); all workers need "
             "the same paths",
         ) from None
-    except MemoryError:  # `perform` has a sentence for it
+    except MemoryError:  # `perform` has a message for it
         raise
     except Exception as error:
         # Its message could hold words of the text.
@@ -257,8 +257,8 @@ def _read(
     """Read a span of the corpus that was checked.
 
     Raises:
-        InputError: the corpus has changed. Of another text, fields may lie elsewhere: what is kept
-            could then be what is private.
+        InputError: the corpus has changed. In another text the fields may be elsewhere, so that
+            private content could be kept.
     """
     try:
         form = format_of(source, reading, columns.typed)
@@ -267,7 +267,7 @@ def _read(
         unchanged(source, seen, sha256)
         raise
     now = unchanged(source, seen, sha256)
-    if now != seen:  # what was read may be of a file that lay there for a moment
+    if now != seen:  # the content may be of a file that was there only for a moment
         form = format_of(source, reading, columns.typed)
         documents = form.read(source, span, columns)
         if stamp(source) != now:
@@ -276,11 +276,11 @@ def _read(
 
 
 def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[str | None], Json]:
-    """Private texts, and what the output shows of them anyway: how many are how long."""
+    """Rewrite texts; return them and the lengths of documents, which the output shows anyway."""
     from dpcore.rewrite.documents import release_all
 
     documents = opened.reader.read((text or "" for text in texts), first=first)
-    # The number in the corpus keys the noise, so it does not depend on how the corpus was cut.
+    # Noise is keyed by the number in the corpus, so it does not depend on how the corpus is cut.
     ids = range(first, first + len(texts))
     epsilon, secret = opened.run.state["epsilon"], opened.run.secret
     outputs = release_all(
@@ -302,7 +302,7 @@ def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[s
 
 
 SHARED_BYTES = 400
-"""Bytes of corpus for each word of the lexicon, from which on workers share what they know."""
+"""Bytes of corpus per word of the lexicon from which on workers share laws."""
 _DO = "dpcore.privatize.run:rewrite_span"
 _LAWS = "dpcore.privatize.run:compute_laws"
 
@@ -317,17 +317,17 @@ def privatize(
     """Write the private copy, or what is left of it, and its record.
 
     Args:
-        order: what to do.
+        order: the order.
         executor: entered by the caller; this process if None.
-        progress: called with the bytes (parquet: rows) done and to do in this run.
-        span_bytes: how much text a worker holds at a time; it changes no output.
+        progress: called with the stage and the bytes (parquet: rows) done and to do in this run.
+        span_bytes: amount of text that a worker holds at a time; it changes no output.
 
     Returns:
         The record, as it was written beside the output.
 
     Raises:
-        StudyError: the input, the output or the folder is not what it must be, or the disk is
-            full; what is finished stays for the next run.
+        StudyError: the input, the output or the folder is not as it must be, or the disk is full;
+            finished parts are kept for the next run.
         EpsilonError: as `Mechanism.check_epsilon`.
     """
     order.mechanism.check_epsilon(order.epsilon)
@@ -347,7 +347,7 @@ def privatize(
 
 
 def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progress: Progress) -> Run:
-    """A new run, or the one that was interrupted, on a corpus that was checked."""
+    """Begin a run, or resume an interrupted one, on a corpus that was checked."""
     size = form.size(order.source)
     progress("checking", 0, size)
     wanted = asked(order, form) | {"input": sha256_of_file(order.source)}
@@ -369,7 +369,7 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
         progress("checking", size, size)
         return run
     kept = KeptCheck(order.columns.keep)
-    try:  # what a worker would refuse is refused here, before there is a run or a secret
+    try:  # every refusal of a worker comes here first, before there is a run or a secret
         read_through(
             form, order.source, order.columns, span_bytes,
             lambda stop: progress("checking", stop, size),
@@ -379,7 +379,7 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
         unchanged(order.source, seen, wanted["input"])
     if not order.keep_anyway:
         refuse_risks(kept.risks, order.source.name)
-    # What the record says is computed once before there is a secret: it cannot fail at the end.
+    # The record is computed once before there is a secret, so that it cannot fail at the end.
     record_of(order, wanted | {"run": ""}, {1: 1})
     state = wanted | {
         "kept": [risk.to_dict() for risk in kept.risks],
@@ -397,18 +397,15 @@ def _work(
     executor: Executor,
     progress: Progress,
 ) -> Run:
-    """Rewrite what is left, and join it all.
+    """Rewrite the remaining spans, join all, and return the complete run.
 
     Args:
-        order: what to do.
+        order: the order.
         form: the format of the corpus.
-        run: what has begun.
+        run: the run that has begun.
         seen: `stamp` of the corpus when it was checked.
-        executor: who does it.
+        executor: executor of the jobs.
         progress: as for `privatize`.
-
-    Returns:
-        The run, complete.
     """
     common = {"folder": str(run.folder.resolve()), "run": run.state["run"]}
     laws = _share_laws(order, run, common, executor, progress)
@@ -428,7 +425,7 @@ def _work(
         done += payload["stop"] - payload["start"]
         progress(stage, done, total)
     progress(stage, total, total)
-    # Read again from the disk: what is joined is what the marks say, of exactly these spans.
+    # Read again from the disk: the joined pieces must match their marks and these very spans.
     marks = run.done(SPANS)
     agreed = [asdict(span) for span in spans] == [
         {name: marks[number][name] for name in asdict(span)}
@@ -457,17 +454,17 @@ def _work(
 def _share_laws(
     order: Order, run: Run, common: Json, executor: Executor, progress: Progress
 ) -> bool:
-    """For a corpus with most words of the lexicon: compute their laws once for all workers.
+    """Compute the laws of words once for all workers, if the corpus is large enough for it.
 
     Returns:
-        Whether that was done.
+        True if that was done.
     """
     laws = bulk(order.mechanism, order.epsilon).shared_laws
     n = len(order.mechanism.lexicon)
     large = order.source.stat().st_size >= SHARED_BYTES * n
     if laws is None or not (executor.workers > 1 and large):
         return False
-    if laws.row_bytes * n > KEPT_BYTES:  # more than a worker may keep of them
+    if laws.row_bytes * n > KEPT_BYTES:  # more than a worker may keep
         return False
     earlier = run.done(LAWS)
     left = [number for number in range(-(-n // LAWS_STEP)) if number not in earlier]
@@ -479,7 +476,7 @@ def _share_laws(
 
 
 def _secret(seed: int | None) -> bytes:
-    """From the operating system; of an experiment with a seed, from the seed."""
+    """Return a secret from the operating system, or from the seed of an experiment."""
     if seed is None:
         return secrets.token_bytes(SECRET_BYTES)
     return hashlib.sha256(f"experiment, seed {seed}".encode()).digest()
@@ -487,7 +484,7 @@ def _secret(seed: int | None) -> bytes:
 
 @contextlib.contextmanager
 def _sentences(order: Order) -> Iterator[None]:
-    """A disk that is full or cannot be written, in one sentence."""
+    """Turn an error of the disk into a `StudyError` of one sentence."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The private copy of a small table, in memory: nothing of it is written to any file.
+"""Private copies of small tables, made in memory: nothing of them is written to any file.
 
-The texts travel to a process of its own through a pipe, and the private ones come back. The secret
-that keys their noise comes from the operating system, and never leaves that process. What comes out
-is what `dpcore.privatize.run` would write: the same text, the same columns, the same record.
+The texts go to a separate process through a pipe, and the private ones come back. The secret that
+keys their noise comes from the operating system and never leaves that process. The result has the
+form of that of `dpcore.privatize.run`: the same text, the same columns, the same record.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from dpcore.tables.finding import format_with
 from dpcore.tables.streams import Uploaded
 
 JOB = "dpcore.privatize.table:perform"
-_AT_ONCE = 100  # texts that are read and released between two reports
+_AT_ONCE = 100  # texts that are read and released between two reports of progress
 
 
 @dataclass(frozen=True)
 class PrivateCopy:
-    """A private copy, as it is to be saved.
+    """A private copy, ready to be saved.
 
     Attributes:
-        data: the file, of the format of the table.
-        record: how it was made.
+        data: content of the file, in the format of the table.
+        record: record of the copy.
     """
 
     data: bytes
@@ -54,19 +54,19 @@ class PrivateCopy:
 
     @property
     def csv(self) -> str:
-        """The file as text; not of parquet."""
+        """The file as text; not for parquet."""
         return self.data.decode()
 
 
 class TableRelease(Job):
-    """A person's release."""
+    """A visitor's release."""
 
     def copy(self, order: Order, table: Table) -> PrivateCopy | None:
-        """What came out; None while it is not done, and if it was stopped or failed.
+        """Return the private copy; None if it is not done, was stopped or failed.
 
         Args:
-            order: what was asked for.
-            table: the same.
+            order: the order that was given to `start`.
+            table: the table that was given to `start`.
         """
         if not self.results or self.stopped:
             return None
@@ -94,7 +94,11 @@ _RELEASES = Background(JOB, MAX_PAGE_RELEASES, TableRelease)
 
 
 def check_table(table: Table, text: str) -> None:
-    """Refuse a table that is too large for memory's sake.
+    """Refuse a table that is too large to be released in memory.
+
+    Args:
+        table: the table.
+        text: name of its text column.
 
     Raises:
         StudyError: with what to do.
@@ -118,20 +122,21 @@ def start(
     lexicon: str = "default",
     executor: Callable[[Tell], Executor] | None = None,
 ) -> TableRelease:
-    """Begin a release in the background; it waits while others are at work.
+    """Start a release in the background; it waits while others are running.
 
-    Every call draws noise anew: a table that is released twice spends ε twice.
+    Every call draws fresh noise: a table that is released twice spends ε twice.
 
     Args:
-        order: what to do; its paths are not opened.
-        table: what is released.
-        lexicon: name of the mechanism's in the catalogue, where that process finds it.
-        executor: given who hears how far it is, makes what does the work; by default a process of
-            its own.
+        order: the order; its paths are not opened.
+        table: the table to release.
+        lexicon: catalogue name of the mechanism's lexicon, for the process that does the work.
+        executor: builds the executor from the callback for its progress; by default a separate
+            process.
 
     Raises:
-        StudyError: a column is missing, the table is too large, or the lexicon is of this session
-            alone.
+        StudyError: a column is missing, the table is too large, or the lexicon exists in this
+            session only.
+        InputError: a row is damaged, or a kept column may give people away.
         EpsilonError: ε is not admissible.
     """
     mechanism, form = order.mechanism, format_with(table.shape)
@@ -159,7 +164,7 @@ def start(
 
 
 def kept_risks(table: Table, keep: Sequence[str]) -> tuple[Risk, ...]:
-    """What columns give away if they are kept: counts, and no cell.
+    """Check what columns would give away if they are kept; findings have counts and no cell.
 
     Args:
         table: the table.
@@ -174,6 +179,10 @@ def kept_risks(table: Table, keep: Sequence[str]) -> tuple[Risk, ...]:
 def check_copy(table: Table, columns: Columns) -> None:
     """Refuse a table whose copy could not be made.
 
+    Args:
+        table: the table.
+        columns: columns to rewrite and to copy.
+
     Raises:
         StudyError: a column is missing, or the table is too large.
         InputError: a row is damaged, or may have swallowed others; no cell is in the message.
@@ -185,7 +194,7 @@ def check_copy(table: Table, columns: Columns) -> None:
 
 
 def _read(form: Format, file: Uploaded, columns: Columns) -> list[Documents]:
-    """All documents, as a run on a file reads them."""
+    """Read all documents, as a run on a file does."""
     return [form.read(file, span, columns) for span in form.spans(file, SPAN_BYTES)]
 
 
@@ -199,12 +208,17 @@ def _risks(form: Format, documents: Sequence[Documents], columns: Columns) -> tu
 def perform(payload: Json, tell: Tell | None = None) -> dict[str, Any]:
     """Release the texts of one table; the job of `start`.
 
+    Args:
+        payload: the texts and all settings, as `start` sends them.
+        tell: called with the progress.
+
     Returns:
-        `texts`, in order; `lengths`, how many have so many protected words; `run`, an id.
+        `texts`, in order; `lengths`, the number of texts by their number of protected words; `run`,
+        an id.
 
     Raises:
-        StudyError: the lexicon is not the one that was chosen, or the work failed; the message
-            holds none of the texts.
+        StudyError: the lexicon is not the chosen one, or the work failed; the message holds none of
+            the texts.
     """
     try:
         return _released(payload, tell)
@@ -251,26 +265,26 @@ def _released(payload: Json, tell: Tell | None) -> dict[str, Any]:
 
 
 class _Course:
-    """How far a release is; times are seconds of one clock."""
+    """Progress of a release; times are seconds of one clock."""
 
     def __init__(self, begun: float) -> None:
         self._begun, self._first = begun, 0.0
         self._done, self._total = 0, 0
 
     def hear(self, stage: str, done: int, total: int) -> None:
-        """Note how many texts are done."""
+        """Record how many texts are done."""
         del stage
         if not self._total:
             self._first = time.monotonic()
         self._done, self._total = done, total
 
     def finish_part(self, now: float) -> None:
-        """Nothing is left to do."""
+        """Record that nothing is left to do."""
         del now
         self._done = self._total = max(self._total, 1)
 
     def progress(self, now: float) -> tuple[float, str]:
-        """From 0 to 1, and a sentence with the time left if that is known."""
+        """Return the progress from 0 to 1, and a sentence, with the time left if it is known."""
         if not self._total:
             return 0.0, f"Reading the lexicon: {now - self._begun:.0f} s"
         share = self._done / self._total

@@ -1,9 +1,9 @@
-"""Many documents under a mechanism: read once, then released with noise of their own.
+"""Many documents under a mechanism: read once, then released, each with independent noise.
 
 A document's noise is keyed by the run's secret and the document's id (`document_generator`), so
-its output is the same in any batch, order and process; it is what `dpcore.rewrite.sentence.release`
-gives with that generator. Two documents of one run must not share an id, and no secret may serve
-two releases: both would give two outputs of the same noise.
+its output is the same in any batch, order and process, and equal to that of
+`dpcore.rewrite.sentence.release` with that generator. Two documents of one run must not share an
+id, and no secret may serve two releases: both would give two outputs of the same noise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpcore.rewrite.reader import Documents, Reader
 from dpcore.rewrite.vocabulary import UNFIT, stand_in
 
 _SIGNS = re.compile(r"[_|#/:▁Ġ<>\[\]]")  # of words with prefixes, word classes or spaces
-_LOOKED_AT = 200  # texts, or words of a lexicon, for a caution
+_LOOKED_AT = 200  # texts, or words of a lexicon, that decide on a caution
 
 
 def encode_all(
@@ -41,13 +41,13 @@ def encode_all(
     for_text: bool = True,
     first: int = 0,
 ) -> Documents:
-    """Read documents: tokens, roles, lexicon indices. A blank document has no words.
+    """Read documents into tokens, roles and lexicon indices. A blank document has no words.
 
     Args:
         texts: the documents.
         lexicon: the vocabulary.
         treatment: of unknown words, function words and capital letters.
-        for_text: keep what `Documents.texts` needs; without, a word takes 8 bytes.
+        for_text: keep the data that `Documents.texts` needs; without it, a word takes 8 bytes.
         first: number of documents before these, for messages.
 
     Raises:
@@ -57,9 +57,9 @@ def encode_all(
 
 
 def vocabulary_caution(texts: Iterable[str], lexicon: Lexicon) -> str:
-    """Warning if a lexicon does not hold most words of the first texts; "" if it does.
+    """Return a warning if a lexicon lacks most words of the first texts, else "".
 
-    It counts nothing: how many words are unknown is protected in a release.
+    It states no count: the number of unknown words is protected in a release.
     """
     words = encode_all(islice(texts, _LOOKED_AT), lexicon, for_text=False).words
     if 2 * np.count_nonzero(words < 0) <= words.size:
@@ -68,10 +68,10 @@ def vocabulary_caution(texts: Iterable[str], lexicon: Lexicon) -> str:
 
 
 def lexicon_caution(lexicon: Lexicon) -> str:
-    """Warning if most words of a lexicon are not found when they stand in a text; "" otherwise.
+    """Return a warning if most words of a lexicon are not found in a text, else "".
 
-    A word that is all in capitals is looked for in small letters, as most texts have it. Only the
-    first words are looked at, in most files the most frequent ones: the last are often no words.
+    A word that is all in capitals is looked up in small letters, as most texts have it. Only the
+    first words are tested, in most files the most frequent ones: the last are often no words.
     """
     first = min(len(lexicon), 10 * _LOOKED_AT)
     places = np.linspace(0, first - 1, min(first, _LOOKED_AT)).astype(int)
@@ -99,14 +99,14 @@ def release_all(
     sampler: Bulk | None = None,
     generators: DocumentGenerators | None = None,
 ) -> IntArray:
-    """Fresh noise at one ε for every word of every document.
+    """Draw fresh noise at one ε for every word of every document.
 
     Args:
         documents: over the mechanism's lexicon.
-        mechanism: what rewrites.
+        mechanism: rewrites the words.
         epsilon: the privacy parameter.
         secret: of the run.
-        ids: one a document, unique in the run; 0, 1, … if None.
+        ids: one per document, unique in the run; 0, 1, … if None.
         sampler: `bulk(mechanism, epsilon)`, to keep laws and neighbours from call to call.
         generators: to keep generators from call to call.
 
@@ -114,7 +114,7 @@ def release_all(
         Output words, shape (k,), in the order of `documents.words`.
 
     Raises:
-        ParameterError: there is not one id a document, or one stands twice.
+        ParameterError: there is not one id per document, or one occurs twice.
     """
     names = range(len(documents)) if ids is None else ids
     if len(names) != len(documents) or len(set(names)) != len(names):
@@ -142,28 +142,28 @@ def release_seconds(
     *,
     sampler: Bulk | None = None,
 ) -> float:
-    """Processor time that `release_all` takes, whatever else the machine does.
+    """Measure the processor time of `release_all`, independent of other load.
 
-    The noise is of a secret that everybody knows: only the time is wanted.
+    The noise has a fixed secret, because only the time is used.
 
     Args:
-        documents: as for `release_all`, as is the rest.
-        mechanism: what rewrites.
+        documents: as for `release_all`, as are the other arguments.
+        mechanism: rewrites the words.
         epsilon: the privacy parameter.
-        ids: one a document.
-        sampler: `bulk(mechanism, epsilon)`, if laws and neighbours are to be kept.
+        ids: one per document.
+        sampler: `bulk(mechanism, epsilon)`, to keep laws and neighbours from call to call.
     """
     start = process_time()
     release_all(documents, mechanism, epsilon, bytes(32), ids, sampler=sampler)
     return process_time() - start
 
 
-# Columns of texts where people already keep them: a list, a pandas Series, a batch of `datasets`.
+# Columns of texts in their usual containers: a list, a pandas Series, a batch of `datasets`.
 #
-# Every call draws fresh noise from the operating system and takes no seed. So the same column
-# privatised twice spends ε twice: keep what came out, and use that from then on.
+# Every call draws fresh noise from the operating system and takes no seed. So privatising the same
+# column twice spends ε twice: keep the output, and use it from then on.
 #
-# A missing text (None, NaN, `pandas.NA`) stays missing: everybody sees that it was.
+# A missing text (None, NaN, `pandas.NA`) stays missing: everyone sees that it was.
 
 
 Column = TypeVar("Column")
@@ -192,13 +192,13 @@ def privatize_column(column: Column, mechanism: Mechanism, epsilon: float) -> Co
 
     Raises:
         EpsilonError: ε is not admissible.
-        ParameterError: the mechanism is none.
+        ParameterError: `mechanism` is no mechanism.
         TextError: there is more than one column, or an entry is not a text; the message names it
             by its number.
     """
     given: Any = column
     released: Any = release_texts(given, mechanism, epsilon)
-    if hasattr(given, "iloc"):  # of pandas, which is not imported
+    if hasattr(given, "iloc"):  # a pandas object; pandas is not imported here
         if len(given.shape) == 1:
             return _series(given, released)  # type: ignore[no-any-return]
         values = _series(given.iloc[:, 0], released)
@@ -227,12 +227,12 @@ def map_batch(
             fn_kwargs={"column": "text", "mechanism": tem, "epsilon": 20},
         )
 
-    `map` keeps results on disk by function and arguments: a second run with the same ones gives
-    the first run's texts again, which spends nothing. Its cache of the input holds private texts.
+    `map` keeps results on disk by function and arguments: a second run with the same ones returns
+    the first run's texts, which spends nothing. Its cache of the input holds private texts.
 
     Args:
         batch: columns by name, n entries each.
-        column: which of them holds the texts.
+        column: name of the column that holds the texts.
         mechanism: over the vocabulary of its lexicon.
         epsilon: the privacy parameter of each word.
 
@@ -241,7 +241,7 @@ def map_batch(
 
     Raises:
         EpsilonError: ε is not admissible.
-        ParameterError: the mechanism is none.
+        ParameterError: `mechanism` is no mechanism.
         TextError: there is no such column, or an entry is not a text.
     """
     given: Any = batch
@@ -258,9 +258,9 @@ def map_batch(
 
 
 def release_texts(texts: Iterable[Any], mechanism: Mechanism, epsilon: float) -> list[Any]:
-    """Return n private texts for n texts, as `privatize_column` says.
+    """Return n private texts for n texts, as `privatize_column` does.
 
-    Their noise is keyed by a secret of this call, which nothing keeps.
+    Their noise is keyed by a secret of this call, which is not stored.
     """
     epsilon = check_mechanism(mechanism).check_epsilon(epsilon)
     column = entries(texts)
@@ -277,7 +277,7 @@ def release_texts(texts: Iterable[Any], mechanism: Mechanism, epsilon: float) ->
 
 
 def check_column(texts: Any) -> None:
-    """Refuse what is no column of texts, without reading one.
+    """Refuse an object that is no column of texts, without reading a text.
 
     Raises:
         TextError: It is one text, or something whose entries are not those of one column.
@@ -316,5 +316,5 @@ def _missing(value: Any) -> bool:
     """Return True for None, NaN, and the missing values of pandas."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return True
-    pandas = sys.modules.get("pandas")  # whose value this is, if it is one
+    pandas = sys.modules.get("pandas")  # a value of pandas exists only where it is imported
     return pandas is not None and (value is pandas.NA or value is pandas.NaT)

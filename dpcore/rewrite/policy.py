@@ -1,4 +1,4 @@
-"""How the words of a text are treated, and what a rewritten text gives away.
+"""Treatment of the words of a text, and the information that a rewritten text reveals.
 
 The sentences are part of the guarantee: they are shown wherever a text is rewritten.
 """
@@ -13,7 +13,7 @@ from dpcore.rewrite.tokens import CASE_RELEASES, CasePolicy
 
 
 class UnknownWordPolicy(StrEnum):
-    """What becomes of a word outside the vocabulary; part of the guarantee."""
+    """Treatment of a word outside the vocabulary; part of the guarantee."""
 
     REPLACE = "replace"
     MASK = "mask"
@@ -22,7 +22,7 @@ class UnknownWordPolicy(StrEnum):
 
 
 MASK = "[…]"
-"""What stands for an unknown word under the policy MASK."""
+"""Replacement of an unknown word under the policy MASK."""
 
 RELEASED = (
     "the number of words after splitting, and their order",
@@ -32,7 +32,7 @@ RELEASED = (
     "word (HIV+, HCV-, $5), which is read with the word and never written by itself",
     "line breaks, paragraph breaks, and where there is a space (not which or how many)",
 )
-"""What is released unchanged, whatever the options and the language."""
+"""Information released unchanged under all options and languages."""
 
 _POLICIES = {
     UnknownWordPolicy.REPLACE: (
@@ -56,18 +56,18 @@ _POLICIES = {
 
 
 def describe(policy: UnknownWordPolicy) -> str:
-    """Return one sentence that says what a policy does and what it reveals."""
+    """Return one sentence on the effect of a policy and the information that it reveals."""
     return _POLICIES[policy]
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What becomes of the words of a text, whatever mechanism rewrites it; part of the guarantee.
+    """Treatment of the words of a text under every mechanism; part of the guarantee.
 
     Attributes:
-        unknown_words: What becomes of words outside the vocabulary.
+        unknown_words: Policy for words outside the vocabulary.
         keep_stop_words: Release the function words of a fixed list instead of protecting them.
-        case: What is released about capital letters.
+        case: Policy for capital letters.
 
     Raises:
         ValueError: There is no such policy.
@@ -78,12 +78,12 @@ class Treatment:
     case: CasePolicy = CasePolicy.KEEP
 
     def __post_init__(self) -> None:
-        """Take a policy also by its name, as a command line or a record has it."""
+        """Accept a policy also by its name, as a command line or a record has it."""
         object.__setattr__(self, "unknown_words", UnknownWordPolicy(self.unknown_words))
         object.__setattr__(self, "case", CasePolicy(self.case))
 
     def released(self, language: Language) -> tuple[str, ...]:
-        """What a rewritten text tells about the original without protection, in sentences.
+        """Return the unprotected information in a rewritten text about the original, in sentences.
 
         Args:
             language: Of the lexicon.

@@ -1,9 +1,9 @@
-"""Documents read many at a time, and written again: what `encode` and `assemble` make of each.
+"""Documents read and written in batches, with the results of `encode` and `assemble`.
 
-What stands between two white spaces, a chunk, is cut into tokens once, and a token is looked up
-once, however often they come: `cut` sees nothing beyond a white space. What depends on more than a
-token is computed for all documents together: which word begins a sentence, which apostrophes are
-quotation marks, which single letter stands between words in capitals, where a word was left out,
+The text between two white spaces, a chunk, is cut into tokens once, and a token is looked up once,
+however often they occur: `cut` does not look beyond white space. Everything that depends on more
+than a token is computed for all documents together: which word begins a sentence, which apostrophes
+are quotation marks, which single letter is between words in capitals, where a word was left out,
 and where a space is missing.
 """
 
@@ -43,7 +43,7 @@ from dpcore.rewrite.tokens import (
 )
 from dpcore.rewrite.vocabulary import CLOSING, encode
 
-# Whole numbers in columns that grow, and parts of unequal length one behind the other.
+# Columns of whole numbers that grow, and parts of unequal length one after the other.
 
 
 class Columns:
@@ -59,47 +59,47 @@ class Columns:
         return np.asarray(self._rows[self._names.index(name)])
 
     def add(self, rows: Sequence[Sequence[int]]) -> None:
-        """Put rows behind the others."""
+        """Append rows."""
         if rows:
             new = np.array(rows, dtype=np.int64).T
             self._rows = np.concatenate((self._rows, new), axis=1)
 
 
 def offsets_of(counts: ArrayLike) -> IntArray:
-    """Where each of some parts begins, and where the last one ends."""
+    """Return where each of some parts begins, and where the last one ends."""
     return np.append(0, np.cumsum(counts, dtype=np.int64))
 
 
 def spread(starts: IntArray, counts: IntArray) -> IntArray:
-    """All of starts[i] to starts[i] + counts[i] − 1, one i after the other."""
+    """Return all of starts[i] to starts[i] + counts[i] − 1, one i after the other."""
     offsets = offsets_of(counts)
     return np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
 
 
-# Documents as numbers: their words, and what is written around them.
+# Documents as numbers: their words, and the text around them.
 #
 # Nothing here holds a character of an unknown word.
 
 
 GAPS = ("", " ", "\n", "\n\n")
-"""White space as `plain_space` gives it, from narrow to wide."""
+"""White spaces of `plain_space`, from narrow to wide."""
 CASES = (Case.LOWER, Case.TITLE, Case.UPPER)
-"""How a word may be written."""
+"""Ways to write a word."""
 _GAP_TEXTS = np.array(GAPS, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """What is written of some documents beside the output words; an entry a slot.
+    """Documents without their output words; one entry per slot.
 
     Attributes:
-        fixed: number of a fixed text among `texts_fixed`; −1 where an output word stands.
+        fixed: number of a fixed text, which is `names[vocabulary + number]`; −1 for an output word.
         case: LOWER, TITLE or UPPER, by its number.
         gap: white space before it, by its number.
         endings: slots that have no white space before them if their word is such as "n't".
         ends: document i has the slots ends[i] to ends[i + 1] − 1.
-        names: words of the lexicon and, behind them, fixed texts, in lower case.
-        vocabulary: words of the lexicon.
+        names: words of the lexicon and, after them, fixed texts, in lower case.
+        vocabulary: number of words of the lexicon.
         language: of the lexicon.
     """
 
@@ -116,7 +116,7 @@ class Skeleton:
         return len(self.ends) - 1
 
     def texts(self, outputs: IntArray) -> list[str]:
-        """The documents with these words (lexicon indices) in their open slots, in order."""
+        """Return the documents with these words (lexicon indices) in their open slots, in order."""
         which = self.fixed + self.vocabulary
         which[self.fixed < 0] = outputs
         pieces = self.names[which].tolist()
@@ -135,11 +135,11 @@ class Documents:
     """Encoded documents.
 
     Attributes:
-        lexicon: whose indices the words are.
-        words: of all open slots in a row, shape (k,), read-only; −1 for an unknown word that the
-            policy replaces.
+        lexicon: of the indices in `words`.
+        words: of all open slots one after another, shape (k,), read-only; −1 for an unknown word
+            that the policy replaces.
         offsets: document i has words[offsets[i]:offsets[i + 1]]; shape (documents + 1,), read-only.
-        skeletons: of the documents, some in a row each; none where texts are not needed.
+        skeletons: of the documents, several in each; none where texts are not needed.
     """
 
     lexicon: Lexicon
@@ -155,7 +155,7 @@ class Documents:
         return len(self.offsets) - 1
 
     def texts(self, outputs: IntArray) -> list[str]:
-        """The documents with these words (lexicon indices, shape (k,)) in their open slots.
+        """Return the documents with these words (lexicon indices, shape (k,)) in their open slots.
 
         Raises:
             ParameterError: the encodings were not kept, or there are not k outputs.
@@ -174,31 +174,31 @@ class Documents:
 
 
 _BATCH = 1_000_000  # characters that are read together
-_MOST = 400_000  # chunks and tokens that are remembered: some 200 MB
+_MOST = 400_000  # cached chunks and tokens: some 200 MB
 
 _SPACE, _PARAGRAPH = 1, 3  # in `GAPS`
 _LOWER, _TITLE, _UPPER, _BY_SENTENCE = range(4)  # in `CASES`, and one more
-_NOTHING, _BEGINS, _GOES_ON = range(3)  # as `begins_sentence` says
+_NOTHING, _BEGINS, _GOES_ON = range(3)  # results of `begins_sentence`
 
 
-# A chunk, and which of its apostrophes belong to the word behind them, and to that before them.
+# A chunk, and its apostrophes that belong to the word after them, and to that before them.
 _Variant = tuple[int, frozenset[int], frozenset[int]]
 
 
 class Reader:
-    """Reads documents over one lexicon; what it has met it remembers, up to a limit.
+    """Reader of documents over one lexicon, with a bounded cache of chunks and tokens.
 
-    It remembers pieces of private texts: it lives as long as a run or a call, never longer.
+    The cache holds pieces of private texts: it lives as long as a run or a call, never longer.
 
     Args:
         lexicon: the vocabulary.
-        treatment: what becomes of unknown words, function words and capital letters.
+        treatment: of unknown words, function words and capital letters.
     """
 
     def __init__(self, lexicon: Lexicon, treatment: Treatment = DEFAULT_TREATMENT) -> None:
         self._lexicon, self._treatment = lexicon, treatment
         self._language = rules_of(lexicon.language)
-        # What is dropped or refused is seen when documents are put together.
+        # Unknown words are dropped or refused later, when documents are put together.
         later = treatment.unknown_words in (UnknownWordPolicy.DROP, UnknownWordPolicy.REJECT)
         self._each = (
             replace(treatment, unknown_words=UnknownWordPolicy.REPLACE) if later else treatment
@@ -210,7 +210,7 @@ class Reader:
         self._variant_of: dict[_Variant, int] = {}
         self._token_of: dict[tuple[str, Kind], int] = {}
         self._fixed_of: dict[str, int] = {}
-        # Of a chunk whose apostrophes may be quotation marks: its tokens, and these.
+        # Of a chunk whose apostrophes may be quotation marks: its tokens, and these apostrophes.
         self._doubtful: dict[int, tuple[list[Token], list[Apostrophe]]] = {}
         self._chunks = Columns("piece", "pieces", "doubtful")
         self._pieces = Columns("token", "gap")
@@ -287,7 +287,7 @@ class Reader:
         return words, offsets, skeleton
 
     def _met(self, texts: list[str]) -> tuple[IntArray, IntArray, IntArray]:
-        """Chunks of all documents, the white space before each, and where each document ends."""
+        """Return chunks of all documents, the white space before each, and each document's end."""
         whole: set[int] = set()
         while True:
             chunks: list[str] = []
@@ -305,7 +305,7 @@ class Reader:
             empty = np.flatnonzero(self._chunks["pieces"][ids] == 0)
             if whole or not empty.size:
                 break
-            # What is invisible is white space to the words around it: the document is one chunk.
+            # Invisible characters are white space to the words around: the document is one chunk.
             whole.update((np.searchsorted(ends, empty, side="right") - 1).tolist())
             new = [texts[number] for number in whole]
             self._add([list(tokenize(text)) for text in new], new)
@@ -317,11 +317,11 @@ class Reader:
         return ids, gaps, ends
 
     def _pair(self, ids: IntArray, ends: IntArray) -> None:
-        """Find out which apostrophes belong to words; their chunks become others."""
+        """Find the apostrophes that belong to words, and exchange their chunks."""
         doubtful = np.flatnonzero(self._chunks["doubtful"][ids])
         wanted: list[tuple[int, _Variant]] = []
         for start, stop in pairwise(np.searchsorted(doubtful, ends).tolist()):
-            # Of one document; its marks are counted on from chunk to chunk.
+            # Within one document marks are numbered on from chunk to chunk.
             begin = 0
             marks: list[Apostrophe] = []
             inside: list[tuple[int, int, list[int]]] = []
@@ -347,7 +347,7 @@ class Reader:
     def _carried(
         self, token: IntArray, gap: IntArray, unknown: NDArray[np.bool_], kept: IntArray
     ) -> IntArray:
-        """White space before the tokens that stay, as `vocabulary._without` carries it on."""
+        """Return the white space before each kept token, carried on as in `vocabulary._without`."""
         own = gap[kept]
         if not kept.size:
             return own
@@ -357,11 +357,11 @@ class Reader:
         return np.where(moves, np.maximum(own, carried), own)
 
     def _case(self, token: IntArray, gap: IntArray, ends: IntArray) -> IntArray:
-        """As `released_cases`, by number."""
+        """Return the cases by number, as `released_cases`."""
         column, places = self._tokens, np.arange(token.size)
         begin, end = (np.repeat(side, np.diff(ends)) for side in (ends[:-1], ends[1:]))
         begins = column["begins"][token]
-        # The last token before this one that tells whether a sentence begins, and a paragraph.
+        # The last token before this one that decides whether a sentence begins, and a paragraph.
         last = np.append(-1, np.where(begins == _NOTHING, -1, places))[:-1]
         last = np.maximum.accumulate(last)
         paragraph = np.maximum.accumulate(np.where(gap == _PARAGRAPH, places, -1))
@@ -384,16 +384,16 @@ class Reader:
         return case
 
     def _refuse(self, text: str, number: int) -> None:
-        """The refusal of a document with unknown words."""
+        """Refuse a document with unknown words."""
         try:
             encode(tokenize(text), self._lexicon, self._treatment)
         except TextError as error:
             raise TextError(f"document {number:,}: {error}") from None
 
-    # -- what is remembered
+    # -- caches
 
     def _ids(self, chunks: list[str]) -> IntArray:
-        """The number of each chunk; new ones are cut into tokens."""
+        """Return the number of each chunk, after cutting new ones into tokens."""
         known = map(self._chunk_of.get, chunks, repeat(-1))
         ids = np.fromiter(known, dtype=np.int64, count=len(chunks))
         missing = np.flatnonzero(ids < 0).tolist()
@@ -411,15 +411,12 @@ class Reader:
     def _add(
         self, cuts: list[list[Token]], names: Sequence[str] = (), *, doubtful: bool = False
     ) -> int:
-        """Remember chunks by their tokens.
+        """Cache chunks by their tokens, and return the number of the first.
 
         Args:
             cuts: the tokens of each.
-            names: what each is found by.
-            doubtful: whether their apostrophes may be quotation marks.
-
-        Returns:
-            The number of the first.
+            names: the key of each.
+            doubtful: True if their apostrophes may be quotation marks.
         """
         first, piece = len(self._chunks), len(self._pieces)
         self._chunk_of.update(zip(names, range(first, first + len(cuts)), strict=False))
@@ -445,7 +442,7 @@ class Reader:
         return first
 
     def _look_up(self, keys: list[tuple[str, Kind]]) -> None:
-        """Remember tokens, with what is written for them."""
+        """Cache tokens with their slots."""
         tokens = [Token(text, kind, "") for text, kind in keys]
         encoding = encode(tokens, self._lexicon, self._each)
         unknown = frozenset(encoding.unknown)
@@ -488,11 +485,11 @@ class Reader:
         self._slots.add(slots)
 
     def _fixed(self, text: str) -> int:
-        """The number of a text that is written as it is."""
+        """Return the number of a text that is written unchanged."""
         return self._fixed_of.setdefault(text, len(self._fixed_of))
 
     def _written(self) -> NDArray[np.object_]:
-        """`Skeleton.names`."""
+        """Return `Skeleton.names`."""
         n = len(self._lexicon)
         if self._names is None:
             self._names = np.array(self._lexicon.words, dtype=object)
@@ -506,7 +503,7 @@ class Reader:
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts in a row, of about so many characters."""
+    """Yield batches of consecutive texts with about `_BATCH` characters."""
     batch: list[str] = []
     size = 0
     for text in texts:

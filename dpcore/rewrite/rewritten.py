@@ -1,4 +1,4 @@
-"""From output words to a rewritten text, place by place, and how it shows what changed."""
+"""Rewritten texts: output words put into the text, position by position, with their changes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dpcore.rewrite.tokens import Token, apply
 from dpcore.rewrite.vocabulary import Encoding, Role, Slot
 
 # A word never follows these directly: where it did, it was a symbol or a slip, and the missing
-# space would tell which.
+# space would reveal which.
 _SPACE_AFTER = frozenset(".,;:!?)]}") | {"…", "..."}
 
 
 @dataclass(frozen=True)
 class TokenRewrite:
-    """One place of the text, before and after.
+    """One position of the text, before and after.
 
     Attributes:
         input: the token as it was read (the part of it, if it was split).
-        output: what is written in its place; "" if it was dropped.
-        changed: whether the word is another one (capital letters aside).
-        in_vocabulary: whether the lexicon holds it; True for released punctuation.
+        output: the text written in its place; "" if it was dropped.
+        changed: True if the word is another one (capital letters aside).
+        in_vocabulary: True if the lexicon holds it; also for released punctuation.
         role: protected, unknown or released.
         before: the white space before it.
-        slot: its number among the places that a mechanism fills, or −1.
+        slot: its number among the positions that a mechanism fills, or −1.
     """
 
     input: str
@@ -43,32 +43,32 @@ class TokenRewrite:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rewritten text: its tokens in order, and the text that they make."""
+    """A rewritten text and its tokens in order."""
 
     tokens: tuple[TokenRewrite, ...]
     text: str
 
     @property
     def changed(self) -> int:
-        """How many tokens have another word in their place."""
+        """Number of tokens that were replaced by another word."""
         return sum(token.changed for token in self.tokens)
 
     @property
     def stayed(self) -> int:
-        """Number of protected words that came out as they went in."""
+        """Number of protected words that did not change."""
         return sum(token.slot >= 0 and not token.changed for token in self.tokens)
 
     def __repr__(self) -> str:
-        """One line: the text that came out, not what went in."""
+        """Return one line: the output text, not the input."""
         return f"Rewrite({self.text!r}, {self.changed} of {len(self.tokens)} changed)"
 
     def marked(self, before: str = "") -> str:
-        """The text as HTML with the words marked that changed: for looking only.
+        """Return the text as HTML with the changed words marked: for inspection only.
 
-        What is marked and what is not tells which words are the typed ones.
+        The marks reveal which words are the typed ones.
 
         Args:
-            before: what stands before it, such as its ε.
+            before: text before it, such as its ε.
         """
         from dpcore.display import marked
 
@@ -81,10 +81,10 @@ class Rewrite:
 
 @dataclass(frozen=True)
 class Rewrites:
-    """One draw at several ε: for looking only, since two of them together reveal the words.
+    """One draw at several ε: for inspection only, since two of them together reveal the words.
 
     Attributes:
-        epsilons: in the order in which they were asked for.
+        epsilons: in the order of the request.
         rewrites: one for each ε.
     """
 
@@ -101,7 +101,7 @@ class Rewrites:
         return self.rewrites[number]
 
     def __repr__(self) -> str:
-        """A line for each ε."""
+        """Return a line for each ε."""
         pairs = zip(self.epsilons, self.rewrites, strict=True)
         return "\n".join(f"ε = {epsilon:g}: {rewrite.text}" for epsilon, rewrite in pairs)
 
@@ -114,7 +114,7 @@ def write_slots(encoding: Encoding, outputs: Sequence[str]) -> tuple[tuple[str, 
     """Write every slot, with its case restored.
 
     Args:
-        encoding: The k open places and everything around them.
+        encoding: The k open slots and everything around them.
         outputs: One output word for each of the k open slots, in order.
 
     Returns:
@@ -154,7 +154,7 @@ def _missing_space(previous: Slot, slot: Slot, word: str, language: Language) ->
 
 
 def parts_from_word(slot: Slot) -> bool:
-    """Whether a word that follows directly is put behind a space."""
+    """Return True if a word that follows directly gets a space before it."""
     return slot.is_word or slot.text in _SPACE_AFTER
 
 
@@ -162,12 +162,13 @@ def assemble(encoding: Encoding, outputs: Sequence[str]) -> str:
     """Put output words into the text.
 
     Args:
-        encoding: The k open places and everything around them.
+        encoding: The k open slots and everything around them.
         outputs: One output word for each of the k open slots, in order.
 
     Returns:
         The rewritten text. It is computed from the encoding's released part and the outputs
-        alone, so it is post-processing of what the mechanism and the released part give away.
+        alone, so it is post-processing of the information in the mechanism's output and the
+        released part.
 
     Raises:
         ParameterError: There are not k outputs.
@@ -178,12 +179,12 @@ def assemble(encoding: Encoding, outputs: Sequence[str]) -> str:
 def written(
     tokens: Sequence[Token], encoding: Encoding, lexicon: Lexicon, words: Sequence[str]
 ) -> Rewrite:
-    """The text with these words in its open slots.
+    """Return the text with these words in its open slots.
 
     Args:
         tokens: of the text.
         encoding: of the tokens.
-        lexicon: whose indices the encoding holds.
+        lexicon: of the encoding's indices.
         words: one output word for each open slot, in order.
     """
     texts = write_slots(encoding, words)
@@ -219,7 +220,7 @@ def written(
 
 
 def _dropped(tokens: Sequence[Token], start: int, stop: int) -> list[TokenRewrite]:
-    """The tokens from `start` to `stop` that left no slot: unknown words under DROP."""
+    """Return the tokens from `start` to `stop` without a slot: unknown words under DROP."""
     return [
         TokenRewrite(token.text, "", True, False, Role.UNKNOWN, "", -1)
         for token in tokens[start:stop]

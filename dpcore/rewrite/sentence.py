@@ -1,4 +1,4 @@
-"""A sentence under a mechanism: one noise draw at every ε for looking, fresh noise for release."""
+"""A sentence under a mechanism: one draw at every ε for inspection, fresh noise for release."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
 from dpcore.rewrite.vocabulary import UNFIT, Encoding, Role, encode
 
-# What is accepted as a text, with a message for everything that is not.
+# Checks of a text, with a message for every refusal.
 
 
-# Tabs, line and form feeds are white space; the other control characters stand in binary files.
+# Tabs, line and form feeds are white space; the other control characters occur in binary files.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -45,7 +45,7 @@ def check_text(
     """Refuse a text that cannot be rewritten.
 
     Args:
-        text: What a user typed or uploaded.
+        text: Typed or uploaded by a user.
         max_characters: Largest number of code points accepted.
         max_tokens: Largest number of tokens accepted.
 
@@ -89,7 +89,7 @@ def decode(data: bytes, first: int = 0) -> str:
 
     Args:
         data: UTF-8, with or without a byte order mark.
-        first: bytes of the file before these.
+        first: number of bytes of the file before these.
 
     Returns:
         The text, without the byte order mark.
@@ -103,7 +103,7 @@ def decode(data: bytes, first: int = 0) -> str:
     try:
         return data.decode("utf-8" if first else "utf-8-sig")
     except UnicodeDecodeError as error:
-        # The decoder counts from behind a byte order mark.
+        # The decoder counts from after a byte order mark.
         marked = first == 0 and data.startswith(codecs.BOM_UTF8)
         skipped = len(codecs.BOM_UTF8) if marked else 0
         position = error.start + (skipped if len(error.object) < len(data) else 0)
@@ -114,16 +114,16 @@ def decode(data: bytes, first: int = 0) -> str:
 
 
 _SEGMENT = 64  # words that share one matrix product
-_LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself
-_REMEMBERED = 512  # words whose neighbours a sentence keeps; a longer text asks again
+_LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes, for the display of a draw
+_REMEMBERED = 512  # words with cached neighbours; those of a longer text are recomputed
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A text, what is protected in it, and the neighbours of its words.
+    """A text with its encoding, and the neighbours of its words.
 
     The neighbours are computed once and shared by all mechanisms; they live as long as this
-    object does, and nothing else keeps what was typed.
+    object, and nothing else keeps the typed text.
     """
 
     tokens: tuple[Token, ...]
@@ -138,24 +138,24 @@ class Sentence:
 
     @property
     def protected(self) -> int:
-        """Number of protected places: those that a mechanism fills."""
+        """Number of protected positions, which a mechanism fills."""
         return int(self.words.size)
 
     @property
     def read_words(self) -> int:
-        """Number of words of the text, whether the vocabulary holds them or not."""
+        """Number of words of the text, inside and outside the vocabulary."""
         slots = self.encoding.slots
         known = {slot.source for slot in slots if slot.role is not Role.RELEASED or slot.joined}
         return len(known | set(self.encoding.unknown))
 
     @property
     def unknown_words(self) -> int:
-        """Number of words of the text that the vocabulary does not hold."""
+        """Number of words of the text outside the vocabulary."""
         return len(self.encoding.unknown)
 
     @property
     def caution(self) -> str:
-        """Warning if the vocabulary does not hold most words of the text; "" if it does."""
+        """Warning if the vocabulary lacks most words of the text, else ""."""
         if 2 * self.unknown_words <= self.read_words:
             return ""
         return (
@@ -164,15 +164,15 @@ class Sentence:
         )
 
     def rankings(self, words: IntArray) -> Sequence[Ranking]:
-        """The vocabulary by Euclidean distance from each word; computed once for each, when read.
+        """Return the vocabulary by Euclidean distance from each word, computed once when read.
 
-        Not every mechanism reads them, and they are most of what the others wait for.
+        Not every mechanism reads them, and they take most of the time of those that do.
         """
         return _Rankings(self, words)
 
     def _ranked(self, words: IntArray) -> list[Ranking]:
         distinct = np.unique(words).tolist()
-        # Looked up once: another session may clear them meanwhile.
+        # Looked up once: another session may clear the cache meanwhile.
         known = {w: ranking for w in distinct if (ranking := self._rankings.get(w)) is not None}
         new = [w for w in distinct if w not in known]
         if new:
@@ -185,16 +185,16 @@ class Sentence:
         return [known[int(w)] for w in words]
 
     def inputs(self, seed: int | None, number: int = 0) -> IntArray:
-        """The mechanism's input at each open slot: an unknown word has a random stand-in."""
+        """Return the mechanism's input at each open slot; unknown words have random stand-ins."""
         return self.encoding.draw(generator(seed, "unknown word", number))
 
     def __repr__(self) -> str:
-        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        """Return one line of numbers: typed text stays out of logs and tracebacks."""
         unknown = len(self.encoding.unknown)
         return f"Sentence({len(self.tokens)} tokens, {self.protected} protected, {unknown} unknown)"
 
     def _repr_html_(self) -> str:
-        """The text with the words marked that a mechanism replaces."""
+        """Return the text as HTML, with the words marked that a mechanism replaces."""
         from dpcore.display import card, marked
 
         replaced = {slot.source for slot in self.encoding.open_slots}
@@ -217,7 +217,7 @@ class Sentence:
 
 
 class _Rankings(Sequence[Ranking]):
-    """The rankings of some words of a sentence, all of them at once when the first is read."""
+    """Rankings of some words of a sentence, all computed when the first is read."""
 
     def __init__(self, sentence: Sentence, words: IntArray) -> None:
         self._sentence, self._words = sentence, words
@@ -247,7 +247,7 @@ def prepare(
     max_characters: int = MAX_TEXT_CHARACTERS,
     max_tokens: int = MAX_TEXT_TOKENS,
 ) -> Sentence:
-    """Read a text: tokens, roles, lexicon indices.
+    """Read a text into tokens, roles and lexicon indices.
 
     Raises:
         TextError: it is empty, too long, or not text, or a word is refused by the policy.
@@ -261,9 +261,9 @@ def prepare(
 
 @dataclass(frozen=True, eq=False)
 class SentenceDraw:
-    """One noise draw for each word of a sentence, and what it makes of them at every ε.
+    """One noise draw for each word of a sentence, and the outputs at every ε.
 
-    For looking only: two of its outputs at two ε together reveal the words.
+    For inspection only: two of its outputs at two ε together reveal the words.
     """
 
     sentence: Sentence
@@ -276,7 +276,7 @@ class SentenceDraw:
     def at(self, epsilon: float, second: float, /, *more: float) -> Rewrites: ...
 
     def at(self, *epsilons: float) -> Rewrite | Rewrites:
-        """The rewritten sentence at one ε, or at several: a look-up.
+        """Look up the rewritten sentence at one ε, or at several.
 
         Raises:
             EpsilonError: an ε is not a finite number above 0.
@@ -286,12 +286,12 @@ class SentenceDraw:
         return rewrites[0] if len(epsilons) == 1 else Rewrites(epsilons, rewrites)
 
     def __repr__(self) -> str:
-        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        """Return one line of numbers: typed text stays out of logs and tracebacks."""
         breaks = int(np.isfinite(self.paths.breaks).sum())
         return f"SentenceDraw({self.sentence.protected} protected places, {breaks} changes in ε)"
 
     def _repr_html_(self) -> str:
-        """The marked sentence before, amid and after most of its changes."""
+        """Return the marked sentence before, amid and after most of its changes."""
         breaks = self.paths.breaks[np.isfinite(self.paths.breaks)]
         if not breaks.size:
             return self.sentence._repr_html_()
@@ -299,12 +299,12 @@ class SentenceDraw:
         return self.at(*(float(f"{epsilon:.3g}") for epsilon in quantiles))._repr_html_()
 
     def pieces(self, slot: int) -> list[Piece]:
-        """Outputs of one open slot over the whole range of ε."""
+        """Return the outputs of one open slot over the whole range of ε."""
         return self.paths.pieces(slot)
 
 
 def _check(sentence: object, mechanism: object) -> None:
-    """Refuse what is no text that was read, or no mechanism."""
+    """Refuse an object that is no `Sentence`, or no mechanism."""
     a_kind(sentence, Sentence, "a text that dp.read returned is needed", TextError)
     check_mechanism(mechanism)
 
@@ -323,7 +323,7 @@ def draw(
         sentence: the text.
         mechanism: over the sentence's lexicon.
         seed: with `number`, it determines the draw.
-        number: which draw.
+        number: of the draw.
         epsilons: the grid of a mechanism whose paths are not exact.
     """
     _check(sentence, mechanism)
@@ -335,7 +335,7 @@ def draw(
         return SentenceDraw(sentence, EpsilonPaths.none())
     for start in range(0, words.size, _SEGMENT):
         part = words[start : start + _SEGMENT]
-        # A stream for each segment: what stands in one changes no noise of another.
+        # A stream for each segment: the words of one change no noise of another.
         rng = generator(seed, mechanism.key, number, start // _SEGMENT)
         rankings = sentence.rankings(part)
         parts.append(mechanism.paths(rng, part, rankings=rankings, epsilons=epsilons))
@@ -351,13 +351,13 @@ def redraw(
     *,
     epsilons: FloatArray | None = None,
 ) -> EpsilonPaths:
-    """Many independent draws of one open slot, each with a stand-in of its own if it is unknown.
+    """Draw one open slot many times independently, each with a separate stand-in if it is unknown.
 
     Returns:
         Paths of `draws` rows.
     """
     words = np.array([sentence.inputs(seed, number)[slot] for number in range(draws)], np.int64)
-    # An unknown word has another stand-in in every draw: too many rankings to keep.
+    # An unknown word has another stand-in in every draw: too many rankings to cache.
     rankings = sentence.rankings(words) if sentence.words[slot] >= 0 else None
     rng = generator(seed, mechanism.key, "slot", slot)
     return mechanism.paths(rng, words, rankings=rankings, epsilons=epsilons)
@@ -371,7 +371,7 @@ def release(
     *,
     index: NeighbourIndex | None = None,
 ) -> Rewrite:
-    """Rewrite with fresh noise at one ε: the only output that may leave the house.
+    """Rewrite with fresh noise at one ε: the only output that may be published.
 
     Args:
         sentence: the text.

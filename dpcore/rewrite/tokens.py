@@ -1,18 +1,18 @@
-"""From text to tokens and back, without loss.
+"""Tokens of a text, without loss, and the capital letters that are released.
 
 A text is first mapped, character by character, to a string of a few class letters; tokens are
 found in that string. So combining marks, joiners and every script are treated by their Unicode
-category and not by what a pattern language happens to call a word, and each pattern is short
-enough to see that its running time grows in proportion to the text.
+category and not by a pattern language's idea of a word, and each pattern is short enough to see
+that its running time grows in proportion to the text.
 
-A guarantee about words holds only if what is *not* rewritten is a short, known list. Therefore
-only `MARKS` are punctuation; any other symbol is protected like a word, and invisible characters
-either belong to a token or count as white space.
+A guarantee about words holds only if the part that is *not* rewritten is a short, public list.
+Therefore only `MARKS` are punctuation; any other symbol is protected like a word, and invisible
+characters either belong to a token or count as white space.
 
 A symbol that touches a word belongs to it, and is part of its token: `HIV+`, `C++`, `$5`, `50%`,
 `#word`, `R&D`. So does a hyphen, a dash or a slash that touches a word on one side only, and an
-apostrophe that does and is no half of a pair of quotation marks: `HCV-`, `-5`, `w/`, `dogs'`. Were
-one of them a mark and another a word, what was released would tell which it was.
+apostrophe that does and is no half of a pair of quotation marks: `HCV-`, `-5`, `w/`, `dogs'`. If
+one of them were a mark and another a word, the released part would reveal which it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpcore.rewrite.languages.language import Language
 APOSTROPHES = "'’"
 HYPHENS = "-‐‑"
 MARKS = '.,;:!?…¿¡"“”„‘‚«»‹›()[]{}–—/' + APOSTROPHES + HYPHENS
-"""The characters that are punctuation: the only ones, beside white space, released as they are."""
+"""Characters that are punctuation: besides white space, the only ones released unchanged."""
 
 
 WHITE_SPACE = re.compile(r"\s+")
@@ -36,7 +36,7 @@ WHITE_SPACE = re.compile(r"\s+")
 
 
 class Kind(StrEnum):
-    """What a token looks like. Only PUNCTUATION is ever released without being asked for."""
+    """Form of a token. Only PUNCTUATION is ever released without an option for it."""
 
     WORD = "word"
     NUMBER = "number"
@@ -52,7 +52,7 @@ class Token:
 
     Attributes:
         text: Its characters as typed; never empty.
-        kind: What it looks like.
+        kind: Its form.
         before: White space and invisible characters between the token before and this one.
     """
 
@@ -63,7 +63,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class TokenizedText:
-    """The tokens of a text; iterating yields them.
+    """Tokens of a text; iterating yields them.
 
     Attributes:
         tokens: All tokens in order.
@@ -75,7 +75,7 @@ class TokenizedText:
 
     @property
     def text(self) -> str:
-        """The text that was tokenized, exactly."""
+        """Exact text that was tokenized."""
         return "".join(token.before + token.text for token in self.tokens) + self.tail
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ def _class_of(character: str) -> str:
     """Map a character to its class letter.
 
     s white space, f invisible format character, w letter, d digit or other numeral, m combining
-    mark, ' apostrophe, - hyphen, n dash, / slash, '.' full stop, ',' another mark that may stand
+    mark, ' apostrophe, - hyphen, n dash, / slash, '.' full stop, ',' another mark allowed
     inside a number, p other mark of `MARKS`, o anything else.
     """
     if character.isspace():
@@ -109,7 +109,7 @@ def _class_of(character: str) -> str:
 class _Classes(dict[int, str]):
     """A table for `str.translate`, filled for Latin text and computed for the rest.
 
-    What is computed is not kept: a text of rare characters must not make the table grow.
+    Computed entries are not stored: a text of rare characters must not make the table grow.
     """
 
     def __missing__(self, code: int) -> str:
@@ -119,11 +119,11 @@ class _Classes(dict[int, str]):
 _CLASSES = _Classes({code: _class_of(chr(code)) for code in range(0x250)})
 
 # Patterns over class letters. Within a word an apostrophe or a hyphen joins, and between two
-# digits also one of . , : / (1,000 3.14 12:30 1/2 192.168.0.1): what a number is made of would
-# show in the released marks if it were cut there. First comes an abbreviation such as "U.S.".
-# Around the words of a token stand the symbols that touch them; a run of dashes between two words
-# is a mark, and so is one that touches none. A run is looked at from its beginning only and given
-# back never (`+` after a repetition), so that time grows with the text.
+# digits also one of . , : / (1,000 3.14 12:30 1/2 192.168.0.1): the parts of a number would show in
+# the released marks if it were cut there. First comes an abbreviation such as "U.S.". Symbols that
+# touch the words of a token are around them; a run of dashes between two words is a mark, and so is
+# one that touches none. A run is matched from its beginning only, without backtracking (`+` after a
+# repetition), so that time grows with the text.
 _CORE = r"[wd][wdmf]*(?:(?:['-]|(?<=d)[.,/](?=d))[wd][wdmf]*)*"
 _RUN = r"[-n/om][-n/omf]*+"
 _TOKEN = re.compile(
@@ -136,8 +136,8 @@ _TOKEN = re.compile(
 _BARE = re.compile(rf"w(?:\.w)+\.?(?![wdmf])|{_CORE}")  # the words of a token
 _WRITTEN = frozenset([Kind.WORD, Kind.NUMBER])
 
-# Patterns over the text itself. Every repetition is bounded or runs to the end of what it takes,
-# so that a crafted line cannot make the search quadratic.
+# Patterns over the text itself. Every repetition is bounded or runs to the end of its match, so
+# that a crafted line cannot make the search quadratic.
 _INSIDE = r"[^\s<>\"“”]"
 _END = r"[^\s<>\"“”.,;:!?…'’)\]}»*]"
 _ADDRESS = re.compile(
@@ -163,7 +163,7 @@ def tokenize(text: str) -> TokenizedText:
     """Cut a text into tokens.
 
     Args:
-        text: Any string; see `check_text` for what a page should refuse.
+        text: Any string; `check_text` refuses those that a page should not accept.
 
     Returns:
         Tokens with `tokenize(text).text == text` for every string. A contraction, a hyphenated
@@ -176,10 +176,10 @@ def tokenize(text: str) -> TokenizedText:
 
 
 def cut(text: str) -> tuple[list[Token], str]:
-    """Tokens, each apostrophe that is in no word as a mark, and what stands after the last one.
+    """Cut into tokens, each apostrophe in no word as a mark, and the text after the last one.
 
-    No pattern takes in white space or looks beyond it: what is found between two white spaces
-    depends on nothing else.
+    No pattern matches white space or looks beyond it: the tokens between two white spaces depend
+    on nothing else.
     """
     classes = text.translate(_CLASSES)
     tokens: list[Token] = []
@@ -213,8 +213,8 @@ class Apostrophe:
 
     Attributes:
         place: Number of the token.
-        after: Whether a word or number follows, without a space.
-        before: Whether one stands before it, without a space.
+        after: True if a word or number follows, without a space.
+        before: True if a word or number precedes it, without a space.
     """
 
     place: int
@@ -223,7 +223,7 @@ class Apostrophe:
 
 
 def apostrophes(tokens: Sequence[Token]) -> list[Apostrophe]:
-    """All of them, in order."""
+    """Return all apostrophes that are tokens, in order."""
     return [
         Apostrophe(
             place,
@@ -236,12 +236,12 @@ def apostrophes(tokens: Sequence[Token]) -> list[Apostrophe]:
 
 
 def unpaired(marks: Iterable[Apostrophe]) -> tuple[frozenset[int], frozenset[int]]:
-    """The places of those of a text that touch a word on one side and have no partner to it.
+    """Find the apostrophes of a text that touch a word on one side and have no partner.
 
-    One before a word opens, one behind a word or a mark closes the last that is open.
+    One before a word opens, one after a word or a mark closes the last that is open.
 
     Returns:
-        Those before their words, and those behind.
+        Places of those before their words, and of those after.
     """
     opened: list[int] = []
     alone: list[int] = []
@@ -256,7 +256,7 @@ def unpaired(marks: Iterable[Apostrophe]) -> tuple[frozenset[int], frozenset[int
 
 
 def joined(tokens: list[Token], leading: frozenset[int], trailing: frozenset[int]) -> list[Token]:
-    """The tokens with the apostrophes in these places as parts of the words that they touch."""
+    """Join the apostrophes in these places to the words that they touch."""
     if not (leading or trailing):
         return tokens
     result: list[Token] = []
@@ -273,12 +273,12 @@ def joined(tokens: list[Token], leading: frozenset[int], trailing: frozenset[int
 
 
 def _touching(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a word or number stands here, without a space before it."""
+    """Return True if a word or number is at this place, without a space before it."""
     return place < len(tokens) and tokens[place].kind in _WRITTEN and not tokens[place].before
 
 
 def bare(text: str) -> tuple[str, ...]:
-    """The words of a token without the symbols that touch them; none in a run of symbols.
+    """Return the words of a token without the symbols that touch them; none in a run of symbols.
 
     Args:
         text: Of a token of `tokenize`.
@@ -307,14 +307,14 @@ def plain_space(space: str) -> str:
     return " " if any(character.isspace() for character in space) else ""
 
 
-# Capital letters: what of them is released, and how it is put back.
+# Capital letters: the released patterns, and their restoration.
 #
-# How a word is capitalised says something about it: a capital inside a sentence marks a name. Only
-# three patterns are ever released, so that "iPhone" or "McDonald" cannot be told by its shape.
+# The capitalisation of a word is informative: a capital inside a sentence marks a name. Only three
+# patterns are ever released, so that the shape of "iPhone" or "McDonald" does not reveal it.
 
 
 class Case(StrEnum):
-    """The capitalisation of a word."""
+    """Capitalisation of a word."""
 
     LOWER = "lower"
     TITLE = "title"
@@ -323,7 +323,7 @@ class Case(StrEnum):
 
 
 class CasePolicy(StrEnum):
-    """What is released about capital letters."""
+    """Policy for the release of capital letters."""
 
     KEEP = "keep"
     SENTENCE = "sentence"
@@ -339,10 +339,10 @@ CASE_RELEASES = {
         "wherever the text had them"
     ),
 }
-"""For each policy, what it releases, to be shown to users."""
+"""Information released under each policy, to be shown to users."""
 
 _SENTENCE_END = frozenset(".!?")
-# Between the end of a sentence and the next word these may stand.
+# These may be between the end of a sentence and the next word.
 _TRANSPARENT = frozenset("\"'“”„‘’‚«»‹›()[]{}-‐‑–—¿¡")
 
 
@@ -352,7 +352,7 @@ def _cased(word: str) -> list[str]:
 
 
 def shape_of(word: str) -> Case:
-    """Return how a word is capitalised.
+    """Return the capitalisation of a word.
 
     Args:
         word: Any string.
@@ -387,8 +387,8 @@ def apply(case: Case, word: str, language: Language) -> str:
     """Write a word with a given capitalisation.
 
     Args:
-        case: LOWER leaves the word as the lexicon has it. MIXED is refused by `released_case`
-            and treated as LOWER.
+        case: LOWER leaves the word as in the lexicon. MIXED, which `released_case` never returns,
+            is treated as LOWER.
         word: Any string.
         language: Of the word.
 
@@ -405,21 +405,21 @@ def apply(case: Case, word: str, language: Language) -> str:
 
 
 def begins_sentence(token: Token) -> bool | None:
-    """Say whether the word after a token begins a sentence; None if the token changes nothing."""
+    """Return True if a token ends a sentence, False if not, None if it changes nothing."""
     if token.kind is not Kind.PUNCTUATION:
         return False
     return True if token.text in _SENTENCE_END else None if token.text in _TRANSPARENT else False
 
 
 def sentence_starts(tokens: Sequence[Token]) -> tuple[bool, ...]:
-    """Say which tokens are the first word of a sentence.
+    """Mark the tokens that are the first word of a sentence.
 
     Args:
         tokens: Tokens of one text.
 
     Returns:
-        One flag a token, computed from released information only: kinds of punctuation, paragraph
-        breaks and places of words.
+        One flag per token, computed from released information only: kinds of punctuation,
+        paragraph breaks and places of words.
     """
     flags: list[bool] = []
     fresh = True
@@ -433,22 +433,21 @@ def sentence_starts(tokens: Sequence[Token]) -> tuple[bool, ...]:
 
 
 def _without_symbols(text: str) -> str:
-    """A token that is one word with symbols around it as that word: "I-" is the pronoun."""
+    """Reduce a token of one word with symbols around it to that word: "I-" is the pronoun."""
     words = () if text.isalpha() else bare(text)
     return words[0] if len(words) == 1 else text
 
 
 def own_case(token: Token, language: Language) -> tuple[Case | None, bool]:
-    """Return how a token is capitalised by itself.
+    """Return the capitalisation of a token by itself.
 
     Args:
         token: Any token.
         language: Of the text.
 
     Returns:
-        LOWER, TITLE or UPPER; None if that is for its place in the sentence to say. And whether it
-        is a single capital letter, which looks alike in a title and in capitals: its neighbours
-        decide.
+        LOWER, TITLE or UPPER; None if its place in the sentence decides. And True if it is a single
+        capital letter, which looks alike in a title and in capitals: its neighbours decide.
     """
     if token.kind is not Kind.WORD:
         return None, False
@@ -468,7 +467,7 @@ def released_cases(
 
     Args:
         tokens: Tokens of one text.
-        policy: What may be released.
+        policy: For the release of capital letters.
         language: Of the text.
 
     Returns:

@@ -1,7 +1,7 @@
-"""From tokens to lexicon indices: what is protected, what is unknown, what is released.
+"""Lexicon indices of tokens, and their roles: protected, unknown or released.
 
-The result of `encode` holds no character of an unknown word, so that whatever is done with it
-afterwards cannot publish one.
+The result of `encode` holds no character of an unknown word, so that no later step can publish
+one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dpcore.rewrite.tokens import (
     released_cases,
 )
 
-# In which form a token is looked up in a vocabulary, and how it may be split.
+# Look-up form of a token in a vocabulary, and its splitting.
 
 
 # Longer tokens are not looked up: normalising a long run of combining marks takes quadratic time.
@@ -54,11 +54,11 @@ def canonical(text: str) -> str:
 
 
 def spellings(lexicon: Vocabulary, language: Language) -> Callable[[str], str | None]:
-    """How the lexicon spells a word, as a function; None for a word that it does not hold.
+    """Return a function that gives a word's spelling in the lexicon, or None if it is not there.
 
-    A word is looked up as it stands, and in lower case. In another language than English, where a
+    A word is looked up unchanged, and in lower case. In another language than English, where a
     lexicon may have nouns with a capital alone, then by its small letters, and last with "SS" for
-    "ß" and the like (Unicode's full case folding); of several words the first counts. A "ß" is
+    "ß" and similar forms (Unicode's full case folding); of several words the first counts. A "ß" is
     never taken for "ss": "Maße" is not "Masse".
 
     Args:
@@ -88,7 +88,7 @@ def spellings(lexicon: Vocabulary, language: Language) -> Callable[[str], str | 
 
 @lru_cache(maxsize=2)
 def _foldings(lexicon: Vocabulary) -> tuple[dict[str, str], dict[str, str]]:
-    """The first word of a lexicon for each form in small letters, and for each folded one."""
+    """Return the first word of a lexicon for each form in small letters, and each folded one."""
     language = rules_of(lexicon.language)
     small: dict[str, str] = {}
     folded: dict[str, str] = {}
@@ -100,11 +100,11 @@ def _foldings(lexicon: Vocabulary) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def parts_of(text: str, known: Callable[[str], bool], language: Language) -> tuple[str, ...]:
-    """The parts of a token that the vocabulary holds, without the symbols that touch them.
+    """Return the parts of a token in the vocabulary, without the symbols that touch them.
 
     Args:
         text: Of a token that is no mark.
-        known: Whether a part is in the vocabulary, whatever its capitals.
+        known: Returns True for a part in the vocabulary, in any capitals.
         language: Of the text.
 
     Returns:
@@ -124,7 +124,7 @@ def split_word(text: str, known: Callable[[str], bool], language: Language) -> t
 
     Args:
         text: The canonical form of a token.
-        known: Whether a part is in the vocabulary, whatever its capitals.
+        known: Returns True for a part in the vocabulary, in any capitals.
         language: Of the text.
 
     Returns:
@@ -136,7 +136,7 @@ def split_word(text: str, known: Callable[[str], bool], language: Language) -> t
         return ()
     if known(text):
         return (text,)
-    # The ending as a word of its own comes first: it is written as it was typed.
+    # The ending as a separate word comes first: it is written as it was typed.
     for parts in language.split_contraction(text):
         if all(map(known, parts)):
             return parts
@@ -161,23 +161,23 @@ class Vocabulary(Protocol):
 
     @property
     def language(self) -> str:
-        """The code of its language."""
+        """Code of its language."""
 
     @property
     def words(self) -> Sequence[str]:
-        """The words in their order."""
+        """Words in their order."""
 
     def __hash__(self) -> int:
-        """Return the same number for the same lexicon: what is computed of it is remembered."""
+        """Return the same number for the same lexicon, as a key for caches."""
 
     def __len__(self) -> int:
         """Return the number of words n."""
 
     def __contains__(self, word: object) -> bool:
-        """Say whether it holds a word."""
+        """Return True if it holds a word."""
 
     def index(self, word: str) -> int:
-        """Return the place of a word that it holds."""
+        """Return the index of a word that it holds."""
 
 
 class Role(StrEnum):
@@ -188,26 +188,26 @@ class Role(StrEnum):
     RELEASED = "released"
 
 
-# A mark that follows a word without a space; the rest may also open something.
+# Marks that follow a word without a space; the others may also open something.
 CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
 _NAMED = 10  # positions named in a refusal
 UNFIT = "is it in capitals or with prefixes, or of another language?"
-"""Question about a vocabulary that lacks most words of a text."""
+"""Question to a user about a vocabulary that lacks most words of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One place of the text to be written.
+    """One position of the text to be written.
 
     Attributes:
         source: Number of the token that it comes from, counted from 0; the parts of a split
             word have the same.
         role: Its treatment.
         before: White space before it, as `plain_space` gives it.
-        case: How its output is capitalised: LOWER, TITLE or UPPER.
-        index: Place in the lexicon of a protected word, else -1.
-        text: What is written, if that is fixed: a released token or the mask; else "".
-        joined: Whether it is an ending of the slot before, such as "n't".
+        case: Capitalisation of its output: LOWER, TITLE or UPPER.
+        index: Index in the lexicon of a protected word, else -1.
+        text: The fixed text, if there is one: a released token or the mask; else "".
+        joined: True if it is an ending of the slot before, such as "n't".
     """
 
     source: int
@@ -220,23 +220,23 @@ class Slot:
 
     @property
     def is_open(self) -> bool:
-        """True if a mechanism decides what is written here."""
+        """True if a mechanism decides the text of this slot."""
         return not self.text
 
     @property
     def is_word(self) -> bool:
-        """True if a word or the mask is written here, not a mark."""
+        """True if the slot holds a word or the mask, not a mark."""
         return self.role is not Role.RELEASED or self.text[0].isalnum() or self.joined
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text as a skeleton of released tokens with open places.
+    """A text as a skeleton of released tokens with open slots.
 
     Attributes:
         slots: Everything that will be written, in order.
         vocabulary: Number of words n of the lexicon.
-        treatment: What became of the words.
+        treatment: Of the words.
         unknown: Numbers of the tokens outside the vocabulary, counted from 0.
         language: Of the lexicon.
     """
@@ -278,7 +278,7 @@ class Encoding:
 
 
 def stand_in(words: IntArray, vocabulary: int, rng: np.random.Generator) -> IntArray:
-    """A copy in which each unknown word (-1) is a uniformly random one: see `Encoding.draw`."""
+    """Return a copy with a uniformly random word for each unknown one (-1): see `Encoding.draw`."""
     inputs = words.copy()
     absent = np.flatnonzero(words < 0)
     if absent.size:
@@ -312,12 +312,12 @@ def encode(
     lexicon: Vocabulary,
     treatment: Treatment = DEFAULT_TREATMENT,
 ) -> Encoding:
-    """Find out for every token whether it is protected, unknown or released.
+    """Determine for every token whether it is protected, unknown or released.
 
-    A token is looked up in canonical form, as it stands and then in lower case; in another language
-    than English also in the capitals that the lexicon has (`lookup.spellings`). What is neither
-    in the lexicon nor a mark of the fixed list is unknown: names, numbers, addresses and symbols
-    alike. Symbols that touch a word are looked up with it, else left out (`lookup.parts_of`).
+    A token is looked up in canonical form, unchanged and then in lower case; in another language
+    than English also in the capitals of the lexicon (`spellings`). A token that is neither in the
+    lexicon nor a mark of the fixed list is unknown: names, numbers, addresses and symbols alike.
+    Symbols that touch a word are looked up with it, else left out (`parts_of`).
 
     Args:
         tokens: The tokens of one text.
@@ -363,7 +363,7 @@ def encode(
         for token in tokens
     ]
     unknown = tuple(source for source, pieces in enumerate(parts) if not pieces)
-    # All places are known before anything is written, so that a refusal names each of them.
+    # All unknown positions are collected before anything is written, so that a refusal names each.
     if unknown and policy is UnknownWordPolicy.REJECT:
         raise TextError(_refusal(unknown, tokens, len(lexicon)))
     dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())

@@ -1,1 +1,1 @@
-"""Studies: what is measured on which words, and the results that were recorded."""
+"""Studies: plans of measurements, their execution, and the recorded results."""

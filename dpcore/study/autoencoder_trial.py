@@ -1,9 +1,8 @@
-"""What a private auto-encoder writes: one trained network, every mechanism and ε read by it.
+"""Trial of a private auto-encoder: one trained network reads the noise of every mechanism and ε.
 
-The network is trained on the public split of a corpus; the sentences of the other split are
-private and are seen as noisy vectors alone. Beside what it writes stand the nearest word, what the
-likeliest word gives away, what is written when nothing but the length is known, and what no decoder
-can pass.
+The network is trained on the public split of a corpus; the sentences of the other split are private
+and are seen only as noisy vectors. The network's text is compared with the nearest word, the
+likeliest word, the text written from the length alone, and a bound on any decoder.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ from dpcore.study.vocabularies import plain_rows
 
 NETWORK, LENGTH = "auto-encoder", "length alone"
 NEAREST, LIKELIEST, ANY = "nearest word", "likeliest word", "any decoder"
-"""Column `learner` of the rows, who wrote what is measured: the network; the network that is
-given zero vectors; the nearest and the likeliest word of each noisy vector; a bound on all."""
+"""Values of the column `learner`, the author of the text: the network; the network that is given
+zero vectors; the nearest and the likeliest word of each noisy vector; a bound on all decoders."""
 _END = re.compile(r"(?<=[.!?])\s+")
-_TEXTS = 20_000  # of a split that are read at most
+_TEXTS = 20_000  # of a split, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +50,8 @@ class Material:
         lexicon: the frequent words of the public split.
         training: public sentences.
         private: sentences whose rewriting is measured.
-        documents: the same, read over the lexicon.
-        guess: how often the best guess of a place is right that knows the place and the length.
+        documents: the private sentences, read over the lexicon.
+        guess: accuracy of the best guess from the position and the length alone.
     """
 
     lexicon: Lexicon
@@ -63,20 +62,21 @@ class Material:
 
 
 def sentences_of(texts: Sequence[str], least: int, most: int) -> list[str]:
-    """The sentences of some texts with `least` to `most` words between spaces, each once."""
+    """Return the distinct sentences of some texts with `least` to `most` words between spaces."""
     parts = (part.strip() for text in texts for part in _END.split(text))
     return list(dict.fromkeys(part for part in parts if least <= len(part.split()) <= most))
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """Rows of one arm at all its ε, or of the text without noise.
+    """Measure one arm at all its ε, or the text without noise.
 
     Options: `splits` (public, private), `vocabulary`, `words` (least and most of a sentence),
-    `train` and `test` (sentences), `attacked` (of them by the likeliest word), `hidden`, `norm`,
-    `epochs`, `batch`, `rate`, `noise_in_training` (a network for each ε, trained with its noise),
-    `timed` (training takes a row too: `cpu_seconds`, of an epoch).
+    `train` and `test` (numbers of sentences), `attacked` (number of test sentences attacked by the
+    likeliest word), `hidden`, `norm`, `epochs`, `batch`, `rate`, `noise_in_training` (one network
+    per ε, trained with its noise), `timed` (adds a row `cpu_seconds`, the time of a training
+    epoch).
     """
-    # All that the network without noise depends on; the arms of a seed share it.
+    # Everything that the network without noise depends on; the arms of a seed share it.
     same = sorted(pair for pair in cell.options if pair[0] != "noise_in_training")
     known = _Known(cell, sources, canonical([cell.data, cell.lexicon, cell.seed, same]))
     material = _material(known)
@@ -99,7 +99,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """A cell with its sources, equal to another if the network and the sentences are the same."""
+    """A cell with its sources, equal to another if network and sentences are the same."""
 
     cell: Cell
     sources: Sources
@@ -136,14 +136,14 @@ def _material(known: _Known) -> Material:
 
 
 def _guess(texts: Sequence[str], lexicon: Lexicon) -> float:
-    """How often the likeliest word of a place in a sentence of this length stands there."""
+    """Compute how often the likeliest word, given position and sentence length, is right."""
     read = encode_all(texts, lexicon, for_text=False)
     lengths = np.diff(read.offsets)
     length = np.repeat(lengths, lengths)
     place = np.arange(read.words.size) - np.repeat(read.offsets[:-1], lengths)
     cells, cell = np.unique(length * (length.max() + 1) + place, return_inverse=True)
-    # A cell is one place of sentences of one length; its likeliest word is right as often as it
-    # occurs there. An unknown word is never right, but its place counts.
+    # A cell is one position in sentences of one length; its likeliest word is right as often as it
+    # occurs there. An unknown word is never right, but its position counts.
     there = read.words >= 0
     pairs, counts = np.unique(cell[there] * len(lexicon) + read.words[there], return_counts=True)
     best = np.zeros(cells.size)
@@ -159,7 +159,7 @@ def _trained(known: _Known) -> tuple[Autoencoder, float]:
 def _train(
     material: Material, cell: Cell, mechanism: Mechanism | None, epsilon: float
 ) -> tuple[Autoencoder, float]:
-    """An auto-encoder, and the processor seconds that an epoch of its training took."""
+    """Train an auto-encoder; return it and the processor seconds per epoch."""
     noise = None
     if mechanism is not None:
         noise = functools.partial(drawn, mechanism, epsilon)
@@ -188,7 +188,7 @@ def _timed(timed: bool, seconds: float, epsilon: float | None) -> list[Row]:
 
 
 def _clean(model: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
-    """Without noise, and without anything but the length."""
+    """Yield the rows without noise, and with nothing but the length."""
     read = material.documents
     words = stand_in(read.words, len(material.lexicon), generator(seed, "stand-ins, tested"))
     vectors = model.origins[words].astype(np.float64)
@@ -203,7 +203,7 @@ def _clean(model: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
 def _noisy(
     model: Autoencoder, material: Material, mechanism: Mechanism, epsilon: float, cell: Cell
 ) -> Iterator[Row]:
-    """At one ε: who writes what of the same noisy vectors, and what nobody can pass."""
+    """Yield the rows at one ε: each decoder on the same noisy vectors, and a bound on all."""
     model.check_mechanism(mechanism)
     read = material.documents
     key = (mechanism.key, canonical(mechanism.settings()), str(epsilon))
@@ -218,8 +218,8 @@ def _noisy(
     likeliest = likeliest_words(mechanism, noisy[:places], epsilon)
     kept = words_kept(read.words[:places], likeliest)
     yield row("nw_likeliest", kept, epsilon=epsilon, learner=LIKELIEST, count=places)
-    # A decoder sees all ℓ noisy vectors of a sentence, so each of its ℓ places is told at most ℓ
-    # times what one vector tells: Σ ℓ² over the sentences, a place.
+    # A decoder sees all ℓ noisy vectors of a sentence, so each of its ℓ positions receives at most
+    # ℓ times the information of one vector: Σ ℓ² over the sentences, per position.
     lengths = np.diff(read.offsets)
     nats = information(mechanism, epsilon) * float((lengths**2).sum()) / words.size
     yield row(
@@ -231,7 +231,7 @@ def _noisy(
 def _written(
     material: Material, words: IntArray, epsilon: float | None, learner: str
 ) -> Iterator[Row]:
-    """Quality of what was written."""
+    """Yield the quality of the written text."""
     read = material.documents
     named = {"epsilon": epsilon, "learner": learner}
     yield from likeness(material.private, read.texts(words), read.words, words, **named)

@@ -1,9 +1,9 @@
-"""One trial of labelled texts: one noise draw, and all that is measured of its texts.
+"""Trials on labelled texts: accuracy, kept words, membership inference and text similarity.
 
-The draw is what costs, so everything is measured of the same private texts: accuracy under one or
-several labellings, words kept, and membership inference, whose four quarters are halves of what
-is trained on and of what is tested on. Only the similarity of rewritten texts has a draw of its
-own, of a few texts (`dpcore.study.labelled_trial`).
+Drawing noise is the expensive step, so accuracy under one or several labellings, kept words and
+membership inference are all measured on the same private texts; the four quarters of membership
+inference are halves of the training and of the test texts. Only the similarity of rewritten texts
+uses a separate draw, on a few texts (`rewriting`).
 """
 
 from __future__ import annotations
@@ -51,50 +51,50 @@ from dpcore.rewrite.sentence import Sentence, prepare
 from dpcore.study.plan import CLEAN, PRIVATE, Prepared, Row, canonical, kept, row
 from dpcore.study.utility import learned, majority, private
 
-# One trial of membership inference on four quarters of a corpus, as rows.
+# Membership inference on four quarters of a corpus.
 #
 # The target learns from TR1 (private), the shadow model from TE2; the attack is that of
-# `dpcore.attack.membership`. Carvalho et al. 2021 (Appendix C) give the attacker a shadow model
-# whose training text is not said to be private, and the outputs alone. Beside it stands the
-# stronger attacker that all public knowledge allows: the shadow model learns from text that the
-# same (public) mechanism rewrote, and the labels are known.
+# `dpcore.attack.membership`. Carvalho et al. 2021 (Appendix C) give the attacker the outputs alone
+# and a shadow model whose training text is not described as private. The stronger attacker uses all
+# public knowledge: the shadow model learns from text rewritten by the same (public) mechanism, and
+# the labels are known.
 
 
 QUARTERS = ("TR1", "TR2", "TE1", "TE2")
 ROC_RATES = tuple(float(f"{x:.4g}") for x in np.geomspace(1e-3, 1.0, 37))
-"""False-positive rates at which a ROC curve is kept."""
+"""False-positive rates at which a ROC curve is recorded."""
 AS_WRITTEN, STRONGER = "shadow on clean text, outputs", "shadow on private text, outputs and label"
-"""The attackers: as the appendix says, and one who uses all that is public."""
+"""The attackers: that of the appendix, and one that uses all public knowledge."""
 
 
 class MembershipTrial:
-    """The four quarters and one kind of classifier: what holds for every private text of them.
+    """Membership inference with one kind of classifier on the four quarters.
 
-    The attacker as written knows nothing of the mechanism, so the same shadow model and attack
-    network face every target.
+    The attacker of the appendix does not know the mechanism, so one shadow model and one attack
+    network are used against every target.
     """
 
     def __init__(
         self, quarters: Mapping[str, Prepared], name: str, seed: int, lexicon: Lexicon
     ) -> None:
-        """Take the parts as they were written; nothing is trained yet.
+        """Store the quarters as they were written, without training anything.
 
         Args:
-            quarters: by `QUARTERS`.
-            name: of the classifier.
-            seed: of the networks.
-            lexicon: its vectors are the features.
+            quarters: the quarters by name, from `QUARTERS`.
+            name: name of the classifier.
+            seed: seed of the networks.
+            lexicon: lexicon whose vectors are the features.
         """
         self._quarters, self._name = quarters, name
         self._seed, self._vectors = seed, lexicon.vectors
 
     def rows(self, target_texts: Bags, shadow_texts: Bags, epsilon: float | None) -> Iterator[Row]:
-        """Accuracy of a target, and what two attackers get out of it.
+        """Yield the accuracy of a target and the success of both attackers.
 
         Args:
             target_texts: TR1 as the target learns from it.
             shadow_texts: TE2 as the mechanism rewrites it.
-            epsilon: of the rows; None for clean text.
+            epsilon: ε of the rows; None for clean text.
         """
         common: dict[str, Any] = {"epsilon": epsilon, "learner": self._name}
         tests, learned = self._quarters["TE1"], self._quarters["TR1"]
@@ -104,11 +104,11 @@ class MembershipTrial:
         target = self._trained(target_texts, "TR1")
         share = target.accuracy(tests.bags, tests.labels)
         yield row("accuracy", share, tested_on=CLEAN, count=size, **common)
-        # Asked about texts as they were written: an attacker who wonders about a person has those.
+        # Queried on original texts: an attacker who asks about a person has those.
         asked = self._answers(target, "TR1", "TR2")
         seen = (asked[0].probabilities.argmax(axis=1) == learned.labels).mean()
         yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **common)
-        # Without noise both attackers have the same shadow model; it is trained once.
+        # Without noise both attackers have the same shadow model, which is trained once.
         if epsilon is None:
             shadow = self._clean_shadow
         else:
@@ -134,7 +134,7 @@ class MembershipTrial:
         return train(learner_of(self._name), bags, self._quarters[part].labels, self._vectors, rng)
 
     def _answers(self, model: Classifier, *parts: str) -> tuple[Answers, Answers]:
-        """For the texts as they were written."""
+        """Return the answers of a model for the original texts of two quarters."""
         first, second = (
             Answers(model.probabilities(part.bags), part.labels)
             for part in (self._quarters[name] for name in parts)
@@ -163,10 +163,10 @@ def _attack_rows(scores: Scores, common: dict[str, Any]) -> Iterator[Row]:
         yield row("roc", share, at=rate, count=scores.inside.size, **common)
 
 
-# How much of a text is left after rewriting, at each ε: the texts that come out are compared.
+# Similarity of rewritten texts to the originals, at each ε.
 #
-# The comparison is with the text as it was written; so even without noise something is lost: words
-# outside the vocabulary, which are never passed through, and some white space.
+# Even without noise something is lost: words outside the vocabulary, which are never passed
+# through, and some white space.
 
 
 QUANTITIES = {
@@ -178,7 +178,7 @@ QUANTITIES = {
     "bert_style": "greedy matching of contextual vectors (BERTScore's formula), F1",
     "cosine": "cosine of sentence vectors",
 }
-"""The quantities, and what they are called."""
+"""Names of the quantities."""
 
 
 def rewriting(
@@ -189,19 +189,19 @@ def rewriting(
     seed: int,
     encoder: Encoder | None = None,
 ) -> Iterator[Row]:
-    """Rows of every quantity at each ε, from one noise draw of `seed`.
+    """Yield rows of every quantity at each ε, from one noise draw of `seed`.
 
     Args:
-        texts: as written; those without a word to protect are left out.
-        lexicon: of the mechanism; its vectors are those that are matched.
-        mechanism: None: the words stay, except that unknown ones have random stand-ins.
-        epsilons: of the mechanism.
-        seed: of all noise.
-        encoder: for the contextual quantities; without it they are left out.
+        texts: original texts; those without a word to protect are left out.
+        lexicon: lexicon of the mechanism, whose vectors are matched.
+        mechanism: None keeps the words, except that unknown ones get random stand-ins.
+        epsilons: values of ε that the mechanism admits.
+        seed: seed of all noise.
+        encoder: encoder for the contextual quantities, which are left out without it.
 
     Raises:
-        TextError: a text cannot be read, or none holds a word.
-        EpsilonError: the mechanism does not have an ε.
+        TextError: a text cannot be read, or no text holds a word.
+        EpsilonError: the mechanism does not admit an ε.
     """
     limits: dict[str, Any] = {
         "max_characters": MAX_FILE_CHARACTERS,
@@ -214,7 +214,7 @@ def rewriting(
     before = np.concatenate([sentence.words for _, sentence in read])
     key = (mechanism.key, canonical(mechanism.settings())) if mechanism else ("",)
     rng = generator(seed, "rewritten text", *key)
-    # Drawn for every place: which other words are unknown must not change a stand-in.
+    # Drawn for every position: a stand-in must not depend on which other words are unknown.
     inputs = np.where(before < 0, rng.integers(len(lexicon), size=before.size), before)
     meanings = encoder.pieces([text for text, _ in read]) if encoder else []
     if mechanism is None:
@@ -236,10 +236,10 @@ def _compared(
     lexicon: Lexicon,
     epsilon: float | None,
 ) -> Iterator[Row]:
-    """Every quantity at one ε but those of meaning."""
+    """Yield every quantity at one ε except those of meaning."""
     ends, parts, written = _written(read, after)
     yield from likeness([text for text, _ in read], written, before, after, epsilon=epsilon)
-    # An unknown word has no vector that could be matched with what is written in its place.
+    # An unknown word has no vector to match with the word written in its place.
     known = [part[part >= 0] for part in np.split(before, ends)]
     matched = greedy_matching(known, parts, lexicon.vectors).f1
     if np.isfinite(matched).any():  # else no text has a known word
@@ -253,13 +253,13 @@ def likeness(
     after: NDArray[np.int64],
     **named: Any,
 ) -> Iterator[Row]:
-    """Words that stay, and the overlap of texts as they are written, by ROUGE-1 and BLEU.
+    """Yield the share of words that stay, and the overlap of the texts by ROUGE-1 and BLEU.
 
     Args:
-        originals: texts as they were.
-        written: texts as they became.
-        before: their words, −1 outside the vocabulary, shape (t,).
-        after: what became of each, shape (t,).
+        originals: original texts.
+        written: rewritten texts.
+        before: input words of the texts, −1 outside the vocabulary, shape (t,).
+        after: output words, shape (t,).
         named: other columns of the rows.
     """
     yield row("nw", words_kept(before, after), count=before.size, **named)
@@ -279,7 +279,7 @@ def _meanings(
     meanings: Sequence[NDArray[np.float32]],
     epsilon: float | None,
 ) -> Iterator[Row]:
-    """The quantities that an encoder gives, at one ε."""
+    """Yield the quantities that need an encoder, at one ε."""
     from dpcore.measure.similarity import compare
 
     style, cosine = compare(meanings, encoder.pieces(_written(read, after)[2]))
@@ -290,7 +290,7 @@ def _meanings(
 def _written(
     read: Sequence[tuple[str, Sentence]], after: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], list[str]]:
-    """Where each text ends, its words after rewriting, and what is written."""
+    """Return the end of each text but the last, the output words of each text, and its new text."""
     ends = np.cumsum([sentence.protected for _, sentence in read])[:-1]
     parts = np.split(after, ends)
     return ends, parts, [s.write(part).text for (_, s), part in zip(read, parts, strict=True)]
@@ -302,14 +302,14 @@ ATTACKS = ("auc", "tpr", "roc")
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Texts that are trained on and texts that are tested on, read over one lexicon.
+    """Training and test texts, read over one lexicon.
 
     Attributes:
-        training: what is trained on.
-        testing: what is tested on.
+        training: training texts.
+        testing: test texts.
         labels: by labelling, the classes of both.
         classes: by labelling, the names of the classes.
-        originals: the texts that are tested on, as they were written.
+        originals: the test texts as they were written.
     """
 
     training: Documents
@@ -320,7 +320,7 @@ class Material:
 
     @cached_property
     def bags(self) -> tuple[Bags, Bags]:
-        """Both parts as bags of words; always the same ones, which keep what was computed."""
+        """Both parts as bags of words; always the same objects, which cache their computations."""
         n = len(self.training.lexicon)
         first, second = (Bags(d.words, d.offsets, n) for d in (self.training, self.testing))
         return first, second
@@ -332,7 +332,7 @@ def read_material(
     """Read labelled texts over a lexicon.
 
     Args:
-        labellings: by name, what is trained on and what is tested on; all of the same texts.
+        labellings: by name, training and test texts; the same texts in every labelling.
         lexicon: the vocabulary.
     """
     training, testing = next(iter(labellings.values()))
@@ -347,13 +347,13 @@ def read_material(
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is measured.
+    """The selection of measurements.
 
     Attributes:
         learners: names of `dpcore.learn.classifiers.LEARNERS`.
-        attacked: those of them whose training texts are inferred.
-        compared: test texts whose rewriting is compared with the original; 0 for none.
-        encoder: whether by their meaning too, for which the encoder's package is needed.
+        attacked: the learners whose training texts are attacked.
+        compared: number of test texts whose rewriting is compared with the original; 0 for none.
+        encoder: True to compare meaning too, which needs the package of the encoder.
     """
 
     learners: tuple[str, ...] = ("averaged", "tf-idf")
@@ -363,9 +363,9 @@ class Wanted:
 
 
 Draw = tuple[Bags, Bags]
-"""What is trained on and what is tested on, rewritten at one ε."""
+"""Training and test texts, rewritten at one ε."""
 Watch = Callable[[str, str, float | None, "Classifier", "Bags"], None]
-"""Called with labelling, learner, ε, the trained classifier and the test texts that it faces."""
+"""Callback with labelling, learner, ε, the trained classifier and the test texts it faces."""
 
 
 def labelled_trial(
@@ -378,26 +378,26 @@ def labelled_trial(
     progress: Progress = silent,
     drawn: Sequence[Draw] | None = None,
 ) -> Iterator[Row]:
-    """All that is wanted, at each ε of a mechanism, or of the texts as they stand.
+    """Yield all selected measurements at each ε of a mechanism, or of the original texts.
 
     Args:
         material: texts over the lexicon of the mechanism.
         mechanism: None for the baselines.
-        epsilons: of the mechanism; none for the baselines.
-        seed: of all noise, of the networks and of the quarters.
-        wanted: what is measured.
-        watch: sees every classifier.
+        epsilons: values of ε; empty for the baselines.
+        seed: seed of all noise, of the networks and of the quarters.
+        wanted: selection of measurements.
+        watch: called with every trained classifier.
         progress: called with (stage, done, total) while the texts are rewritten.
-        drawn: the private texts at each ε, where those of several trials were drawn at once
+        drawn: private texts at each ε, if those of several trials were drawn at once
             (`drawn_at_once`); None draws them.
 
     Yields:
-        Rows of `dpcore.study.plan.COLUMNS`; `data` names the labelling, if it is about one.
+        Rows of `dpcore.study.plan.COLUMNS`; `data` names the labelling, if the row is about one.
 
     Raises:
-        EpsilonError: the mechanism does not have an ε.
-        CorpusError: a quarter has texts of one class alone.
-        MissingPackageError: scikit-learn or a similarity's package is not installed.
+        EpsilonError: the mechanism does not admit an ε.
+        CorpusError: a quarter has texts of one class only.
+        MissingPackageError: scikit-learn or a package for similarity is not installed.
     """
     trained_on, tested_on = clean = material.bags
     draws: list[tuple[float | None, Draw]] = [(None, clean)]
@@ -414,7 +414,7 @@ def labelled_trial(
             for result in _learned(material, name, texts, tests, epsilon, seed, wanted, watch):
                 yield result | {"data": name}
             for result in attacks[name].rows(texts, tests, epsilon):
-                # The accuracy of a target that learned from a quarter of the texts is left out.
+                # Omitted: the accuracy of a target that learned from only a quarter of the texts.
                 if result["quantity"] in ATTACKS:
                     yield result | {"data": name}
     if wanted.compared:
@@ -422,7 +422,7 @@ def labelled_trial(
         encoder = load_encoder() if wanted.encoder else None
         lexicon = material.training.lexicon
         for result in rewriting(some, lexicon, mechanism, epsilons, seed, encoder):
-            # Nw of these few texts would stand beside that of all of them.
+            # Nw of these few texts would appear beside that of all texts.
             if mechanism is None or result["quantity"] != "nw":
                 yield result
 
@@ -434,15 +434,15 @@ def drawn_at_once(
     seed: int,
     progress: Progress = silent,
 ) -> list[list[Draw]]:
-    """The private texts of several trials, whose noise is independent, at each ε of each trial.
+    """Draw the private texts of several trials with independent noise, at each ε of each trial.
 
     A law that is computed word by word is computed once for all trials.
 
     Args:
-        materials: one a trial, over the lexicon of the mechanism.
-        mechanism: rewrites each place.
-        epsilons: of the mechanism.
-        seed: of all noise.
+        materials: texts of each trial, over the lexicon of the mechanism.
+        mechanism: the mechanism that rewrites each position.
+        epsilons: values of ε that the mechanism admits.
+        seed: seed of all noise.
         progress: called with (stage, done, total).
     """
     parts = [bags for material in materials for bags in material.bags]
@@ -460,7 +460,7 @@ def _learned(
     wanted: Wanted,
     watch: Watch | None,
 ) -> Iterator[Row]:
-    """Accuracy of every classifier on clean and on private test texts."""
+    """Yield the accuracy of every classifier on clean and on private test texts."""
     labels, true = material.labels[name]
     vectors = material.training.lexicon.vectors
     faced = {CLEAN: material.bags[1]} | ({} if epsilon is None else {PRIVATE: tests})
@@ -476,10 +476,10 @@ def _learned(
 
 
 class _Attacks:
-    """Membership inference on halves of both parts, each class divided alike."""
+    """Membership inference on halves of both parts, with every class split evenly."""
 
     def __init__(self, material: Material, name: str, seed: int, learners: Sequence[str]) -> None:
-        """Divide the texts of a labelling for these classifiers."""
+        """Split the texts of a labelling into quarters for these classifiers."""
         self._halves: list[NDArray[np.int64]] = []
         quarters: dict[str, Prepared] = {}
         parts = zip(material.bags, material.labels[name], strict=True)
@@ -493,7 +493,7 @@ class _Attacks:
         self._trials = [MembershipTrial(quarters, learner, seed, lexicon) for learner in learners]
 
     def rows(self, texts: Bags, tests: Bags, epsilon: float | None) -> Iterator[Row]:
-        """What the attackers get out of the private texts at one ε."""
+        """Yield the success of the attackers on the private texts at one ε."""
         if self._trials:
             first, last = self._halves[0], self._halves[QUARTERS.index("TE2")]
             target, shadow = texts.part(first), tests.part(last)
@@ -504,8 +504,8 @@ class _Attacks:
 def halves(
     labels: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two halves of the places of some texts, in each of which every class has its share."""
-    # A random order, sorted by class and stable: every other place is a half of each class.
+    """Split the indices of some texts into two halves with an equal share of every class."""
+    # A random order, stably sorted by class: every other index gives half of each class.
     order = rng.permutation(labels.size)
     order = order[np.argsort(labels[order], kind="stable")]
     return order[::2], order[1::2]

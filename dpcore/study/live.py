@@ -1,7 +1,7 @@
-"""A study of a person's own choice: a few mechanisms on the teaching corpus or on their own texts.
+"""Live studies: a few chosen mechanisms on the teaching corpus or on a visitor's texts.
 
-The texts travel inside the job, within this process or through a pipe: they are written to no
-file, and nothing of them is left when the worker ends.
+The texts stay inside the job, in this process or in a pipe: they are never written to a file, and
+none of them is left when the worker ends.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from dpcore.study.privacy_rows import claimed_rows
 from dpcore.study.wrong_answers import WrongAnswers
 
 JOB = "dpcore.study.live:perform"
-"""What a worker does."""
+"""Function that a worker runs."""
 WORDS, VALUES = "words rewritten", "values of ε begun"
-"""Stages of a part: the noise draw of all its texts, then what is measured of them."""
+"""Stages of a part: the noise draw of all its texts, then the measurements."""
 
 TEST_SHARE = 0.3
 _COMPARED = 30  # test texts whose rewriting is compared
@@ -43,19 +43,19 @@ _EXAMPLES = 5  # of each mechanism and ε
 
 @dataclass(frozen=True)
 class Live:
-    """What is to be measured.
+    """Specification of a live run.
 
     Attributes:
-        texts: all texts with their labels; each seed divides them anew.
-        labelling: what the labels are about.
+        texts: all texts with their labels; each seed splits them differently.
+        labelling: subject of the labels.
         arms: mechanisms with settings and ε; the baseline is added.
         lexicon: name in the catalogue.
-        seeds: number of trials, from 0 on.
+        seeds: number of trials, with seeds from 0.
         learner: name of a classifier.
-        attack: whether membership is inferred too.
+        attack: True to infer membership too.
 
     Raises:
-        ParameterError: nothing to do, or more than `limits` allow.
+        ParameterError: there is nothing to do, or more than `limits` allow.
     """
 
     texts: LabelledTexts
@@ -80,7 +80,7 @@ class Live:
 
     @property
     def plan(self) -> Plan:
-        """Its cells: trial by trial, the baseline first."""
+        """Plan of the run: trial by trial, the baseline first."""
         return Plan(
             "live",
             JOB,
@@ -96,7 +96,7 @@ class Live:
         )
 
     def jobs(self) -> list[dict[str, Any]]:
-        """One JSON object a cell, with all that its worker needs."""
+        """Return one JSON object per cell, with everything that its worker needs."""
         labels = [self.texts.classes[label] for label in self.texts.labels.tolist()]
         carried = {"texts": list(self.texts.texts), "labels": labels}
         return [{"cell": cell.to_json()} | carried for cell in self.plan.cells()]
@@ -105,19 +105,19 @@ class Live:
 def shortened(
     texts: LabelledTexts, most: int = LIVE_TEXTS, words: int = LIVE_WORDS
 ) -> LabelledTexts:
-    """The first words of the first texts: what a live run has time for."""
-    # Cut before anything is drawn: a text's words beyond the cut cost no time at all.
+    """Cut texts to the first words of the first texts, to fit the time of a live run."""
+    # Cut before the noise draw, so that words beyond the cut cost no time.
     part = texts if len(texts) <= most else texts.part(range(most))
     cut = tuple(" ".join(text.split()[:words]) for text in part.texts)
     return LabelledTexts(cut, part.labels, part.classes)
 
 
 def teaching_texts(labelling: str, most: int = LIVE_TEXTS) -> LabelledTexts:
-    """Texts of the teaching corpus with the labels of one labelling.
+    """Return texts of the teaching corpus with the labels of one labelling.
 
     Args:
         labelling: "sentiment" or "topic".
-        most: how many; messages and reviews take turns.
+        most: largest number of texts; messages and reviews alternate.
 
     Raises:
         ParameterError: there is no such labelling.
@@ -131,7 +131,7 @@ def teaching_texts(labelling: str, most: int = LIVE_TEXTS) -> LabelledTexts:
 
 
 def table_texts(table: Table, text: str, label: str, most: int) -> Chosen:
-    """Texts and labels of a table of one's own; of more than `most` always the same sample.
+    """Read texts and labels from a visitor's table; above `most` rows, take a fixed sample.
 
     Raises:
         CorpusError: as `dpcore.learn.table.choose_columns`.
@@ -141,16 +141,16 @@ def table_texts(table: Table, text: str, label: str, most: int) -> Chosen:
 
 
 def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
-    """Do one of `Live.jobs`: one trial of one mechanism at all its ε, or of the baseline.
+    """Run one of `Live.jobs`: one trial of one mechanism at all its ε, or of the baseline.
 
     Args:
-        job: one of them.
-        tell: hears a few times a second how far it is: `stage` (`WORDS` or `VALUES`), `done` and
-            `total`.
+        job: one of the jobs.
+        tell: called a few times per second with the progress: `stage` (`WORDS` or `VALUES`), `done`
+            and `total`.
 
     Returns:
-        Its `rows`, and of the first trial `examples`: texts that a classifier of the clean texts
-        gets right and one of the private texts wrong.
+        Its `rows`, and for the first trial `examples`: texts that a classifier of the clean texts
+        gets right and one of the private texts gets wrong.
 
     Raises:
         DpcoreError: as `dpcore.study.labelled_trial.labelled_trial`.
@@ -180,7 +180,7 @@ def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
         if mechanism is not None and result["quantity"] == "nw":  # comes first of each ε
             values += 1
             progress(VALUES, values, len(cell.epsilons))
-    if mechanism is not None and cell.seed == 0:  # a promise is the same in every trial
+    if mechanism is not None and cell.seed == 0:  # a guarantee is the same in every trial
         rows += claimed_rows(mechanism, cell.epsilons)
     named: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
     named |= {"data": "", "seed": cell.seed}
@@ -202,32 +202,32 @@ def _mechanism(key: str, lexicon: str, settings: str) -> Mechanism:
     return create(key, _lexicon(lexicon), dict(json.loads(settings)))
 
 
-# Live runs for the pages, in the background: how far each is, and what is there already.
+# Live runs for the pages, in the background, with progress and partial results.
 #
-# Only the rows, and a few texts to look at, come back; nothing is kept in a file.
+# Only the rows and a few example texts are returned; nothing is written to a file.
 
 
-_STAGES = {WORDS: (0.05, 0.6), VALUES: (0.6, 0.95)}  # which share of a part each is, roughly
-_EARLY = 0.15  # of a part: before that its own pace says nothing of what it will take
+_STAGES = {WORDS: (0.05, 0.6), VALUES: (0.6, 0.95)}  # rough share of a part for each stage
+_EARLY = 0.15  # of a part: earlier, its pace does not predict its duration
 _SHORT = 90.0  # seconds
 
 
 class LiveRun(Job):
-    """A person's run."""
+    """A visitor's run."""
 
     @property
     def finished(self) -> int:
-        """Cells that are done."""
+        """Number of finished cells."""
         return len(self.results)
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of the cells that are done."""
+        """Rows of the finished cells."""
         return tuple(row for cell in self.results for row in cell["rows"])
 
     @property
     def examples(self) -> tuple[dict[str, Any], ...]:
-        """Texts that were read wrongly (`dpcore.study.live.perform`)."""
+        """Texts that were misclassified (`perform`)."""
         return tuple(example for cell in self.results for example in cell["examples"])
 
 
@@ -235,12 +235,12 @@ _RUNS = Background(JOB, MAX_LIVE_RUNS, LiveRun)
 
 
 def start(live: Live, executor: Callable[[Tell], Executor] | None = None) -> LiveRun:
-    """Begin a run in the background; it waits while `limits.MAX_LIVE_RUNS` others are at work.
+    """Start a run in the background; it waits while `limits.MAX_LIVE_RUNS` others are running.
 
     Args:
-        live: what is to be measured.
-        executor: given who hears how far a part is, makes what does the work; by default a
-            process of its own.
+        live: specification of the run.
+        executor: builds the executor from the callback for the progress of a part; by default a
+            separate process.
     """
     jobs = live.jobs()
     parts = [(job["cell"]["label"], job["cell"]["seed"]) for job in jobs]
@@ -251,15 +251,15 @@ def start(live: Live, executor: Callable[[Tell], Executor] | None = None) -> Liv
 
 @dataclass
 class Course:
-    """What was heard of a run, and when; all times are seconds of one clock.
+    """Progress of a run; all times are seconds of one clock.
 
     Parts of one mechanism take about the same time in every trial; a mechanism that was not
-    measured yet is taken to need what the others need, by what is known so far.
+    measured yet is assumed to take as long as the average of those measured so far.
 
     Attributes:
         parts: mechanism ("baseline" without one) and trial of each part, in order.
         begun: start of the run.
-        done: seconds that each part took that is done.
+        done: seconds that each finished part took.
     """
 
     parts: Sequence[tuple[str, int]]
@@ -270,20 +270,20 @@ class Course:
     _share: float = 0.0
 
     def __post_init__(self) -> None:
-        """The first part begins with the run."""
+        """Start the first part with the run."""
         self._entered = self.begun
 
     def hear(self, stage: str, done: int, total: int) -> None:
-        """Note how far the present part is."""
+        """Record the progress of the current part."""
         self._stage = (stage, done, total)
 
     def finish_part(self, now: float) -> None:
-        """Note that the present part is done."""
+        """Record that the current part is done."""
         self.done.append(now - self._entered)
         self._entered, self._stage = now, ("", 0, 0)
 
     def progress(self, now: float) -> tuple[float, str]:
-        """Share of the run from 0 to 1, which never falls, and a sentence."""
+        """Return the share of the run from 0 to 1, which never falls, and a sentence."""
         number, total = len(self.done), len(self.parts)
         if number == total:
             return 1.0, f"All {total} parts done after {now - self.begun:.0f} s"
@@ -304,13 +304,13 @@ class Course:
         return self._share, sentence
 
     def _inside(self) -> float:
-        """How far the present part is, from 0 to 1."""
+        """Return the progress of the current part, from 0 to 1."""
         stage, done, total = self._stage
         low, high = _STAGES.get(stage, (0.0, 0.0))
         return low + (high - low) * done / max(total, 1)
 
     def _left(self, now: float) -> float | None:
-        """Seconds left; None while nothing is known of a mechanism."""
+        """Estimate the seconds left; None while no mechanism has been timed."""
         number, inside = len(self.done), self._inside()
         took: dict[str, list[float]] = {}
         for (name, _), seconds in zip(self.parts, self.done, strict=False):
@@ -318,9 +318,9 @@ class Course:
         name, here = self.parts[number][0], now - self._entered
         known = {mechanism: sum(all_of) / len(all_of) for mechanism, all_of in took.items()}
         if inside > _EARLY:
-            pace = here / inside  # seconds for the whole part; half of it counts, half experience
+            pace = here / inside  # seconds for the whole part; averaged with the parts before
             known[name] = 0.5 * (known[name] + pace) if name in known else pace
-        # The baseline, which comes first, draws no noise: its pace says nothing of the others.
+        # The baseline, which comes first, draws no noise: its pace does not predict the others.
         baseline = self.parts[0][0]
         noisy = [seconds for mechanism, seconds in known.items() if mechanism != baseline]
         if not noisy:

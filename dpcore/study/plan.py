@@ -1,8 +1,8 @@
-"""A plan: which mechanisms, at which ε, on which words and data, under which seeds.
+"""Plans, cells and studies: mechanisms, ε, words, data and seeds, and the rows that result.
 
-A plan is data. It is written as JSON beside what comes of it, and it is a product of its parts: one
-cell for each combination. A cell says all that a worker has to know except where its files are
-(`dpcore.study.runner`), and the randomness of a cell depends on the cell alone.
+A plan is data, written as JSON beside its results. It is a product of its parts, with one cell for
+each combination. A cell holds all that a worker needs except the locations of its files
+(`dpcore.study.runner`), and its randomness depends on the cell alone.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 Settings = tuple[tuple[str, Any], ...]
 
 BASELINE = ""
-"""In place of a mechanism: the text as it stands."""
+"""Key of the baseline in place of a mechanism: the original text."""
 _FORMAT = 1
 _TASK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def canonical(value: object) -> str:
-    """JSON in one form, so that equal values have equal text.
+    """Return JSON in canonical form, so that equal values have equal text.
 
     Raises:
-        StudyError: it is not a JSON value, or holds NaN or an infinity.
+        StudyError: the value is not JSON, or holds NaN or an infinity.
     """
     try:
         return json.dumps(
@@ -58,11 +58,11 @@ class Arm:
     """One curve: a mechanism with its settings at some ε.
 
     Attributes:
-        mechanism: short name or key in the registry; `BASELINE` for the text as it stands.
-        epsilons: what is measured; none for the baseline, which has no ε.
-        settings: of the mechanism.
-        label: of the curve; the name of the mechanism if empty.
-        options: for the task; they go before those of the plan.
+        mechanism: short name or key in the registry; `BASELINE` for the original text.
+        epsilons: values of ε to measure; empty for the baseline, which has no ε.
+        settings: settings of the mechanism.
+        label: label of the curve; the name of the mechanism if empty.
+        options: options for the task; they override those of the plan.
     """
 
     mechanism: str
@@ -72,7 +72,7 @@ class Arm:
     options: Settings = ()
 
     def __post_init__(self) -> None:
-        """Check names and ε (whether a mechanism has an ε depends on the lexicon)."""
+        """Check names and ε (whether a mechanism admits an ε depends on the lexicon)."""
         if self.mechanism != BASELINE:
             resolve(self.mechanism)
         if (self.mechanism == BASELINE) != (not self.epsilons):
@@ -88,7 +88,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """The label, or what stands for it."""
+        """The label, or the mechanism or "baseline" if there is none."""
         return self.label or self.mechanism or "baseline"
 
 
@@ -97,15 +97,15 @@ class Cell:
     """One unit of work; all fields are JSON values.
 
     Attributes:
-        task: the function that does it.
-        label: of its curve.
+        task: the function to run.
+        label: label of its curve.
         mechanism: as in `Arm`.
-        settings: of the mechanism.
-        epsilons: one, or all of an arm, or none (baseline).
+        settings: settings of the mechanism.
+        epsilons: one ε, all ε of an arm, or none (baseline).
         lexicon: name of a lexicon in the sources; empty if none is read.
         data: key of a file in the sources; empty if none is read.
-        seed: of all randomness.
-        options: for the task.
+        seed: seed of all randomness.
+        options: options for the task.
     """
 
     task: str
@@ -120,40 +120,41 @@ class Cell:
 
     @property
     def epsilon(self) -> float | None:
-        """The ε of a cell that has one; None for the baseline.
+        """The ε of a cell with a single ε; None for the baseline.
 
         Raises:
-            StudyError: it has several.
+            StudyError: the cell has several.
         """
         if len(self.epsilons) > 1:
             raise StudyError(f"cell {self.label!r} has {len(self.epsilons)} values of ε, not one")
         return self.epsilons[0] if self.epsilons else None
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An option of the task."""
+        """Return an option of the task."""
         return dict(self.options).get(name, default)
 
     def generator(self, *key: str | int) -> np.random.Generator:
-        """Randomness of this cell and no other."""
-        return generator(self.seed, "cell", self._identity(), *key)  # whoever does it, and when
+        """Return a generator for this cell only."""
+        # The key depends on the cell alone, not on the worker or the order of execution.
+        return generator(self.seed, "cell", self._identity(), *key)
 
     def shared_generator(self, *key: str | int) -> np.random.Generator:
-        """Randomness that all cells of one seed and data have in common, such as a split."""
+        """Return a generator shared by all cells of one seed and data, for example for a split."""
         return generator(self.seed, "data", self.data, *key)
 
     def _identity(self) -> str:
-        """What the noise depends on: not the task, its options or the label."""
-        # So a curve may get another name, or more may be measured of it, and its draws stay.
+        """Return the fields that determine the noise: not the task, its options or the label."""
+        # A curve can be renamed, or measured in more ways, and its draws stay the same.
         names = ("mechanism", "settings", "epsilons", "lexicon", "data", "seed")
         return canonical([getattr(self, name) for name in names])
 
     def to_json(self) -> dict[str, Any]:
-        """All fields."""
+        """Return all fields."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Cell:
-        """The cell that `to_json` gave."""
+        """Rebuild a cell from the result of `to_json`."""
         return cls(**{name: _frozen(value) for name, value in fields.items()})
 
 
@@ -162,15 +163,16 @@ class Plan:
     """A product of arms, lexicons, data and seeds.
 
     Attributes:
-        name: for people and file names.
-        task: `module:function`; the function takes a `Cell` and its `Sources` and returns rows. A
-            worker imports it by this name.
+        name: name for readers and for file names.
+        task: `module:function`; the function takes a `Cell` and its `Sources` and returns rows.
+            Workers import it by this name.
         arms: the curves.
-        lexicons: names in the sources; "" in place of one that is not read.
+        lexicons: names in the sources; "" if no lexicon is read.
         data: keys of files in the sources.
-        seeds: each is one trial.
-        options: for the task.
-        together: one cell holds all ε of an arm, for a task that gets them from one noise draw.
+        seeds: one trial per seed.
+        options: options for the task.
+        together: True if one cell holds all ε of an arm, for a task that uses one noise draw for
+            all.
     """
 
     name: str
@@ -183,7 +185,7 @@ class Plan:
     together: bool = False
 
     def __post_init__(self) -> None:
-        """Check that there is something to do, and that no cell stands twice."""
+        """Check that there is at least one cell, and that no cell is repeated."""
         if not _TASK.fullmatch(self.task):
             raise StudyError(f"the task of a plan is module:function, got {self.task[:80]!r}")
         for seed in self.seeds:
@@ -195,9 +197,9 @@ class Plan:
             raise StudyError(f"plan {self.name!r} holds a cell twice")
 
     def cells(self) -> tuple[Cell, ...]:
-        """Every combination: data, then lexicon, seed, arm and ε."""
+        """Return every combination: data, then lexicon, seed, arm and ε."""
         cells = []
-        # The seed before the arms: what a seed's cells share in a worker is read once for all.
+        # Seeds before arms: a worker reads the data shared by the cells of a seed once.
         for data, lexicon, seed, arm in product(self.data, self.lexicons, self.seeds, self.arms):
             options = tuple((dict(self.options) | dict(arm.options)).items())
             alone: list[tuple[float, ...]] = [(epsilon,) for epsilon in arm.epsilons] or [()]
@@ -207,34 +209,34 @@ class Plan:
         return tuple(cells)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object with all fields, as a manifest keeps it."""
+        """Return a JSON object with all fields, as a manifest keeps it."""
         return {"format": _FORMAT} | asdict(self)
 
 
 def _frozen(value: Any) -> Any:
-    """JSON has lists where we have tuples."""
+    """Turn the lists of JSON back into tuples."""
     return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
 
 
-# What is recorded: a plan with a title, the sizes of its corpora, and the figures drawn of it.
+# Studies: a plan with a title, the sizes of its corpora, and its figures.
 #
-# Two kinds, one model. The cells of an experiment are tasks of their own, each with its table of
-# trials. A study of words measures Nw and Sw on some words of a vocabulary: its plan has one arm a
-# series, and its words are chosen when it is recorded.
+# One model for two kinds. The cells of an experiment are tasks, each with its table of trials. A
+# study of words measures Nw and Sw on some words of a vocabulary: its plan has one arm per series,
+# and its words are chosen when it is recorded.
 
 
 WORDS_TASK = "dpcore.study.series:measure_series"
-"""What a cell of a study of words does."""
+"""Task of a cell of a study of words."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The words of a study.
+    """The choice of words of a study.
 
     Attributes:
-        count: how many are measured.
-        by_tokens: they are drawn as the corpus holds them, frequent ones often; else one word from
-            each of equal parts of the vocabulary.
+        count: number of words to measure.
+        by_tokens: True to draw words in proportion to their tokens in the corpus; otherwise one
+            word is drawn from each of equal parts of the vocabulary.
     """
 
     count: int
@@ -246,9 +248,9 @@ class Panel:
     """One figure of a study.
 
     Attributes:
-        title: for people.
+        title: title for readers.
         quantity: nw or sw over ε, or "trade" for Sw against Nw.
-        curves: that it shows; their ε must mean the same, except in a trade.
+        curves: curves of the figure; their ε must have the same meaning, except in a trade.
     """
 
     title: str
@@ -258,13 +260,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Given:
-    """What the plan of a study may be completed from, when it is recorded.
+    """Inputs from which the plan of a study can be completed when it is recorded.
 
     Attributes:
-        lexicons: by the names that the plan uses.
-        run: runs a plan before that of the study, in the same folder and by the same workers, and
+        lexicons: lexicons by the names that the plan uses.
+        run: runs a plan before that of the study, in the same folder and with the same workers, and
             returns its rows.
-        progress: called with (stage, done, total) by whatever else takes long.
+        progress: called with (stage, done, total) during other long steps.
     """
 
     lexicons: Mapping[str, Lexicon]
@@ -277,17 +279,16 @@ class Study:
     """A study to be recorded.
 
     Attributes:
-        title: for people.
-        source: paper and figures to be compared with; empty if none.
-        plan: what is done; its lexicons are keys of `dpcore.study.vocabularies`, its data names of
-            files of the data folder.
-        sizes: how much of each corpus is used, in a sentence; empty for a study of words.
-        choice: the words of a study of words; None for an experiment.
-        panels: what is drawn of a study of words.
-        rewrites: whether mechanisms that write words are compared, and not networks that read
-            noise.
-        complete: of an experiment whose plan depends on its lexicon, such as one whose ε are found
-            by measuring: makes of `plan` the plan that is run, and rows of what was found.
+        title: title for readers.
+        source: paper and figures for comparison; empty if none.
+        plan: the plan; its lexicons are keys of `dpcore.study.vocabularies`, its data names of
+            files in the data folder.
+        sizes: how much of each corpus is used, in one sentence; empty for a study of words.
+        choice: choice of the words of a study of words; None for an experiment.
+        panels: figures of a study of words.
+        rewrites: True if it compares mechanisms that write words, not networks that read noise.
+        complete: for an experiment whose plan depends on its lexicon, such as one whose ε are found
+            by measurement: turns `plan` into the plan to run, and returns rows of the findings.
         command: the command line that records it; empty for `study run`.
     """
 
@@ -303,12 +304,12 @@ class Study:
 
     @property
     def name(self) -> str:
-        """What the command line takes."""
+        """The name for the command line."""
         return self.plan.name
 
     @property
     def reads_data(self) -> bool:
-        """Whether an experiment needs the folder of corpora and vectors."""
+        """True if an experiment needs the folder of corpora and vectors."""
         return any(self.plan.data)
 
 
@@ -323,18 +324,18 @@ def series(
     named: tuple[str, ...] = (),
     curve: str = "",
 ) -> Arm:
-    """An arm of a study of words: one mechanism at some ε, measured in one way.
+    """Build an arm of a study of words: one mechanism at some ε, measured by one method.
 
     Args:
         mechanism: short name in the registry.
-        epsilons: ascending; those that the mechanism does not have are recorded as undefined.
-        settings: of the mechanism.
+        epsilons: ascending; values that the mechanism does not admit are recorded as undefined.
+        settings: settings of the mechanism.
         label: unique in its study; the mechanism if empty.
         method: as for `dpcore.measure.deniability.measure`.
-        words: at most this many of the study's words; None takes them all.
-        named: measure these words, one by one, instead of the study's; those that the vocabulary
-            does not hold are left out.
-        curve: series that are drawn as one have the same; the label if empty.
+        words: measure at most this many of the study's words; None takes all.
+        named: measure these words one by one instead of the study's; words that the vocabulary does
+            not hold are left out.
+        curve: common name of series that are drawn as one curve; the label if empty.
     """
     how = (
         ("curve", curve or label or mechanism),
@@ -346,30 +347,30 @@ def series(
 
 
 def words_plan(name: str, vocabulary: str, arms: tuple[Arm, ...], runs: int = 1_000) -> Plan:
-    """The plan of a study of words, before they are chosen.
+    """Build the plan of a study of words, before the words are chosen.
 
     Args:
-        name: of the study.
+        name: name of the study.
         vocabulary: key of `dpcore.study.vocabularies`.
-        arms: of `series`.
+        arms: results of `series`.
         runs: R.
     """
     return Plan(name, WORDS_TASK, arms, (vocabulary,), options=(("runs", runs),), together=True)
 
 
 def grid(low: float, high: float, count: int, *more: float) -> tuple[float, ...]:
-    """A geometric grid of values with four digits, and more values between."""
-    # Rounded, so that a value can be asked for as it is printed.
+    """Return a geometric grid of values rounded to four digits, with `more` values added."""
+    # Rounded, so that a value can be requested as it is printed.
     points = {float(f"{value:.4g}") for value in np.geomspace(low, high, count)}
     return tuple(sorted(points | set(more)))
 
 
 def powers(*logarithms: float) -> tuple[float, ...]:
-    """e to these powers."""
+    """Return e to each of these powers."""
     return tuple(math.exp(value) for value in logarithms)
 
 
-# The tidy rows of an experiment: one number a row, with what it is.
+# Tidy rows of an experiment: one number per row with its description.
 
 
 Row = dict[str, Any]
@@ -378,17 +379,18 @@ COLUMNS = (
     "label", "mechanism", "epsilon", "lexicon", "data", "seed",
     "learner", "tested_on", "variant", "quantity", "at", "value", "low", "high", "count",
 )  # fmt: skip
-"""One number a row. `label` names the curve; `epsilon` is None for the baseline (mechanism "");
-`learner` is of `dpcore.learn.classifiers.LEARNERS`; `tested_on` is "private" or "clean";
-`variant` tells kinds of one quantity apart (the attacker's); `at` is the abscissa of a quantity
-that is itself a curve (false-positive rate of "roc" and "tpr"); `value` with an interval of its
-own (`low`, `high`) where it has one, and the number of texts or words behind it (`count`)."""
+"""Columns of a table with one number per row. `label` names the curve; `epsilon` is None for the
+baseline (mechanism ""); `learner` is a key of `dpcore.learn.classifiers.LEARNERS`; `tested_on` is
+"private" or "clean"; `variant` distinguishes kinds of one quantity (such as attackers); `at` is the
+abscissa of a quantity that is itself a curve (false-positive rate of "roc" and "tpr"); `low` and
+`high` are the interval of `value` where it has its own; `count` is the number of texts or words
+behind it."""
 
 PRIVATE, CLEAN = "private", "clean"
 
 
 def row(quantity: str, value: float, **more: Any) -> Row:
-    """One row of the columns that a task fills; absent ones are None or empty."""
+    """Build one row of the columns that a task fills; absent ones are None or empty."""
     blank: Row = dict.fromkeys(("epsilon", "at", "low", "high", "count"))
     blank |= dict.fromkeys(("learner", "tested_on", "variant"), "")
     unknown = set(more) - set(blank)
@@ -411,8 +413,8 @@ def prepare(corpus: LabelledTexts, lexicon: Lexicon, most: int | None) -> Prepar
 
 
 def kept(*pairs: tuple[Bags, Bags], epsilon: float | None = None) -> Row:
-    """Nw counted in text: the share of all places whose word stayed."""
-    # Unknown places count and never stay: −1 before, a word of the vocabulary after.
+    """Compute Nw counted in text: the share of all positions whose word stayed."""
+    # Unknown positions count and never stay: −1 before, a word of the vocabulary after.
     same = sum(int((before.words == after.words).sum()) for before, after in pairs)
     total = sum(before.words.size for before, _ in pairs)
     return row("nw", same / max(total, 1), epsilon=epsilon, count=total)

@@ -1,4 +1,4 @@
-"""What is true of the privacy of a curve, beside what it teaches: rows for each ε of a plan."""
+"""Privacy figures for each ε of a plan, beside its utility figures."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ QUANTITIES = {
     "true_epsilon": "smallest ε that is true of all pairs of words and all outputs",
     "true_delta": "exact δ at ε for the worst difference of two vectors",
 }
-"""The quantities; `variant` holds the status of the guarantee."""
+"""Names of the quantities; `variant` holds the status of the guarantee."""
 
 
 def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
-    """Rows of `QUANTITIES` for every lexicon, arm and ε of a plan.
+    """Yield rows of `QUANTITIES` for every lexicon, arm and ε of a plan.
 
     Args:
         plan: its option `document_words`, or else `most`, is the number of words of a text.
-        lexicons: by the names that the plan uses.
+        lexicons: lexicons by the names that the plan uses.
     """
     options = dict(plan.options)
     tokens = options.get("document_words", options.get("most"))
@@ -39,11 +39,11 @@ def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
                 "mechanism": arm.mechanism,
                 "lexicon": name,
                 "data": plan.data[0],
-                "seed": plan.seeds[0],  # nothing here is drawn, so one seed stands for all
+                "seed": plan.seeds[0],  # nothing here is random, so one seed is enough
             }
             for known in claimed_rows(mechanism, arm.epsilons, tokens):
                 yield named | known
-            computed = mechanism.true_epsilons(arm.epsilons)  # a look at all pairs of words
+            computed = mechanism.true_epsilons(arm.epsilons)  # over all pairs of words
             if computed is not None:
                 for epsilon, true in zip(arm.epsilons, computed, strict=True):
                     yield named | row("true_epsilon", true, epsilon=epsilon, variant="computed")
@@ -52,14 +52,14 @@ def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
 def claimed_rows(
     mechanism: Mechanism, epsilons: Sequence[float], tokens: int | None = None
 ) -> Iterator[Row]:
-    """What is known at once: claimed loss and its status, and where there is a formula the true δ.
+    """Yield the figures that need no search: claimed loss, its status, and δ if it has a formula.
 
     Args:
-        mechanism: whose promise it is.
-        epsilons: that it has.
-        tokens: words of a text whose membership is bounded; None leaves that out.
+        mechanism: mechanism that gives the guarantee.
+        epsilons: values of ε that it admits.
+        tokens: number of words of a text whose membership is bounded; None omits the bound.
     """
-    # A metric guarantee is a loss for a distance: the largest distance gives the largest loss.
+    # A metric guarantee is a loss per distance: the largest distance gives the largest loss.
     diameter = mechanism.lexicon.extent.diameter
     for epsilon in epsilons:
         promised = mechanism.guarantee(epsilon)

@@ -1,7 +1,8 @@
-"""How many changed content words attackers get back of texts, each attacker knowing more.
+"""Recovery of changed content words from texts by attackers with increasing knowledge.
 
-Every text is rewritten once at each ε and read by all (`dpcore.attack.language.recovered`). A share
-has an interval from the spread between texts, because the words of one text are not independent.
+Every text is rewritten once at each ε and given to all attackers
+(`dpcore.attack.language.recovered`). The interval of a share comes from the spread between texts,
+because the words of one text are not independent.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from dpcore.study.plan import Row, row
 FIRST, TENTH, GAIN_FIRST, GAIN_TEN = (
     "recovered first", "recovered in ten", "gain first", "gain in ten",
 )  # fmt: skip
-"""Shares of the changed content words; and what the network gets back beyond the bigrams."""
+"""Shares of the changed content words, and the gain of the network over the bigrams."""
 READ_BY = (BLIND, FREQUENCY, BIGRAM)
-"""The attackers beside the reader that is tried: who sees nothing, who sees the output, and the
-bigrams, who read the text as well."""
+"""The attackers besides the reader under test: one that sees nothing, one that sees the output, and
+bigrams, which read the text as well."""
 _QUANTILE = 1.96
 
 
@@ -37,18 +38,18 @@ def trial_rows(
     seed: int,
     tried: str = WORDS,
 ) -> Iterator[Row]:
-    """One mechanism at one ε.
+    """Measure one mechanism at one ε.
 
     Args:
-        channel: of the mechanism, over the whole lexicon.
+        channel: channel of the mechanism, over the whole lexicon.
         sentences: the texts, each with a protected word of the vocabulary.
-        epsilon: of every word.
-        level: of leakage at which ε lies, for the column `at`.
-        seed: of the noise.
+        epsilon: ε of every word.
+        level: level of leakage at this ε, for the column `at`.
+        seed: seed of the noise.
         tried: the reader whose gain over the bigrams is measured.
 
     Yields:
-        Rows of the four quantities; `variant` is the attacker, `count` the words.
+        Rows of the four quantities; `variant` is the attacker, `count` the number of words.
     """
     attackers = (*READ_BY, tried)
     total = np.zeros(len(sentences))

@@ -1,7 +1,7 @@
-"""Recorded studies on disk: a folder of tables (parquet) and the manifest of how each was made.
+"""Recorded studies on disk: tables (parquet), a manifest of their origin, and figures from them.
 
-A reader trusts neither: a manifest's fields are checked, and a table whose SHA-256 is not the
-manifest's is refused. Both files are written whole.
+Reading checks both: the fields of the manifest, and the SHA-256 of a table against the manifest.
+Both files are written atomically.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 FOLDER = "experiments"
-"""Folder of the recorded experiments, within that of the recorded studies of words."""
+"""Folder of the recorded experiments, inside that of the recorded studies of words."""
 _FORMAT = 1
 _Kinds = dict[str, type | tuple[type, ...]]
 _OF_WORDS: _Kinds = {
@@ -41,39 +41,39 @@ _OF_TRIALS: _Kinds = {
     "plan": dict, "sizes": str, "workers": int, "lexicons": list, "packages": dict,
 }  # fmt: skip
 _LISTS = {"runs": _OF_WORDS, "experiments": _OF_TRIALS}
-"""The field of a manifest that lists its entries, and what only entries of that kind say."""
+"""Manifest field that lists the entries, and the fields that only entries of that kind have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """How a record was made; every field is a JSON value, in the order of the manifest.
+    """Origin of a record; every field is a JSON value, in the order of the manifest.
 
     Attributes:
-        name: of the study.
-        title: for people.
-        source: paper and figures that it is to be compared with; empty if none.
-        command: the command line that makes it again.
-        seed: of words: of their choice and of all noise; None of an experiment.
-        plan: of an experiment: mechanisms, settings, ε, lexicons, data, seeds and options.
-        sizes: of an experiment: how much of each corpus was used, in a sentence.
-        version: of dpcore.
+        name: name of the study.
+        title: title for readers.
+        source: paper and figures for comparison; empty if none.
+        command: the command line that reproduces it.
+        seed: for words: seed of their choice and of all noise; None for an experiment.
+        plan: for an experiment: mechanisms, settings, ε, lexicons, data, seeds and options.
+        sizes: for an experiment: how much of each corpus was used, in one sentence.
+        version: version of dpcore.
         date: ISO date (UTC).
-        seconds: of all cells added up; longer where the machine was busy.
-        runs: of words: R.
-        words: of words: at most, in a series.
-        selection: of words: how they were chosen.
-        vocabulary: of words: key, title, words, dimension, separation, diameter, fingerprint,
+        seconds: sum over all cells; longer if the machine was busy.
+        runs: for words: R.
+        words: for words: largest number of words in a series.
+        selection: for words: how they were chosen.
+        vocabulary: for words: key, title, words, dimension, separation, diameter, fingerprint,
             tokens, unknown_tokens, paper_words, paper_separation.
-        workers: of an experiment: processes that shared the work.
-        lexicons: of an experiment: of each its name, words, dimension, separation, diameter and
-            fingerprint.
+        workers: for an experiment: number of processes that shared the work.
+        lexicons: for an experiment: for each lexicon its name, words, dimension, separation,
+            diameter and fingerprint.
         data: name of each file that was read, and its SHA-256.
-        series: of words: for each one name, curve, mechanism (registry key), parameters, method,
-            detail, words, numerical_error.
-        packages: of an experiment: versions of the libraries that shape the numbers.
+        series: for words: for each series its name, curve, mechanism (registry key), parameters,
+            method, detail, words, numerical_error.
+        packages: for an experiment: versions of the libraries that affect the numbers.
         machine: cores, python, numpy, system, processor.
         file: name of the table; empty until it is written.
-        sha256: of the table's bytes; empty until it is written.
+        sha256: SHA-256 of the table; empty until it is written.
     """
 
     name: str
@@ -101,17 +101,17 @@ class Entry:
 
     @property
     def of_words(self) -> bool:
-        """Whether Nw and Sw of words were measured; else it is an experiment with trials."""
+        """True for a study of words (Nw and Sw), False for an experiment with trials."""
         return self.seed is not None
 
     def to_json(self) -> dict[str, Any]:
-        """The fields of its kind."""
+        """Return the fields of its kind."""
         others = _OF_TRIALS if self.of_words else _OF_WORDS
         return {name: value for name, value in asdict(self).items() if name not in others}
 
 
 def _entry(record: object, of_kind: _Kinds) -> Entry:
-    """An entry as a manifest has it.
+    """Check and build an entry of a manifest.
 
     Raises:
         StudyError: a field is missing, unknown or of the wrong type.
@@ -125,7 +125,7 @@ def _entry(record: object, of_kind: _Kinds) -> Entry:
     for name, kind in kinds.items():
         if not isinstance(record[name], kind):
             raise StudyError(f"field {name!r} of a manifest entry has the wrong type")
-    # A stranger's manifest must not make us read, or write, a file of another folder.
+    # An untrusted manifest must not cause a read or write in another folder.
     if "/" in record["file"] or "\\" in record["file"]:
         raise StudyError("the table of a manifest entry must lie beside the manifest")
     return Entry(**record)
@@ -133,14 +133,15 @@ def _entry(record: object, of_kind: _Kinds) -> Entry:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """One recorded study: how it was made, and what was found.
+    """One recorded study: its origin and its results.
 
     Attributes:
-        entry: how it was made.
-        table: its rows; columns `dpcore.study.tables.WORD_COLUMNS` of words, or
-            `dpcore.study.plan.COLUMNS` of an experiment.
-        examples: of wrong answers, columns `COLUMNS` and `dpcore.study.wrong_answers.TEXTS`; None
-            if there are none. Only texts written for the laboratory are kept.
+        entry: origin of the record.
+        table: the rows; columns `dpcore.study.tables.WORD_COLUMNS` for words, or
+            `dpcore.study.plan.COLUMNS` for an experiment.
+        examples: examples of wrong answers, columns `COLUMNS` and
+            `dpcore.study.wrong_answers.TEXTS`; None if there are none. Only texts written for the
+            laboratory are kept.
     """
 
     entry: Entry
@@ -148,9 +149,9 @@ class Recorded:
     examples: pd.DataFrame | None = None
 
     def rows(self, quantity: str, **where: object) -> pd.DataFrame:
-        """The rows of one quantity with these values in other columns.
+        """Return the rows of one quantity with these values in other columns.
 
-        Of words these are the measured rows over all words, unless a `word` is named.
+        For words these are the measured rows over all words, unless a `word` is named.
         """
         if self.entry.of_words:
             where = {"word": "", "status": MEASURED, **where}
@@ -158,10 +159,10 @@ class Recorded:
         return chosen(self.table[:0] if part is None else part, quantity, **where)
 
     def curves(self, quantity: str, **where: Any) -> pd.DataFrame:
-        """The curves of one quantity of an experiment (`dpcore.study.utility_summary.curves`).
+        """Return an experiment's curves of one quantity (`dpcore.study.utility_summary.curves`).
 
-        Made once: a comparison with a paper reads many points of the same curves. Not to be
-        changed by who asks.
+        Cached, because a comparison with a paper reads many points of the same curves. Callers must
+        not modify the result.
         """
         key = (quantity, *sorted(where.items()))
         if key not in self._curves:
@@ -178,12 +179,12 @@ class Recorded:
 
 
 def bundled_results() -> Path:
-    """The folder of the results that come with the laboratory."""
+    """Return the folder of the bundled results."""
     return bundled_data("results", MANIFEST)
 
 
 def read_bundled() -> tuple[Entry, ...]:
-    """How each record was made that comes with the laboratory: studies of words, experiments.
+    """Read the entries of all bundled records: studies of words, then experiments.
 
     Raises:
         StudyError: a manifest is missing or damaged.
@@ -196,7 +197,7 @@ def _bundled_folders() -> tuple[Path, Path]:
 
 
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
-    """The entries of a folder's manifest, in its order.
+    """Read the entries of a folder's manifest, in its order.
 
     Raises:
         StudyError: there is no manifest, or it is damaged.
@@ -221,14 +222,14 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 
 def read_recorded(name: str, folder: Path | None = None) -> Recorded:
-    """One recorded study, checked.
+    """Read and check one recorded study.
 
     Args:
-        name: of the study.
-        folder: of its table and manifest; those that come with the laboratory if None.
+        name: name of the study.
+        folder: folder of its table and manifest; None for the bundled ones.
 
     Raises:
-        StudyError: it was not recorded, or is damaged.
+        StudyError: the study was not recorded, or the record is damaged.
         MissingPackageError: pandas or pyarrow is not installed.
     """
     places = _bundled_folders() if folder is None else (folder,)
@@ -237,7 +238,7 @@ def read_recorded(name: str, folder: Path | None = None) -> Recorded:
     if entry is None:
         known = ", ".join(entry.name for entry, _ in entries) or "none"
         raise StudyError(f"nothing is recorded as {name[:60]!r}; recorded are: {known}")
-    # The bytes are checked before a parser sees them.
+    # The bytes are checked before a parser reads them.
     table = _read_table(place / entry.file, entry.sha256)
     if entry.of_words:
         return Recorded(entry, check_words(table, entry.runs))
@@ -256,7 +257,7 @@ def _read_table(path: Path, sha256: str) -> pd.DataFrame:
         table: pd.DataFrame = need_pandas("recorded results need").read_parquet(path)
     except DpcoreError:
         raise
-    except (ValueError, TypeError, RuntimeError):  # of pyarrow, for a file that is no parquet
+    except (ValueError, TypeError, RuntimeError):  # from pyarrow, for a file that is not parquet
         raise StudyError(f"{path} is no parquet file, or damaged; record it again") from None
     except OSError as error:
         raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
@@ -264,18 +265,18 @@ def _read_table(path: Path, sha256: str) -> pd.DataFrame:
 
 
 def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
-    """Write a table, then its entry into the folder's manifest, which replaces one of its name.
+    """Write a table, then its entry in the manifest, which replaces an entry of the same name.
 
     Args:
-        entry: its `file` and `sha256` are set here.
-        table: of its kind.
-        folder: made if it is not there; one folder holds records of one kind.
+        entry: origin of the table; `file` and `sha256` are set here.
+        table: table of the same kind.
+        folder: created if missing; a folder holds records of one kind only.
 
     Returns:
         The entry as it was written.
 
     Raises:
-        StudyError: the table is none of its kind, the folder cannot be written, or its manifest is
+        StudyError: the table is not of its kind, the folder cannot be written, or its manifest is
             damaged or of the other kind.
     """
     if entry.of_words:
@@ -287,7 +288,7 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
         others = read_manifest(folder) if (folder / MANIFEST).exists() else ()
         if any(other.of_words != entry.of_words for other in others):
             raise StudyError(f"{folder} holds records of another kind; give another folder")
-        # The table first: a manifest never names one that is not there.
+        # The table first: a manifest never names a missing table.
         with replacing(path) as temporary:
             table.to_parquet(temporary, index=False, compression="zstd")
             temporary.chmod(0o644)
@@ -303,7 +304,7 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
 
 
 def check_writable(folder: Path) -> None:
-    """Find out before hours of work that a folder cannot be written.
+    """Check, before hours of work, that a folder can be written.
 
     Raises:
         StudyError: it cannot.
@@ -316,25 +317,25 @@ def check_writable(folder: Path) -> None:
         raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
 
 
-# Figures read from a record: a curve, its value at an ε, where it reaches or crosses a level.
+# Figures read from a record: a curve, its value at an ε, the ε at which it reaches a level.
 #
-# One way for both kinds of table. A table of words (Nw and Sw) holds means over words, by the best
-# method that was recorded and by the papers' protocol; a table of trials holds one number a seed,
-# of which the mean and Student's interval are taken here.
+# One interface for both kinds of table. A table of words (Nw and Sw) holds means over words, by the
+# best recorded method and by the papers' protocol; a table of trials holds one number per seed, of
+# which the mean and Student's interval are computed here.
 
 
 PROTOCOL = "protocol"
 
 
 class Reading(NamedTuple):
-    """A mean and the ends of its interval, both NaN where there is one trial."""
+    """A mean and the ends of its interval, both NaN if there is one trial."""
 
     mean: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        """The mean with its interval, or alone if it has none."""
+        """Format the mean with its interval, or alone if it has none."""
         if not (np.isfinite(self.low) and np.isfinite(self.high)):
             return f"{self.mean:.3g}"
         return f"{self.mean:.3f} ({self.low:.3f} to {self.high:.3f})"
@@ -342,11 +343,11 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """What can be read of a record.
+    """Figures of a record.
 
     Attributes:
         recorded: the record.
-        where: values of columns that all rows have which are read, such as lexicon="yelp".
+        where: column values that all rows must have, such as lexicon="yelp".
     """
 
     recorded: Recorded
@@ -354,31 +355,31 @@ class Figures:
 
     @property
     def name(self) -> str:
-        """Of the study."""
+        """Name of the study."""
         return self.recorded.entry.name
 
     @property
     def entry(self) -> Entry:
-        """How the record was made."""
+        """Origin of the record."""
         return self.recorded.entry
 
     def only(self, **where: Any) -> Figures:
-        """The figures of the rows with these values in other columns."""
+        """Return the figures of the rows with these values in other columns."""
         return Figures(self.recorded, {**self.where, **where})
 
     def rows(self, quantity: str, **where: Any) -> pd.DataFrame:
-        """The rows of one quantity as they are recorded."""
+        """Return the rows of one quantity as they are recorded."""
         return self.recorded.rows(quantity, **{**self.where, **where})
 
     def curve(self, quantity: str, curve: str, **where: Any) -> pd.DataFrame:
-        """A curve with the columns epsilon, mean, low, high and others, ε ascending.
+        """Return a curve with columns epsilon, mean, low, high and others, ε ascending.
 
-        Of a table of words these are the rows by the best method that was recorded.
+        For a table of words these are the rows of the best recorded method.
 
         Raises:
             StudyError: the record has no such curve.
         """
-        # Papers estimate by a protocol; where a better method is recorded beside it, that counts.
+        # Papers estimate by a protocol; a better method takes precedence if it is recorded too.
         if self.entry.of_words:
             rows = self._of_words(quantity, curve)
             best = rows[rows["method"] != PROTOCOL]
@@ -391,7 +392,7 @@ class Figures:
         return points.reset_index(drop=True)
 
     def protocol(self, quantity: str, curve: str) -> pd.DataFrame:
-        """The same of a table of words by the papers' protocol, if another method is there too."""
+        """Return the protocol's curve of a table of words, if another method is recorded too."""
         rows = self._of_words(quantity, curve)
         protocol = rows["method"] == PROTOCOL
         return (rows[protocol] if not protocol.all() else rows[:0]).reset_index(drop=True)
@@ -402,24 +403,24 @@ class Figures:
         return rows.rename(columns={"mean_low": "low", "mean_high": "high"})
 
     def at(self, quantity: str, curve: str, epsilon: float, **where: Any) -> Reading:
-        """Mean and interval of a curve at a recorded ε.
+        """Return mean and interval of a curve at a recorded ε.
 
         Raises:
-            StudyError: it is not recorded.
+            StudyError: this ε is not recorded.
         """
         rows = self.curve(quantity, curve, **where)
-        # Powers of e are computed anew by whoever asks: equal up to rounding, not to the last bit.
+        # Callers recompute powers of e: equal up to rounding, not to the last bit.
         rows = rows[np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0)]
         if not len(rows):
             raise StudyError(f"{self.name} has no {quantity} of {curve} at ε = {epsilon:g}")
         return reading_of(rows.iloc[0])
 
     def mean(self, quantity: str, curve: str, epsilon: float, **where: Any) -> float:
-        """The mean alone."""
+        """Return the mean at a recorded ε, without its interval."""
         return self.at(quantity, curve, epsilon, **where).mean
 
     def without(self, quantity: str, **where: Any) -> Reading:
-        """Mean over seeds of the rows without a mechanism.
+        """Return the mean over seeds of the rows without a mechanism.
 
         Raises:
             StudyError: there are none.
@@ -428,7 +429,7 @@ class Figures:
         return Reading(mean.mean, mean.low, mean.high)
 
     def reaching(self, quantity: str, curve: str, level: float, **where: Any) -> float | None:
-        """The smallest ε at which the mean reaches a level; None if it does not.
+        """Return the smallest ε at which the mean reaches a level; None if it does not.
 
         Interpolated linearly in ln ε between two recorded ε.
         """
@@ -436,12 +437,12 @@ class Figures:
         above = np.flatnonzero(y >= level)
         if not above.size:
             return None
-        # The first recorded ε above the level; before it lies the crossing, if anything lies there.
+        # The first recorded ε above the level; the crossing lies before it, unless it is the first.
         i = int(above[0])
         return math.exp(x[0]) if i == 0 else _between(x, y, i - 1, level)
 
     def crossing(self, quantity: str, curve: str, level: float, **where: Any) -> float | None:
-        """The largest ε at which the mean passes a level, up or down; None if it does not.
+        """Return the largest ε at which the mean crosses a level, up or down; None if it does not.
 
         Interpolated as in `reaching`.
         """
@@ -453,7 +454,7 @@ class Figures:
     def interpolated(
         self, quantity: str, curve: str, epsilon: float | None, **where: Any
     ) -> float | None:
-        """The mean at any ε within the grid, linear in ln ε; None for an ε that is None."""
+        """Return the mean at any ε within the grid, linear in ln ε; None if ε is None."""
         if epsilon is None:
             return None
         return float(np.interp(np.log(epsilon), *self._points(quantity, curve, **where)))
@@ -461,25 +462,25 @@ class Figures:
     def _points(
         self, quantity: str, curve: str, **where: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """ln ε and the mean there."""
+        """Return ln ε and the mean there."""
         rows = self.curve(quantity, curve, **where)
         return np.log(rows["epsilon"].to_numpy()), rows["mean"].to_numpy()
 
     def option(self, name: str) -> Any:
-        """An option of the plan that was run."""
+        """Return an option of the plan that was run."""
         return dict(self.entry.plan["options"])[name]
 
     def lexicon(self, name: str) -> dict[str, Any]:
-        """What the manifest says of a lexicon."""
+        """Return the manifest's facts about a lexicon."""
         return next(facts for facts in self.entry.lexicons if facts["name"] == name)
 
 
 def _between(x: NDArray[np.float64], y: NDArray[np.float64], i: int, level: float) -> float:
-    """Where the straight line from point i to the next passes a level, as an ε."""
+    """Return the ε at which the straight line from point i to the next crosses a level."""
     share = (level - y[i]) / (y[i + 1] - y[i])
     return math.exp(float(x[i] + share * (x[i + 1] - x[i])))
 
 
 def reading_of(row: pd.Series) -> Reading:
-    """Mean of a row of a curve, and the ends of its interval."""
+    """Return the mean of a row of a curve, and the ends of its interval."""
     return Reading(float(row["mean"]), float(row["low"]), float(row["high"]))

@@ -1,4 +1,4 @@
-"""Recording a study: load what it reads, run its plan, and say how the table was made."""
+"""Recording of studies: loading the inputs, running the plan, and describing the origin."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _PACKAGES = (
 
 @dataclass(frozen=True)
 class Options:
-    """How a study of words is recorded: number of words (None: the study's own) and seed."""
+    """Options for a study of words: number of words (None: the study's default) and seed."""
 
     words: int | None = None
     seed: int | None = None
@@ -70,25 +70,25 @@ def record(
     """Run the plan of a study.
 
     Args:
-        study: what to do.
-        data: the folder of corpora and vectors; None for a study that reads none.
-        options: number of words and seed of a study of words; an experiment has its own.
+        study: the study.
+        data: folder of corpora and vectors; None for a study that reads none.
+        options: number of words and seed of a study of words; an experiment defines its own.
         progress: called after every cell.
-        workers: processes, of which each does a cell at a time.
-        work: finished cells are kept here, and a run that was stopped goes on; a temporary folder
-            if None.
-        lexicons: by the names that the plan of an experiment uses, of those that are no
+        workers: number of processes, each of which runs one cell at a time.
+        work: folder that keeps finished cells, so that an interrupted run can continue; None for a
+            temporary folder.
+        lexicons: lexicons by the names in the plan of an experiment, for those that are not a
             vocabulary of `dpcore.study.vocabularies`.
 
     Returns:
-        How it was made (`file` and `sha256` are empty until it is written), and the table.
+        The entry of the record (`file` and `sha256` are empty until it is written), and the table.
 
     Raises:
-        ParameterError: the number of words is not 1 to that of the vocabulary, or the seed is not
-            one.
+        ParameterError: the number of words is not from 1 to the size of the vocabulary, or the seed
+            is invalid.
         StudyError: a file is missing, a cell failed, the folder cannot be written, or options are
             given to an experiment.
-        LexiconError, UnknownMechanismError: as creating a mechanism.
+        LexiconError, UnknownMechanismError: as when creating a mechanism.
     """
     options = options or Options()
     if work is None:
@@ -104,7 +104,7 @@ def record(
             raise StudyError(
                 "an experiment reads corpora and vectors: give their folder with --data"
             )
-    # All that can be refused is refused here, before vocabularies are counted for minutes.
+    # Every possible refusal comes here, before vocabularies are counted for minutes.
     check_seed(options.seed or 0)
     given = dict(lexicons or {})
     names = [name for name in study.plan.lexicons if name and name not in given]
@@ -122,7 +122,7 @@ def record(
             sources = gather(some, work, lexicons=there, files=files)
             for done in run(some, sources, work, executor=executor, progress=progress):
                 seconds += done.seconds
-            return collected(some, sources, work)  # in the order of the plan, whoever was first
+            return collected(some, sources, work)  # in plan order, not in order of completion
 
         found: list[Row] = []
         if study.complete is not None:
@@ -136,7 +136,7 @@ def record(
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(seconds, 1),
-        # The class of machine: nothing that names one.
+        # The class of machine: nothing that identifies a machine.
         "machine": {
             "cores": os.cpu_count() or 1,
             "python": platform.python_version(),
@@ -151,7 +151,7 @@ def record(
     table = tidy([*rows, *privacy_rows(plan, there)])
     entry = Entry(
         **common,
-        plan=json.loads(canonical(plan.to_json())),  # lists for tuples, as it is read again
+        plan=json.loads(canonical(plan.to_json())),  # lists for tuples, as when it is read back
         sizes=study.sizes,
         workers=workers,
         lexicons=[{"name": name, **_facts(lexicon)} for name, lexicon in there.items()],
@@ -162,7 +162,7 @@ def record(
 
 
 def _facts(lexicon: Lexicon) -> dict[str, Any]:
-    """What a manifest says of a lexicon."""
+    """Return the manifest's facts about a lexicon."""
     return {
         "title": lexicon.name,
         "words": len(lexicon),
@@ -174,7 +174,7 @@ def _facts(lexicon: Lexicon) -> dict[str, Any]:
 
 
 def _command(study: Study, options: Options) -> str:
-    """The command line that makes the result again."""
+    """Return the command line that reproduces the result."""
     parts = [f"python -m dpcore study run {study.name}"]
     if study.reads_data or (study.choice and study.plan.lexicons != (BUNDLED,)):
         parts.append("--data ../shared/data")
@@ -185,14 +185,14 @@ def _command(study: Study, options: Options) -> str:
     return " ".join(parts)
 
 
-# What only a study of words has: its words are chosen, and its series have facts of their own.
+# Only for a study of words: the choice of its words, and the facts of its series.
 
 
 def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Selection:
-    """The words of a study under a seed.
+    """Choose the words of a study under a seed.
 
     Raises:
-        ParameterError: the number of words is not 1 to that of the vocabulary.
+        ParameterError: the number of words is not from 1 to the size of the vocabulary.
         StudyError: the study is an experiment.
     """
     if study.choice is None:
@@ -202,7 +202,7 @@ def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Sel
     rng = generator(options.seed or 0, "words of", study.name)
     if not study.choice.by_tokens:
         return measured.sample(lexicon, count, rng)
-    # A corpus is weighed by its tokens: a frequent word is drawn as often as it is written.
+    # Weighted by tokens: a frequent word is drawn as often as it occurs in the corpus.
     whole = measured.Selection(
         np.arange(len(lexicon)),
         lexicon.words,
@@ -215,7 +215,7 @@ def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Sel
 
 
 def chosen_plan(study: Study, selection: Selection, options: Options) -> Plan:
-    """The plan of a study of words with these words, for its workers."""
+    """Return the plan of a study of words with the chosen words, for its workers."""
     words = (
         ("chosen", tuple(selection.words.tolist())),
         ("weights", tuple(selection.weights.tolist())),
@@ -230,7 +230,7 @@ def chosen_plan(study: Study, selection: Selection, options: Options) -> Plan:
 def _of_words(
     common: Mapping[str, Any], plan: Plan, counted: CountedLexicon, rows: list[Row]
 ) -> tuple[Entry, pd.DataFrame]:
-    """The record of a study of words; a row without a quantity holds the facts of a series."""
+    """Build the record of a study of words; rows without a quantity hold the facts of series."""
     options, facts = dict(plan.options), {r["label"]: r for r in rows if not r["quantity"]}
     entry = Entry(
         **common,
@@ -246,7 +246,7 @@ def _of_words(
 
 
 def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
-    """What a manifest says of a vocabulary."""
+    """Return the manifest's facts about a vocabulary."""
     corpus = CORPORA.get(key)
     return {
         "key": key,
@@ -260,19 +260,19 @@ def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
 
 
 def _series(arm: Arm, lexicon: Lexicon, facts: Row) -> dict[str, Any]:
-    """What the manifest says of a series."""
+    """Return the manifest's facts about a series."""
     mechanism = create(arm.mechanism, lexicon, dict(arm.settings))
     names = ("method", "detail", "words", "numerical_error")
     named = {"name": arm.name, "curve": dict(arm.options)["curve"], "mechanism": mechanism.key}
     return named | {"parameters": mechanism.settings()} | {name: facts[name] for name in names}
 
 
-# How a recorded result was made, in sentences.
+# Origin of a recorded result in sentences.
 
 
 def provenance(entry: Entry) -> list[str]:
-    """Lines of plain text: words or sizes, seeds, versions, machine, files and fingerprints."""
-    # Digests are cut to 16 digits: enough to compare by eye, and the manifest has them whole.
+    """Return lines of plain text: words or sizes, seeds, versions, machine, files, fingerprints."""
+    # Digests are cut to 16 digits, enough to compare by eye; the manifest has them in full.
     lines = _words(entry) if entry.of_words else _trials(entry)
     lines += [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
     lines += [
@@ -307,7 +307,7 @@ def _trials(entry: Entry) -> list[str]:
 
 
 def seeds(entry: Entry) -> list[int]:
-    """The seeds of all trials of an experiment; a cell of several has those from its own on."""
+    """Return the seeds of all trials; a cell of several uses consecutive ones from its own on."""
     together = int(dict(entry.plan["options"]).get("trials", 1))
     return [seed + trial for seed in entry.plan["seeds"] for trial in range(together)]
 
@@ -331,7 +331,7 @@ def _machine(entry: Entry) -> str:
 
 
 def undefined_sentence(recorded: Recorded) -> str:
-    """Which ε of the grid a mechanism does not have; empty if it has them all."""
+    """Name the ε of the grid that a mechanism does not admit; empty if it admits all."""
     rows = recorded.table[recorded.table["status"] == UNDEFINED]
     sentences = []
     for series, part in rows.groupby("series", sort=False):

@@ -1,4 +1,4 @@
-"""Curves of the recorded experiments with networks, as figures take them."""
+"""Curves of the recorded experiments with networks, in the form that figures take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLUMNS = ("curve", "mechanism", "x", "mean", "low", "high")
 
 TRAININGS = {"normal": "normal", "augmented": "augmented", "ibp": "interval bounds (IBP)"}
-"""Learner of `dpcore.papers.xu2021.plans` -> what it is called."""
+"""Learner of `dpcore.papers.xu2021.plans` -> its name in figures."""
 MEASURED = {
     "paper": ("adversarial accuracy", {"variant": "paper's attack"}),
     "stronger": ("adversarial accuracy", {"variant": "stronger attack"}),
@@ -25,11 +25,11 @@ MEASURED = {
     "clean": ("accuracy", {"tested_on": CLEAN}),
     "certified": ("certified", {"tested_on": CLEAN}),
 }
-"""How accuracy is measured: quantity and the values of other columns."""
+"""Kinds of accuracy: quantity and the values of other columns."""
 
 
 def training_curves(recorded: Recorded, mechanism: str, measured: str) -> pd.DataFrame:
-    """Accuracy of each training against ε of a mechanism, x = ln ε where its ε is so read.
+    """Return the accuracy of each training against ε (x = ln ε if ε is read on that scale).
 
     A network that knows no mechanism (normal, IBP) has one clean and one certified accuracy, which
     is drawn at every ε.
@@ -49,7 +49,7 @@ def training_curves(recorded: Recorded, mechanism: str, measured: str) -> pd.Dat
     points: list[tuple[Any, ...]] = []
     for learner, title in TRAININGS.items():
         learned = mine[mine["learner"] == learner]
-        # Without a row of its own a network was trained once, and has one value at every ε.
+        # A network without rows for this mechanism was trained once: one value at every ε.
         fixed = rows[rows["epsilon"].isna() & (rows["learner"] == learner)]
         for epsilon in epsilons:
             chosen_rows = learned[learned["epsilon"] == epsilon] if len(learned) else fixed
@@ -63,13 +63,13 @@ CONSTANT = "always the largest class"
 
 
 def constant_line(recorded: Recorded, curves: pd.DataFrame) -> pd.DataFrame:
-    """The test accuracy of a constant answer, from one end of some curves to the other.
+    """Return the test accuracy of a constant answer, from one end of some curves to the other.
 
     No attack changes a constant answer, so a network that has learned nothing lies here.
 
     Args:
         recorded: "xu2021-tables-2-3-…".
-        curves: of `training_curves`, not empty.
+        curves: result of `training_curves`, not empty.
     """
     share = float(chosen(recorded.table, "majority")["value"].mean())
     ends = (float(curves["x"].min()), float(curves["x"].max()))
@@ -77,13 +77,13 @@ def constant_line(recorded: Recorded, curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def rewriting_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataFrame:
-    """Mean over seeds of a quantity against ε, one curve a noise: columns `COLUMNS`."""
+    """Return the mean over seeds of a quantity against ε, one curve per noise (`COLUMNS`)."""
     points = curves(recorded.table, quantity, **where).rename(columns={"epsilon": "x"})
     return points[list(COLUMNS)]
 
 
 def interval_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataFrame:
-    """As `rewriting_curves` for a quantity that is computed, with no interval over seeds."""
+    """Return curves as `rewriting_curves` for a computed quantity, without intervals over seeds."""
     rows = chosen(recorded.table, quantity, **where)
     rows = rows[rows["epsilon"].notna()]
     groups = rows.groupby(["label", "mechanism", "epsilon"], sort=False)["value"].mean()
@@ -98,11 +98,14 @@ ALLOWED = "the claimed ε allows"
 
 
 def allowed_curve(recorded: Recorded, data: str) -> pd.DataFrame:
-    """What a claimed ε allows an attacker who names an utterance: columns `COLUMNS`, one curve.
+    """Return the bound of a claimed ε on an attacker who names an utterance, as one curve.
 
     Args:
         recorded: "adept2021-…".
         data: the corpus.
+
+    Returns:
+        Columns `COLUMNS`.
     """
     rows = _claimed(recorded, data)
     bounds = rows.groupby("epsilon")["value"].mean()
@@ -111,7 +114,7 @@ def allowed_curve(recorded: Recorded, data: str) -> pd.DataFrame:
 
 
 def refuted_at(recorded: Recorded, quantity: str, data: str, mechanism: str) -> tuple[float, ...]:
-    """Claimed ε at which a measured success is above what they allow, in every seed.
+    """Return the claimed ε at which a measured success exceeds the claim's bound, in every seed.
 
     Args:
         recorded: "adept2021-…".
@@ -128,7 +131,7 @@ def refuted_at(recorded: Recorded, quantity: str, data: str, mechanism: str) -> 
 
 
 def _claimed(recorded: Recorded, data: str) -> pd.DataFrame:
-    """The bound of a claim, which is the same for every noise: one row an ε and seed."""
+    """Return the bound of a claim, the same for every noise: one row per ε and seed."""
     rows = chosen(recorded.table, "first_bound", variant="claimed", data=data)
     return rows.drop_duplicates(["epsilon", "seed"])
 

@@ -1,9 +1,9 @@
-"""Running a plan: every cell once, each kept in a file of its own as soon as it is done.
+"""Execution of a plan: every cell once, each saved in its own file when it is done.
 
-A cell's file has the SHA-256 of everything that its result depends on for a name: the task, the
-cell, the fingerprints of what it reads and the version of dpcore. So a run that was killed goes on
-where it was, a plan with more cells keeps those that are done, and a changed lexicon is measured
-anew. A file is written whole or not at all.
+The name of a cell's file is the SHA-256 of everything that its result depends on: the task, the
+cell, the fingerprints of its inputs and the version of dpcore. So an interrupted run continues
+where it stopped, a larger plan keeps the finished cells, and a changed lexicon is measured again. A
+file is written atomically.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.plan import BASELINE, Cell, Plan, Row, canonical
 
-# What the cells of a plan read: paths and fingerprints, never the matrices themselves.
+# Sources of the cells of a plan: paths and fingerprints, never the matrices themselves.
 #
-# A worker opens a path once, checks it, and keeps what it opened while it lives
+# A worker opens and checks each path once, and keeps it open as long as it runs
 # (`dpcore.lexicon.catalogue`).
 
 
@@ -40,29 +40,29 @@ _KEPT = 4  # mechanisms and checked files that a worker keeps open
 
 @dataclass(frozen=True)
 class Sources:
-    """The lexicons by name and the files by key of a plan."""
+    """Lexicons by name and files by key for a plan."""
 
     lexicons: tuple[tuple[str, Place], ...] = ()
     files: tuple[tuple[str, Place], ...] = ()
 
     def lexicon(self, name: str) -> Lexicon:
-        """A lexicon, mapped into memory and checked.
+        """Open a lexicon, memory-mapped and checked.
 
         Raises:
-            LexiconError: it is not there, or is another one.
+            LexiconError: it is missing, or a different one.
         """
         return open_lexicon(dict(self.lexicons)[name])
 
     def file(self, key: str) -> Path:
-        """The path of a file whose bytes were checked.
+        """Return the path of a file after checking its bytes.
 
         Raises:
-            StudyError: it is not there, or was changed.
+            StudyError: it is missing or was changed.
         """
         return _file(dict(self.files)[key])
 
     def mechanism(self, cell: Cell) -> Mechanism:
-        """The mechanism of a cell, kept with what it computed about its lexicon.
+        """Return the mechanism of a cell, cached with its computations about the lexicon.
 
         Raises:
             StudyError: the cell is of the baseline.
@@ -73,12 +73,12 @@ class Sources:
         return _mechanism(cell.mechanism, place, canonical(cell.settings))
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object that `from_json` reads."""
+        """Return a JSON object that `from_json` reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Sources:
-        """The sources that `to_json` gave."""
+        """Rebuild the sources from the result of `to_json`."""
         kinds = ("lexicons", "files")
         return cls(*(tuple((name, Place(**place)) for name, place in fields[k]) for k in kinds))
 
@@ -90,13 +90,13 @@ def gather(
     lexicons: Mapping[str, Lexicon] | None = None,
     files: Mapping[str, Path] | None = None,
 ) -> Sources:
-    """Find what a plan reads, and write the lexicons where all workers can map them.
+    """Locate the inputs of a plan, and write the lexicons where all workers can map them.
 
     Args:
-        plan: its names of lexicons that are not given here are those of `catalogue.load`.
-        folder: of the run; lexicons are written to a folder in it, once for each fingerprint.
-        lexicons: by the names that the plan uses.
-        files: by the keys that the plan uses.
+        plan: names of lexicons that are not given here are loaded by `catalogue.load`.
+        folder: folder of the run; lexicons are written to a subfolder, once per fingerprint.
+        lexicons: lexicons by the names that the plan uses.
+        files: files by the keys that the plan uses.
 
     Raises:
         StudyError: a file is missing, or the folder cannot be written.
@@ -119,7 +119,7 @@ def gather(
 
 
 # Keyed by name, fingerprint and settings as text: cells come through pipes and are never the same
-# objects, while what a mechanism computes of its lexicon takes seconds.
+# objects, and a mechanism computes on its lexicon for seconds.
 @lru_cache(maxsize=_KEPT)
 def _mechanism(name: str, place: Place, settings: str) -> Mechanism:
     from dpcore.mechanisms.registry import create
@@ -151,11 +151,11 @@ class Finished:
     """A cell with its rows.
 
     Attributes:
-        cell: what was done.
-        rows: what names the cell (label, mechanism, epsilon, lexicon, data, seed), then the columns
-            of the task.
-        seconds: it took, on its worker.
-        again: whether it was read from the folder of an earlier run.
+        cell: the cell.
+        rows: the columns that identify the cell (label, mechanism, epsilon, lexicon, data, seed),
+            then those of the task.
+        seconds: duration on its worker.
+        again: True if it was read from the folder of an earlier run.
     """
 
     cell: Cell
@@ -172,15 +172,15 @@ def run(
     executor: Executor | None = None,
     progress: Progress = silent,
 ) -> Iterator[Finished]:
-    """Do what is left of a plan; the cells that are done come first.
+    """Run the remaining cells of a plan; yield the cells that are already done first.
 
-    Closing the iterator stops the run, and keeps what is finished.
+    Closing the iterator stops the run and keeps the finished cells.
 
     Args:
-        plan: what to do.
-        sources: what it reads (`dpcore.study.runner.gather`).
-        folder: of the run.
-        executor: entered by the caller; one job after the other in this process if None.
+        plan: the plan.
+        sources: its inputs (`gather`).
+        folder: folder of the run.
+        executor: entered by the caller; None runs the jobs one after the other in this process.
         progress: called after every cell that was not done before.
 
     Raises:
@@ -202,8 +202,8 @@ def run(
     shipped = sources.to_json()
     payloads = ({"cell": cell.to_json(), "sources": shipped} for cell in todo)
     for done, (payload, result) in enumerate((executor or Serial()).run(_DO, payloads), start=1):
-        # Jobs end in any order: the answer's own payload says whose it is. It is kept before it is
-        # told, so that what was reported is never lost.
+        # Jobs end in any order, so the answer's payload identifies the cell. It is saved before it
+        # is reported, so that a reported cell is never lost.
         cell = Cell.from_json(payload["cell"])
         _keep(cell, sources, folder, result)
         progress(stage, done, total)
@@ -211,11 +211,11 @@ def run(
 
 
 def measure_cell(payload: Json) -> Json:
-    """The job of a worker: call the task and put the cell's columns in front of its rows.
+    """Run the job of a worker: call the task and prepend the cell's columns to its rows.
 
     Raises:
         DpcoreError: the task refused; the message begins with the cell.
-        StudyError: the task returned something else than rows of JSON values.
+        StudyError: the task did not return rows of JSON values.
     """
     cell, sources = Cell.from_json(payload["cell"]), Sources.from_json(payload["sources"])
     module, _, name = cell.task.partition(":")
@@ -233,12 +233,12 @@ def measure_cell(payload: Json) -> Json:
         "seed": cell.seed,
     }
     rows = [named | row for row in rows]  # the task's own value wins: the ε of a row, a labelling
-    canonical(rows)  # a refusal with the reason, before the row crosses a process
+    canonical(rows)  # fail here with the reason, before the rows leave the process
     return {"rows": rows, "seconds": round(time.perf_counter() - start, 3)}
 
 
 def describe(cell: Cell) -> str:
-    """A cell in a few words."""
+    """Describe a cell in a few words."""
     values = ", ".join(f"{epsilon:.6g}" for epsilon in cell.epsilons[:3])
     more = ", …" if len(cell.epsilons) > 3 else ""
     where = (f" at ε = {values}{more}" if values else "") + (
@@ -248,13 +248,13 @@ def describe(cell: Cell) -> str:
 
 
 def collected(plan: Plan, sources: Sources, folder: Path) -> list[Row]:
-    """The rows of all cells that are done, in the order of the plan: also while it runs."""
+    """Return the rows of all finished cells in plan order, even while the plan runs."""
     cells = (_recall(cell, sources, folder) for cell in plan.cells())
     return [row for finished in cells if finished is not None for row in finished.rows]
 
 
 def _begin(plan: Plan, folder: Path) -> None:
-    """Write the plan beside its cells, for people and for the record."""
+    """Write the plan beside its cells, for readers and for the record."""
     try:
         write_text(folder / _PLAN, json.dumps(plan.to_json(), indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
@@ -262,7 +262,7 @@ def _begin(plan: Plan, folder: Path) -> None:
 
 
 def _file_runner(cell: Cell, sources: Sources, folder: Path) -> Path:
-    """Where a cell is kept."""
+    """Return the path of a cell's file."""
     lexicon = dict(sources.lexicons)[cell.lexicon].fingerprint if cell.lexicon else ""
     data = dict(sources.files)[cell.data].fingerprint if cell.data else ""
     text = canonical([__version__, cell.to_json(), lexicon, data])
@@ -283,7 +283,7 @@ def _keep(cell: Cell, sources: Sources, folder: Path, result: Json) -> None:
 
 
 def _recall(cell: Cell, sources: Sources, folder: Path) -> Finished | None:
-    """A cell that is done; None if it is not, or its file is damaged."""
+    """Read a finished cell; None if it is not done, or its file is damaged."""
     try:
         fields = json.loads(_file_runner(cell, sources, folder).read_text(encoding="utf-8"))
         # The name says the same, but a file may have been copied or renamed.

@@ -1,4 +1,4 @@
-"""The task of a recorded study: one series of words and ε, measured by a worker."""
+"""Task of a study of words: one series of words and ε, measured by a worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpcore.study.tables import MEASURED, UNDEFINED, WORD_FIGURES
 
 
 def measure_series(cell: Cell, sources: Sources) -> list[Row]:
-    """The task of a worker: the rows of one series, and one without a quantity for its facts."""
+    """Measure one series: its rows, and one row without a quantity for its facts."""
     mechanism = sources.mechanism(cell)
     lexicon, runs = mechanism.lexicon, int(cell.option("runs"))
     named = cell.option("named")
@@ -31,7 +31,7 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
         selection = _selection(cell, lexicon)
         most = cell.option("most") or len(selection)
         chosen = measured.reduced(selection, most, generator(cell.seed, "fewer words", cell.label))
-    # What a mechanism cannot be run at is recorded too, so that a figure can say why it ends.
+    # Inadmissible ε are recorded too, so that a figure can say why a curve ends.
     inside = [epsilon for epsilon in cell.epsilons if epsilon in mechanism.admissible]
     outside = [epsilon for epsilon in cell.epsilons if epsilon not in mechanism.admissible]
     facts: Row = {"quantity": "", "method": "", "detail": "", "numerical_error": 0.0}
@@ -61,13 +61,13 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def _plain(value: Any) -> Any:
-    """A JSON value: numbers of numpy as Python has them, and None for NaN."""
+    """Convert to a JSON value: numpy numbers become Python numbers, NaN becomes None."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _selection(cell: Cell, lexicon: Lexicon) -> Selection:
-    """The words of the study, as `dpcore.study.recording.chosen_plan` wrote them."""
+    """Rebuild the words of the study from `dpcore.study.recording.chosen_plan`."""
     words = np.array(cell.option("chosen"), dtype=np.int64)
     return measured.Selection(
         words,
@@ -80,7 +80,7 @@ def _selection(cell: Cell, lexicon: Lexicon) -> Selection:
 
 
 def _summary_rows(deniability: Deniability) -> list[Row]:
-    """One row a quantity and ε over the words."""
+    """Return one row per quantity and ε over the words."""
     rows: list[Row] = []
     for quantity in QUANTITIES:
         s = summarise(deniability, quantity)
@@ -91,7 +91,7 @@ def _summary_rows(deniability: Deniability) -> list[Row]:
 
 
 def _word_rows(deniability: Deniability) -> list[Row]:
-    """One row a word, quantity and ε."""
+    """Return one row per word, quantity and ε."""
     rows: list[Row] = []
     for quantity in QUANTITIES:
         values = getattr(deniability.figures, quantity)
@@ -100,7 +100,7 @@ def _word_rows(deniability: Deniability) -> list[Row]:
         if quantity == "nw":  # a share: its interval is not symmetric near 0 and 1
             low, high = deniability.figures.nw_low, deniability.figures.nw_high
         for i, name in enumerate(deniability.selection.names):
-            # Of one word the median, the worst and every quantile are its own value.
+            # For one word the median, the worst and every quantile equal its own value.
             spread = (np.zeros_like(errors[i]), errors[i], low[i], high[i])
             figures = np.array((values[i], *spread, *[values[i]] * 6))
             rows += _rows(name, quantity, deniability, figures, 1)
@@ -110,7 +110,7 @@ def _word_rows(deniability: Deniability) -> list[Row]:
 def _rows(
     word: str, quantity: str, deniability: Deniability, figures: NDArray[np.float64], words: int
 ) -> list[Row]:
-    """Rows at each ε; `figures` has one line for each of `WORD_FIGURES`."""
+    """Return rows at each ε; `figures` has one line for each of `WORD_FIGURES`."""
     named = {"word": word, "quantity": quantity, "status": MEASURED, "words": words}
     epsilons = zip(deniability.epsilons.tolist(), figures.T, strict=True)
     return [

@@ -1,4 +1,4 @@
-"""The two kinds of recorded tables: what they hold, how rows become one, and what is refused."""
+"""Columns and checks of the two kinds of recorded tables, and their construction from rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WORD_FIGURES = (
 WORD_NUMBERS = ("epsilon", *WORD_FIGURES, "true_delta")
 WORD_COUNTS = ("words", "runs")
 WORD_COLUMNS = (*WORD_TEXTS, *WORD_NUMBERS, *WORD_COUNTS)
-"""A table of words has one row a series, ε and quantity (nw, sw, effective), over the words of the
-series: mean, standard deviation over words, standard error of the mean from the noise of the
-measurement (0 if exact) and the ends of the interval of level 95 % that this noise leaves to it
-(NaN for the effective number of several words), quantiles, worst (least deniable) word's value.
-`word` is empty, or the row is of this one word. `status` is "measured", or "undefined" where the
-mechanism has no such ε and all figures are NaN. `true_delta` is the exact δ at the worst difference
-of two vectors, for truncated Laplace noise; else NaN. `curve` is common to series that are drawn as
+"""A table of words has one row per series, ε and quantity (nw, sw, effective), over the words of
+the series: mean, standard deviation over words, standard error of the mean from the noise of the
+measurement (0 if exact) and the ends of the 95 % interval from this noise (NaN for the effective
+number of several words), quantiles, and the value of the worst (least deniable) word. `word` is
+empty, or names the one word of the row. `status` is "measured", or "undefined" if the mechanism
+does not admit the ε and all figures are NaN. `true_delta` is the exact δ at the worst difference of
+two vectors for truncated Laplace noise; else NaN. `curve` is common to series that are drawn as
 one."""
 MEASURED, UNDEFINED = "measured", "undefined"
 
@@ -39,7 +39,7 @@ _SHARES = {"accuracy", "majority", "nw", "auc", "tpr", "roc", "rouge1", "documen
 
 
 def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
-    """The rows of one quantity with these values in other columns."""
+    """Return the rows of one quantity with these values in other columns."""
     kept = (table["quantity"] == quantity).to_numpy()
     for column, value in where.items():
         kept = kept & (table[column] == value).to_numpy()
@@ -47,14 +47,14 @@ def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
 
 
 def words_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of a study of words as a table with the columns `WORD_COLUMNS`."""
+    """Build a table with the columns `WORD_COLUMNS` from the rows of a study of words."""
     frame = need_pandas("results need").DataFrame(rows).reindex(columns=list(WORD_COLUMNS))
     table: pd.DataFrame = frame.astype(dict.fromkeys(WORD_NUMBERS, "float64"))
     return table
 
 
 def check_words(table: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """The table as it is, if its columns, types and ranges are those of `WORD_COLUMNS`.
+    """Return the table unchanged if its columns, types and ranges are those of `WORD_COLUMNS`.
 
     Raises:
         StudyError: they are not.
@@ -72,7 +72,7 @@ def check_words(table: pd.DataFrame, runs: int) -> pd.DataFrame:
         raise StudyError(f"status in a table of results is {MEASURED} or {UNDEFINED}")
     for quantity, low, high in (("nw", 0.0, 1.0), ("sw", 1.0, float(runs))):
         rows = table[(table["quantity"] == quantity) & (table["status"] == MEASURED)]
-        # Not the ends of the intervals: those of a normal approximation may lie beyond the range.
+        # The interval ends are not checked: in a normal approximation they may exceed the range.
         values = rows[["mean", "median", "worst", "q05", "q25", "q75", "q95"]].to_numpy()
         if not np.all((values >= low - 1e-9) & (values <= high + 1e-9)):
             raise StudyError(f"{quantity} outside {low:g} to {high:g} in a table of results")
@@ -80,9 +80,9 @@ def check_words(table: pd.DataFrame, runs: int) -> pd.DataFrame:
 
 
 def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of an experiment as a table with the columns `COLUMNS`; what is absent is missing.
+    """Build a table with the columns `COLUMNS` from the rows of an experiment.
 
-    If some are examples, the columns `TEXTS` follow.
+    Absent values are missing. If some rows are examples, the columns `TEXTS` follow.
     """
     more = TEXTS if any(row.get("quantity") == EXAMPLE for row in rows) else ()
     columns = [*COLUMNS, *more]
@@ -93,12 +93,12 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for name in _NUMBERS:
         frame[name] = frame[name].astype("float64")
     for name in _WHOLE:
-        frame[name] = frame[name].astype("Int64")  # whole numbers of which some are missing
+        frame[name] = frame[name].astype("Int64")  # integers, some of them missing
     return frame
 
 
 def check_trials(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as it is, if its columns and ranges are those of an experiment.
+    """Return the table unchanged if its columns and ranges are those of an experiment.
 
     Raises:
         StudyError: they are not.

@@ -1,8 +1,8 @@
-"""What private text still teaches a classifier: train on it, test on private and on clean text.
+"""Utility of private text for classifiers: training on it, tests on private and on clean text.
 
-A document is a bag of lexicon words (`dpcore.learn.corpus`), cut to its first places. One noise
-draw a seed gives the private text at every ε of a grid (`dpcore.mechanisms.bulk`): for experiments
-only. What comes out are the rows of `dpcore.study.plan`.
+A document is a bag of lexicon words (`dpcore.learn.corpus`), cut to its first positions. One noise
+draw per seed gives the private text at every ε of a grid (`dpcore.mechanisms.bulk`): for
+experiments only. The results are rows of `dpcore.study.plan`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def baseline(
     train_on: Prepared, test_on: Prepared, lexicon: Lexicon, learners: Sequence[str], seed: int
 ) -> Iterator[Row]:
-    """Clean text, and always guessing the class that is largest in what is trained on."""
+    """Yield the accuracy on clean text, and that of always guessing the largest training class."""
     yield majority(train_on.labels, test_on.labels)
     faced = {CLEAN: test_on.bags}
     yield from learned(train_on, faced, test_on.labels, learners, lexicon.vectors, seed)
@@ -52,7 +52,7 @@ def trial(
     learners: Sequence[str],
     seed: int,
 ) -> Iterator[Row]:
-    """One noise draw: accuracy of each classifier at each ε on private and on clean test texts."""
+    """Draw noise once and yield each classifier's accuracy at each ε on private and clean tests."""
     draws = private(mechanism, (train_on.bags, test_on.bags), epsilons, seed)
     vectors = mechanism.lexicon.vectors
     for epsilon, texts, tests in zip(epsilons, *draws, strict=True):
@@ -62,7 +62,7 @@ def trial(
 
 
 def majority(labels: NDArray[np.int64], true: NDArray[np.int64], **named: Any) -> Row:
-    """How often it is right to guess the class that is largest in what is trained on."""
+    """Compute the accuracy of always guessing the class that is largest in the training labels."""
     share = (true == np.bincount(labels).argmax()).mean()
     return row("majority", share, tested_on=CLEAN, count=true.size, **named)
 
@@ -77,20 +77,20 @@ def learned(
     epsilon: float | None = None,
     watch: Callable[[str, Classifier], None] | None = None,
 ) -> Iterator[Row]:
-    """Accuracy of each classifier that learns from some texts.
+    """Train each classifier on some texts and yield its accuracy.
 
     Args:
-        training: what it learns from.
-        faced: what it is tested on, by the column `tested_on`: the same texts, rewritten or not.
-        true: their classes.
+        training: training texts.
+        faced: test texts, by the column `tested_on`: the same texts, rewritten or not.
+        true: classes of the test texts.
         learners: names of the classifiers.
         vectors: public word vectors, shape (n, d).
-        seed: of the networks.
-        epsilon: of the rows.
-        watch: called with the name of each and the trained classifier.
+        seed: seed of the networks.
+        epsilon: ε of the rows.
+        watch: called with the name of each classifier and the trained classifier.
     """
     for name in learners:
-        # The same start at every ε: what differs between two points of a curve is the text alone.
+        # The same start at every ε, so that two points of a curve differ in the text alone.
         rng = generator(seed, "learner", name)
         model = train(learner_of(name), training.bags, training.labels, vectors, rng)
         for where, bags in faced.items():
@@ -108,13 +108,13 @@ def private(
     seed: int,
     progress: Progress = silent,
 ) -> list[list[Bags]]:
-    """Documents at each ε, from one draw of `seed`; unknown words have random stand-ins.
+    """Rewrite documents at each ε from one draw of `seed`; unknown words get random stand-ins.
 
     Args:
-        mechanism: rewrites each place.
-        parts: documents over its lexicon; together they share the laws of their distinct words.
-        epsilons: E of them.
-        seed: of all noise.
+        mechanism: the mechanism that rewrites each position.
+        parts: documents over its lexicon, which share the laws of their distinct words.
+        epsilons: E values of ε.
+        seed: seed of all noise.
         progress: called with (stage, done, total).
 
     Returns:
@@ -131,12 +131,12 @@ def private(
     ]
 
 
-# Mechanisms of different kinds on one axis: at equal Nw, attacker's success, or proved loss.
+# Mechanisms of different kinds on one axis: at equal Nw, attack success, or proved loss.
 #
-# The same number ε is not the same privacy in two mechanisms. What can be compared is what their
-# texts give away in the same experiment (Nw, the attacker's AUC), or what is proved of them: the
-# largest privacy loss between any two words, in nats, which is a promise of local privacy for each
-# of them. Where a claim is refuted, or nothing is known, there is no such number, and that is said.
+# The same ε is not the same privacy in two mechanisms. Comparable are the leakage of their texts in
+# the same experiment (Nw, the attacker's AUC), and what is proved of them: the largest privacy loss
+# between any two words, in nats, which is a guarantee of local privacy for each of them. Where a
+# claim is refuted or nothing is known, there is no such number, and the output says so.
 
 
 LOSS = "loss"
@@ -147,12 +147,12 @@ EQUAL_COLUMNS = (*CURVE_COLUMNS, "x")
 def at_equal(
     table: pd.DataFrame, by: tuple[str, dict[str, Any]], quantity: tuple[str, dict[str, Any]]
 ) -> pd.DataFrame:
-    """Mean and interval of a quantity over another one, each taken at the same ε.
+    """Return mean and interval of a quantity against another quantity at the same ε.
 
     Args:
         table: rows of an experiment.
-        by: quantity of the x axis (or `LOSS`) and where, as for `curves`.
-        quantity: the same, of the y axis.
+        by: quantity of the x axis (or `LOSS`) and its filter, as for `curves`.
+        quantity: quantity of the y axis and its filter.
 
     Returns:
         Columns `EQUAL_COLUMNS`, ε ascending within a curve; ε without an x are left out.
@@ -165,10 +165,10 @@ def at_equal(
 
 
 def losses(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
-    """The largest loss between any two words of every curve and ε, as far as it is known.
+    """Return the largest loss between any two words for every curve and ε, as far as it is known.
 
-    A loss that was computed over all pairs of words (`true_epsilon`) is taken before the one that
-    is claimed and proved.
+    A loss computed over all pairs of words (`true_epsilon`) takes precedence over one that is
+    claimed and proved.
 
     Returns:
         Columns curve, mechanism, epsilon, loss (NaN if unknown), status.
@@ -181,7 +181,7 @@ def losses(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
     known = known.rename(columns={"mean": "loss", "variant": "status"})
     computed = curves(table, "true_epsilon", **where)[[*KEYS, "mean"]]
     known = known.merge(computed.rename(columns={"mean": "true"}), on=KEYS, how="left")
-    # A loss is ε times a length: with the true ε in the place of the claimed one it is the true.
+    # A loss is ε times a length, so the true ε in place of the claimed one gives the true loss.
     better = known["true"] / known["epsilon"] * known["loss"]
     known["loss"] = better.where(known["true"].notna(), known["loss"])
     unknown = ~known["status"].isin([str(Status.PROVED), str(Status.CERTIFIED)])
@@ -190,7 +190,7 @@ def losses(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
 
 
 def loss_sentence(table: pd.DataFrame, **where: Any) -> str:
-    """Of which curves the loss is unknown, and of which it holds only up to a probability δ."""
+    """Name the curves with unknown loss, and those whose loss holds only up to a probability δ."""
     known = losses(table, **where)
     sentences = []
     unknown = known[known["loss"].isna()]
@@ -214,18 +214,18 @@ def loss_sentence(table: pd.DataFrame, **where: Any) -> str:
 
 @dataclass(frozen=True)
 class Solved:
-    """Where a curve comes within a margin of the baseline, and stays.
+    """The ε from which on a curve stays within a margin of the baseline.
 
     Attributes:
-        curve: which.
+        curve: label of the curve.
         mechanism: short name.
-        epsilon: the smallest ε from which on the mean loss is at most the margin; None if the
-            curve does not get there within the measured ε.
+        epsilon: the smallest ε from which on the mean loss is at most the margin; None if the curve
+            does not reach it within the measured ε.
         low: the same for the lower end of the loss's interval: before it, the loss is larger.
-        high: the same for the upper end: from there on, the loss is surely that small; None if
-            it does not get there.
-        smallest: the smallest ε that was measured; `epsilon` equal to it means "or less".
-        largest: the largest ε that was measured.
+        high: the same for the upper end: from it on, the loss is surely that small; None if the
+            curve does not reach it.
+        smallest: the smallest measured ε; `epsilon` equal to it means "or less".
+        largest: the largest measured ε.
     """
 
     curve: str
@@ -254,11 +254,11 @@ def _short(epsilon: float) -> str:
 
 
 def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...]:
-    """The smallest ε of every curve whose accuracy is within a margin of the baseline's.
+    """Find the smallest ε of every curve whose accuracy is within a margin of the baseline's.
 
-    The loss is taken seed by seed (baseline minus curve, on the same texts), so that what the
-    choice of texts does to both cancels; its mean has a 95 % t-interval. Between two measured ε
-    the loss is interpolated linearly in ln ε.
+    The loss is computed per seed (baseline minus curve, on the same texts), so that the effect of
+    the choice of texts cancels; its mean has a 95 % t-interval. Between two measured ε the loss is
+    interpolated linearly in ln ε.
 
     Args:
         table: rows of an experiment, with its baseline.
@@ -276,7 +276,12 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
 def solve_each(
     table: pd.DataFrame, margins: Sequence[float], **where: Any
 ) -> tuple[tuple[Solved, ...], ...]:
-    """`solve` for each of some margins, with one look at the table.
+    """Run `solve` for each of some margins, with one pass over the table.
+
+    Args:
+        table: as for `solve`.
+        margins: margins in accuracy, each from 0 to 1.
+        where: as for `solve`.
 
     Raises:
         ParameterError: as `solve`.
@@ -286,7 +291,7 @@ def solve_each(
         if not 0 <= within <= 1:
             raise ParameterError(f"a margin of accuracy must be from 0 to 1, got {within}")
     rows = chosen(table, "accuracy", **where)
-    # The baseline has clean texts alone, whatever the curves are tested on.
+    # The baseline has clean texts only, regardless of the texts that the curves are tested on.
     shared = {name: value for name, value in where.items() if name != "tested_on"}
     clean = chosen(table, "accuracy", **shared)
     before = clean[clean["epsilon"].isna()].groupby("seed")["value"].mean()
@@ -309,7 +314,7 @@ def _solved(
     losses: NDArray[np.float64],
     within: float,
 ) -> Solved:
-    # Each end of the interval is a curve of its own, and is asked the same question.
+    # Each end of the interval is its own curve, with the same question.
     places = [_from_on(np.log(epsilons), line, within) for line in losses]
     low, epsilon, high = (None if x is None else math.exp(x) for x in places)
     return Solved(curve, mechanism, epsilon, low, high, float(epsilons[0]), float(epsilons[-1]))
@@ -318,7 +323,7 @@ def _solved(
 def _losses(
     rows: pd.DataFrame, before: pd.Series
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """ε ascending, and lower end, mean and upper end of the loss at each, shape (3, E)."""
+    """Return ε ascending, and lower end, mean and upper end of the loss at each, shape (3, E)."""
     epsilons, lines = [], []
     for epsilon, part in rows.groupby("epsilon"):
         after = part.groupby("seed")["value"].mean()
@@ -332,7 +337,7 @@ def _losses(
 
 
 def _from_on(x: NDArray[np.float64], losses: NDArray[np.float64], within: float) -> float | None:
-    """The smallest x from which on the loss is at most the margin, to the end of what is known."""
+    """Return the smallest x from which on the loss is at most the margin, up to the last x."""
     fails = np.flatnonzero(losses > within)
     if not fails.size:
         return float(x[0])

@@ -23,29 +23,29 @@ RANGES: dict[str, tuple[float, float]] = {
     ), (0.0, 1.0)),
     "bleu": (0.0, 100.0),
 }  # fmt: skip
-"""Quantities with a smallest and a largest value: their bands are cut there."""
+"""Ranges of bounded quantities; their intervals are cut at the ends."""
 KEYS = ["curve", "mechanism", "epsilon"]
-"""What names a point of a curve."""
+"""Columns that identify a point of a curve."""
 CURVE_COLUMNS = (*KEYS, "mean", "low", "high", "trials")
 _KINDS = dict.fromkeys(("epsilon", "mean", "low", "high"), "float64") | {"trials": "int64"}
 
 
 def curve_name(label: str) -> str:
-    """The curve that an arm belongs to: arms that differ in dummy dimensions alone are one."""
+    """Return the curve of an arm: arms that differ in dummy dimensions alone share one."""
     return str(label).partition(", d′")[0]
 
 
 def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
-    """Mean over seeds at each ε with a 95 % t-interval, one curve a label.
+    """Compute the mean over seeds at each ε with a 95 % t-interval, one curve per label.
 
     Args:
         table: rows with the columns `dpcore.study.plan.COLUMNS`.
-        quantity: such as accuracy, auc, nw.
+        quantity: quantity, such as accuracy, auc, nw.
         where: values of other columns, such as learner="averaged", tested_on="clean".
 
     Returns:
-        Columns `CURVE_COLUMNS`, ε ascending; `low` and `high` are NaN where there is one trial.
-        Arms of one mechanism that differ in the number of dummy dimensions are one curve.
+        Columns `CURVE_COLUMNS`, ε ascending; `low` and `high` are NaN if there is one trial. Arms
+        of one mechanism that differ in the number of dummy dimensions are one curve.
     """
     import pandas as pd
 
@@ -53,25 +53,25 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     rows = rows[rows["epsilon"].notna()]
     rows = rows.assign(curve=rows["label"].map(curve_name))
     points = []
-    # The mean of a seed comes first: its rows (labellings, parts) are no independent trials.
+    # Averaged per seed first: its rows (labellings, parts) are not independent trials.
     by_seed = rows.groupby([*KEYS, "seed"], sort=False)["value"].mean()
     for key, part in by_seed.groupby(level=KEYS, sort=False):
         mean = _interval(part.to_numpy(dtype=np.float64), quantity)
         curve = cast("tuple[str, str, float]", key)
         points.append((*curve, mean.mean, mean.low, mean.high, mean.trials))
     frame = pd.DataFrame(points, columns=list(CURVE_COLUMNS))
-    frame = frame.astype(_KINDS)  # also where there is no row
-    # Curves stay in the order of the table; only the ε of each are sorted.
+    frame = frame.astype(_KINDS)  # also if there is no row
+    # Curves keep the order of the table; only the ε of each are sorted.
     place = frame["curve"].map({name: i for i, name in enumerate(frame["curve"].unique())})
     frame = frame.assign(place=place).sort_values(["place", "epsilon"], kind="stable")
     return frame.drop(columns="place").reset_index(drop=True)
 
 
 def baseline(table: pd.DataFrame, quantity: str, **where: Any) -> Mean:
-    """Mean over seeds of a quantity of the rows without a mechanism.
+    """Compute the mean over seeds of a quantity of the rows without a mechanism.
 
     Raises:
-        StudyError: there is none.
+        StudyError: there are none.
     """
     rows = chosen(table, quantity, **where)
     rows = rows[rows["epsilon"].isna()]
@@ -86,7 +86,7 @@ def _mean(rows: pd.DataFrame, quantity: str) -> Mean:
 
 
 def _interval(by_seed: NDArray[np.float64], quantity: str) -> Mean:
-    """Mean over seeds, its interval cut at the ends of what the quantity can be."""
+    """Compute the mean over seeds, with its interval cut to the range of the quantity."""
     mean = mean_interval(by_seed)
     if quantity not in RANGES or mean.trials == 1:
         return mean
@@ -95,20 +95,20 @@ def _interval(by_seed: NDArray[np.float64], quantity: str) -> Mean:
 
 
 def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
-    """Which points are dominated: another is at least as private and as useful, and better in one.
+    """Mark dominated points: another is at least as private and as useful, and better in one.
 
     Args:
-        points: one row a mechanism and ε.
+        points: one row per mechanism and ε.
         private: column of which less is better, such as the attacker's AUC or Nw.
         useful: column of which more is better, such as accuracy.
 
     Returns:
-        The rows with a finite number in both, and a column `dominated`.
+        The rows with finite numbers in both columns, and a column `dominated`.
     """
     cost, gain = (points[name].to_numpy(dtype=np.float64) for name in (private, useful))
     whole = np.isfinite(cost) & np.isfinite(gain)
     kept, cost, gain = points[whole], cost[whole], gain[whole]
-    # Row i, column j: whether j is at least as good as i in both, and better in one of them.
+    # Row i, column j: True if j is at least as good as i in both, and better in one of them.
     better = (cost[:, None] >= cost) & (gain[:, None] <= gain)
     strictly = (cost[:, None] > cost) | (gain[:, None] < gain)
     dominated: pd.DataFrame = kept.assign(dominated=(better & strictly).any(axis=1))
@@ -118,11 +118,11 @@ def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
 def joined(
     table: pd.DataFrame, private: tuple[str, dict[str, Any]], useful: tuple[str, dict[str, Any]]
 ) -> pd.DataFrame:
-    """One row a curve and ε with two quantities beside each other: the points of a frontier.
+    """Join two quantities in one row per curve and ε: the points of a frontier.
 
     Args:
         table: rows of an experiment.
-        private: quantity and where, as for `curves`; its mean becomes the column `private`.
+        private: quantity and filter, as for `curves`; its mean becomes the column `private`.
         useful: the same, for the column `useful`.
     """
     left, right = (curves(table, name, **where) for name, where in (private, useful))
@@ -134,7 +134,7 @@ def joined(
 def roc_curves(
     table: pd.DataFrame, picks: Sequence[tuple[str, float | None]], **where: Any
 ) -> pd.DataFrame:
-    """Mean ROC over trials of some curves, each at one ε, for `dpcore.plots.utility.roc`.
+    """Compute the mean ROC over trials of some curves, each at one ε (`dpcore.plots.utility.roc`).
 
     Args:
         table: rows of an experiment.
@@ -142,8 +142,8 @@ def roc_curves(
         where: learner, variant …, as for `curves`.
 
     Returns:
-        Columns curve, mechanism, epsilon, at, mean, low, high; false-positive rates ascending.
-        The interval is Student's over trials, at each rate by itself.
+        Columns curve, mechanism, epsilon, at, mean, low, high; false-positive rates ascending. The
+        interval is Student's over trials, at each rate separately.
     """
     import pandas as pd
 

@@ -1,8 +1,8 @@
-"""The papers' vocabularies: the words of a corpus for which there are public vectors.
+"""Vocabularies of the papers: the words of a corpus for which there are public vectors.
 
-Tokens are cut, looked up and split as `dpcore.rewrite` does it, so that what is counted here is
-what a mechanism would rewrite. The vocabulary of a study is computed from a corpus that everybody
-can read; a guarantee for private texts needs a vocabulary that does not depend on them.
+Tokens are cut, looked up and split as in `dpcore.rewrite`, so that the counted words are those that
+a mechanism would rewrite. The vocabulary of a study is computed from a public corpus; a guarantee
+for private texts needs a vocabulary that does not depend on them.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from dpcore.optional import need_pandas
 
 
 def labelled_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> LabelledTexts:
-    """Some texts of a split with their labels, in random order, without repetitions.
+    """Read some distinct texts of a split with their labels, in random order.
 
     Args:
         path: parquet with the columns text, label and split.
-        split: whose rows are read.
-        most: how many; all if there are fewer.
-        rng: chooses and orders.
+        split: the split to read.
+        most: largest number of texts.
+        rng: generator for choice and order.
 
     Raises:
         StudyError: the file is not such a file, or has no such rows.
-        CorpusError: the labels cannot be learned from.
+        CorpusError: the labels cannot be learned.
         MissingPackageError: pandas or pyarrow is not installed.
     """
     return LabelledTexts.of(*text_rows(path, split, most, rng))
@@ -47,20 +47,20 @@ def labelled_rows(path: Path, split: str, most: int, rng: np.random.Generator) -
 def text_rows(
     path: Path, split: str, most: int, rng: np.random.Generator
 ) -> tuple[list[str], list[str]]:
-    """Texts and the label of each; as `labelled_rows`, but nothing is asked of the labels."""
+    """Read texts and their labels as `labelled_rows` does, without checking the labels."""
     part = _rows(path, ["text", "label"], split, most, rng)
     return [str(text) for text in part["text"]], [str(label) for label in part["label"]]
 
 
 def plain_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> list[str]:
-    """Some texts of a split; as `labelled_rows`, without labels."""
+    """Read some texts of a split as `labelled_rows` does, without labels."""
     return [str(text) for text in _rows(path, ["text"], split, most, rng)["text"]]
 
 
 def pair_rows(
     path: Path, split: str, most: int, rng: np.random.Generator
 ) -> tuple[list[str], list[str], list[str]]:
-    """Premises, hypotheses and the label of each pair; as `text_rows`, distinct as pairs."""
+    """Read premises, hypotheses and labels as `text_rows` does, distinct as pairs."""
     pair = ["premise", "hypothesis"]
     part = _rows(path, [*pair, "label"], split, most, rng, pair)
     premises, hypotheses, labels = (part[name].astype(str).tolist() for name in (*pair, "label"))
@@ -84,7 +84,7 @@ def _rows(
 
 
 def read_columns(path: Path, columns: tuple[str, ...]) -> Any:
-    """The columns of a parquet file, as a table of pandas.
+    """Read the columns of a parquet file into a pandas table.
 
     Raises:
         StudyError: the file is not such a file.
@@ -111,13 +111,13 @@ class Corpus:
     """A vocabulary: the words of some texts that are in a file of vectors.
 
     Attributes:
-        title: for people.
-        file: of the texts, parquet.
+        title: title for readers.
+        file: parquet file of the texts.
         most: keep only this many words, the most frequent in the texts; None keeps all.
         paper_words: n in the paper, or None.
         paper_separation: Δ₀ in the paper, or None.
-        columns: of the texts.
-        splits: that are read.
+        columns: columns of the texts.
+        splits: splits to read.
         vectors: file of the vectors.
     """
 
@@ -132,13 +132,13 @@ class Corpus:
 
 
 BUNDLED = "bundled"
-"""The vocabulary that needs no corpus: the lexicon that comes with the laboratory."""
+"""The vocabulary that needs no corpus: the bundled lexicon."""
 GLOVE_HEAD = "glove5k"
-"""The most frequent words of `GLOVE`, whatever any corpus holds."""
+"""The most frequent words of `GLOVE`, independent of any corpus."""
 _HEAD = 5_000  # words; the file is in the order of their frequency
 RANDOM = "random"
 _SEED = 2024  # of the random vectors: public, and the same for everyone
-_GAP = 4.787  # median distance of a word to its nearest, as of GloVe 840B and the bundled lexicon
+_GAP = 4.787  # median distance of a word to its nearest, as in GloVe 840B and the bundled lexicon
 _SAMPLE = 1_000  # words whose nearest distance sets the scale
 
 _TEN_THOUSAND: dict[str, Any] = {"most": 10_000, "paper_words": 10_000}  # as in Huang et al. 2024
@@ -184,13 +184,13 @@ CORPORA = {
 
 @dataclass(frozen=True, eq=False)
 class CountedLexicon:
-    """A lexicon with what a corpus says about its words.
+    """A lexicon with the word counts of a corpus.
 
     Attributes:
         lexicon: the words, in the order of the vector file.
         counts: occurrences of each word, read-only, shape (n,).
-        tokens: all tokens of the corpus that a mechanism would rewrite.
-        unknown: those of them that the vectors do not hold, or that `Corpus.most` cut off.
+        tokens: number of tokens of the corpus that a mechanism would rewrite.
+        unknown: number of these that the vectors do not hold, or that `Corpus.most` cut off.
         data: name of each file that was read, and its SHA-256.
     """
 
@@ -208,10 +208,10 @@ class CountedLexicon:
 def count_words(
     texts: Iterable[str], lexicon: Lexicon, progress: Progress = silent, total: int = 0
 ) -> tuple[FloatArray, int]:
-    """Occurrences of each word of a lexicon in texts, shape (n,), and of all others together.
+    """Count each word of a lexicon in texts, shape (n,), and all other words together.
 
-    A token is looked up as it stands and then in lower case, and a compound is split where its
-    parts are words (`dpcore.rewrite.vocabulary.encode`); punctuation marks count for nothing.
+    A token is looked up as written and then in lower case, and a compound is split where its parts
+    are words (`dpcore.rewrite.vocabulary.encode`); punctuation marks are not counted.
     """
     from dpcore.rewrite.tokens import Kind, Token, tokenize
     from dpcore.rewrite.vocabulary import encode
@@ -232,19 +232,19 @@ def count_words(
 
 
 def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) -> CountedLexicon:
-    """The vocabulary of a study.
+    """Load the vocabulary of a study.
 
-    Counting is kept in the cache, by the SHA-256 of both files.
+    Counts are cached by the SHA-256 of both files.
 
     Args:
         key: `BUNDLED` or `GLOVE_HEAD` (every word counted once), a key of `CORPORA` for its words
-            with the vectors of its file, or one with "-bundled" (its words of the bundled lexicon)
-            or "-random" (`random_vectors`) behind.
-        folder: holds the files of the corpus and of the vectors.
+            with the vectors of its file, or a key followed by "-bundled" (its words in the bundled
+            lexicon) or "-random" (`random_vectors`).
+        folder: folder with the files of the corpus and of the vectors.
         progress: called while words are counted.
 
     Raises:
-        StudyError: there is no such vocabulary, or a file is missing or not what it should be.
+        StudyError: there is no such vocabulary, or a file is missing or not of the right kind.
         LexiconError: the vectors are damaged.
     """
     from dpcore.lexicon.catalogue import load
@@ -263,7 +263,7 @@ def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) 
 def _counted(
     key: str, folder: Path | None, progress: Progress, within: Lexicon | None
 ) -> CountedLexicon:
-    """A vocabulary with the words of a lexicon, or with those of its file of vectors."""
+    """Load a vocabulary with the words of a lexicon, or with those of its file of vectors."""
     from dpcore.lexicon.catalogue import load
 
     if key == BUNDLED:
@@ -284,7 +284,7 @@ def _counted(
     if missing:
         raise StudyError(f"{folder} does not hold {' and '.join(missing)}, which this study reads")
     data = {name: sha256_of_file(folder / name) for name in files}
-    # Counted over all words of the vectors, whatever is kept of them afterwards: one count serves.
+    # Counted over all words of the vectors, so that one count serves every selection of words.
     whole = load(folder / corpus.vectors) if within is None else within
     kind = f"words-{key}-{data[corpus.file][:16]}"
     kept = recall(whole.fingerprint, kind)
@@ -303,7 +303,7 @@ def _counted_once(lexicon: Lexicon, data: dict[str, str]) -> CountedLexicon:
 def _part(
     corpus: Corpus, key: str, whole: Lexicon, counts: FloatArray, unknown: int, data: dict[str, str]
 ) -> CountedLexicon:
-    """The words that occur, the most frequent of them, in the order of the vector file."""
+    """Keep the words that occur, or the most frequent of them, in the order of the vector file."""
     from dpcore.lexicon.lexicon import Lexicon
 
     places: IntArray = np.flatnonzero(counts)
@@ -323,21 +323,21 @@ def _part(
 def _texts(
     corpus: Corpus, folder: Path, lexicon: Lexicon, progress: Progress
 ) -> tuple[Iterable[str], Lexicon, Progress, int]:
-    """Each text once; line breaks of HTML are white space."""
+    """Read each text once; HTML line breaks become white space."""
     frame = read_columns(folder / corpus.file, ("split", *corpus.columns))
     frame = frame[frame["split"].isin(corpus.splits)]
-    # Once each: reviews are posted twice, and a premise stands before three hypotheses.
+    # Once each: reviews are posted twice, and a premise occurs with three hypotheses.
     columns = [frame[name].dropna().drop_duplicates() for name in corpus.columns]
     texts = [str(text).replace("<br />", " ") for column in columns for text in column]
     return texts, lexicon, progress, len(texts)
 
 
 def random_vectors(lexicon: Lexicon) -> Lexicon:
-    """The same words with random vectors: they know nothing of what the words mean.
+    """Return the same words with random vectors, which carry no information about meaning.
 
-    Entries are uniform on (−1, 1) (Wieting and Kiela 2019) times a public constant. Their scale is
-    ours: without one, ε per unit of distance means nothing. It puts the median distance to the
-    nearest word where it is for GloVe 840B, so that the same ε can be compared.
+    Entries are uniform on (−1, 1) (Wieting and Kiela 2019) times a public constant. The scale is
+    our addition: without one, ε per unit of distance has no meaning. It sets the median distance to
+    the nearest word to that of GloVe 840B, so that the same ε can be compared.
     """
     from dpcore.lexicon.lexicon import Lexicon as Made
     from dpcore.lexicon.metric import distances

@@ -1,4 +1,4 @@
-"""Examples of what a classifier got wrong after rewriting: texts that it gets right when clean."""
+"""Examples of classification errors after rewriting, on texts classified correctly when clean."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
     from dpcore.study.labelled_trial import Material
 
 EXAMPLE = "example"
-"""Quantity of a row that is an example; its numbers are missing."""
+"""Quantity of a row that is an example; its numeric columns are missing."""
 TEXTS = ("original", "private", "true", "guessed")
-"""What an example adds to the columns of a row: the text as it was written and as it was rewritten,
-its class, and the class that a classifier of private texts gives to the rewritten text."""
+"""Extra columns of an example: the original and the rewritten text, its class, and the class that a
+classifier of private texts assigns to the rewritten text."""
 
 
 class WrongAnswers:
-    """Watches the classifiers of a `labelled_trial` under one labelling.
+    """Watcher that collects examples from the classifiers of a `labelled_trial` for one labelling.
 
     Attributes:
-        found: the examples so far, each a row of `dpcore.study.plan.COLUMNS` and `TEXTS`.
+        examples: the examples so far, each a row of `dpcore.study.plan.COLUMNS` and `TEXTS`.
     """
 
     def __init__(
         self, material: Material, labelling: str, learner: str, seed: int, most: int
     ) -> None:
-        """Train the classifier of the clean texts.
+        """Train the classifier on the clean texts.
 
         Args:
             material: the texts.
-            labelling: which of its labellings.
+            labelling: one of its labellings.
             learner: name of the classifier.
-            seed: of the trial.
-            most: examples of each ε.
+            seed: seed of the trial.
+            most: largest number of examples per ε.
         """
         self.examples: list[dict[str, Any]] = []
         self._material, self._labelling, self._learner = material, labelling, learner
@@ -43,17 +43,17 @@ class WrongAnswers:
         labels, true = material.labels[labelling]
         rng = generator(seed, "learner", learner)
         vectors = material.training.lexicon.vectors
-        # The judge of what is easy: a text that it gets wrong too is no fault of the rewriting.
+        # A text that the clean classifier gets wrong too is not an error of the rewriting.
         clean = train(learner_of(learner), material.bags[0], labels, vectors, rng)
         self._right = clean.predict(material.bags[1]) == true
 
     def __call__(
         self, labelling: str, learner: str, epsilon: float | None, model: Classifier, tests: Bags
     ) -> None:
-        """See `dpcore.study.labelled_trial.Watch`; other classifiers are passed over."""
+        """Collect examples (see `dpcore.study.labelled_trial.Watch`); ignore other classifiers."""
         if (labelling, learner) != (self._labelling, self._learner) or epsilon is None:
             return
-        # `tests` have the same documents in the same places, with other words.
+        # `tests` has the same documents in the same positions, with other words.
         material = self._material
         true, classes = material.labels[labelling][1], material.classes[labelling]
         guessed = model.predict(tests)

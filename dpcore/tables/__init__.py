@@ -1,1 +1,1 @@
-"""Reading and writing of tables of private texts."""
+"""Readers and writers of tables of private texts."""

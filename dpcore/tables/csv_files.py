@@ -1,4 +1,4 @@
-"""CSV, read strictly: a row that may have swallowed others is refused with its number."""
+"""CSV files, read strictly: a row that may have swallowed others is refused with its number."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from dpcore.tables.text_files import Text
 _ENDLESS = "unexpected end"
 _BLANK = (b"\n", b"\r\n")
 FORMULAS = "=+-@\t\r"
-"""Characters with which a cell begins that a spreadsheet may run."""
+"""First characters of cells that a spreadsheet may run."""
 
 
 class CommaSeparated(Text):
     """CSV with any separator of `SEPARATORS`."""
 
     def check(self, file: File, columns: Columns) -> None:
-        """The columns must be there, each once."""
+        """Check that each column is there, once."""
         columns.checked(self.shape, file)
 
     def cells(self, file: File) -> Iterator[list[str]]:
-        """See `Format.cells`."""
+        """Yield the cells of each row; see `Format.cells`."""
         return (row for _, _, row in self._data(file))
 
     def spans(self, file: File, length: int) -> Iterator[Span]:
-        """Ranges of bytes that end after a row: a cell in quotes may hold line feeds."""
+        """Yield ranges of bytes that end after a row: a cell in quotes may contain line feeds."""
         start = stop = -1
         first = 0
         for number, (begin, stop, _) in enumerate(self._data(file)):
@@ -45,7 +45,7 @@ class CommaSeparated(Text):
             yield Span(start, stop, first)
 
     def _data(self, file: File) -> Iterator[tuple[int, int, list[str]]]:
-        """The rows below the header; a blank line is no row."""
+        """Yield the rows below the header with their bounds; a blank line is no row."""
         number, width = 0, len(self.shape.names)
         header = self.shape.header == "yes"
         for begin, stop, line, row in rows_of(file, self.shape):
@@ -62,7 +62,7 @@ class CommaSeparated(Text):
             yield begin, stop, row
 
     def read(self, file: File, span: Span, columns: Columns) -> Documents:
-        """See `Format.read`."""
+        """Read a span; see `Format.read`."""
         text = io.StringIO(decoded(file, self.read_bytes(file, span), span.start), newline="")
         try:
             rows = [row for row in _reader(iter(text), self.shape.delimiter) if row]
@@ -104,14 +104,14 @@ class CommaSeparated(Text):
                     )
 
     def _like_a_row(self, line: str, width: int) -> bool:
-        """Return True if a line has the cells of a row; prose has a blank behind its commas."""
+        """Return True if a line has the cells of a row; prose has a blank after its commas."""
         cells = line.split(self.shape.delimiter)
         return len(cells) == width and all(cell and not cell[0].isspace() for cell in cells[1:])
 
     def write(
         self, documents: Documents, private: list[str | None], columns: Columns, out: BinaryIO
     ) -> None:
-        """See `Format.write`."""
+        """Write the rows of a span; see `Format.write`."""
         rows = zip(private, documents.rows, documents.texts, strict=True)
         cells = (
             [new or "", *kept, *([old] if columns.original else [])] for new, kept, old in rows
@@ -119,7 +119,7 @@ class CommaSeparated(Text):
         out.write(self._lines(cells))
 
     def header(self, columns: Columns) -> bytes:
-        """Names that a person typed or confirmed, or numbers."""
+        """Return the header line: names that a person typed or confirmed, or numbers."""
         return self._lines([[columns.text, *columns.keep, *([ORIGINAL] * columns.original)]])
 
     def _lines(self, rows: Iterator[list[str]] | list[list[str]]) -> bytes:
@@ -143,7 +143,7 @@ def is_formula(cell: object) -> bool:
 
 
 def csv_names(file: File, shape: Shape) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names in the first row of CSV, and numbers for as many columns.
+    """Return the names in the first row of CSV, and numbers for as many columns.
 
     Raises:
         InputError: there is no row, or it cannot be read.
@@ -159,7 +159,7 @@ def csv_names(file: File, shape: Shape) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]]]:
-    """Rows of CSV that are not blank: where each begins and ends, its line from 1, its cells.
+    """Yield rows of CSV that are not blank: begin, end, line number from 1, cells.
 
     Raises:
         InputError: a quotation mark has no partner, or a line holds a zero byte or is too long.
@@ -173,7 +173,7 @@ def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]
             while line := stream.readline(MAX_DOCUMENT_BYTES):
                 start, position = position, position + len(line)
                 number += 1
-                if between and line in _BLANK:  # a file may hold millions of them
+                if between and line in _BLANK:  # a file may have millions of them
                     continue
                 if between:
                     begin, first_line = start, number
@@ -209,7 +209,7 @@ def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]
 
 
 def _unreadable(file: File, rows: int, line: int, shape: Shape, error: str) -> str:
-    """Why a row cannot be read, without a cell of it."""
+    """Say why a row cannot be read, without quoting its cells."""
     number = rows + 1 - (shape.header == "yes")
     at = f" (line {line:,})" if line else ""
     where = f"row {number:,}{at} of {file.name}" if number > 0 else f"the first line of {file.name}"
@@ -229,5 +229,5 @@ def _unreadable(file: File, rows: int, line: int, shape: Shape, error: str) -> s
 
 
 def _reader(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    csv.field_size_limit(MAX_DOCUMENT_BYTES)  # 131,072 unless told otherwise
+    csv.field_size_limit(MAX_DOCUMENT_BYTES)  # the default is 131,072
     return csv.reader(lines, delimiter=delimiter, strict=True)

@@ -1,9 +1,8 @@
-"""Files of documents, cut into spans that fit in memory: what every format has in common.
+"""Files of documents, cut into spans that fit in memory: the part common to all formats.
 
 A span is a part of a file that ends where a document ends, with the number of its first document.
-Spans are found by one pass over the file, and a worker reads its span alone. What is written has
-the format of what was read: the text column rewritten, and of the other columns those that are
-named; nothing else.
+One pass over the file finds the spans, and a worker reads its span alone. The output has the format
+of the input: the text column rewritten, and the other columns that are named; nothing else.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from dpcore.tables.shape import Shape, is_numbered
 from dpcore.tables.streams import File
 
 SPAN_BYTES = 1_000_000
-"""Of text in a span, about: a performance knob; it changes no output."""
+"""Approximate bytes of text in a span: a performance knob; it changes no output."""
 ORIGINAL = "original"
-"""Name of the column of an experiment that holds the text as it was."""
+"""Name of the column with the original text, in an experiment."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,8 @@ class Span:
     """A part of a file.
 
     Attributes:
-        start: where it begins: a byte, or a row (parquet).
-        stop: where it ends.
+        start: first byte, or first row (parquet).
+        stop: end, exclusive.
         first: number of its first document, from 0.
     """
 
@@ -40,11 +39,11 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """The content of a span.
+    """Content of a span.
 
     Attributes:
         texts: of each row; None where there is no text.
-        rows: the kept cells of each row, as the format that read them writes them again.
+        rows: the kept cells of each row, in the form in which their format writes them.
     """
 
     texts: list[str | None]
@@ -53,12 +52,12 @@ class Documents:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are read and written, by names that a person typed or confirmed.
+    """Columns to read and write, by names that a person typed or confirmed.
 
     Attributes:
         text: the column that is rewritten; not used for text lines.
-        keep: columns that are copied as they are.
-        original: whether the text as it was is written too (`ORIGINAL`): an experiment.
+        keep: columns that are copied unchanged.
+        original: True if the original text is written too (`ORIGINAL`): an experiment.
     """
 
     text: str = "text"
@@ -67,11 +66,11 @@ class Columns:
 
     @property
     def typed(self) -> tuple[str, ...]:
-        """Names whose presence in a first line confirms that it holds names."""
+        """Names whose presence in a first line confirms that it is a header."""
         return tuple(name for name in (self.text, *self.keep) if not is_numbered(name))
 
     def checked(self, shape: Shape, file: File) -> None:
-        """Refuse columns that a file does not have, or has twice.
+        """Refuse columns that a file lacks, or has twice.
 
         Raises:
             StudyError: the message names columns of the file only if they are confirmed.
@@ -100,7 +99,7 @@ class Columns:
 
 
 def _columns_of(shape: Shape) -> str:
-    """The columns of a file, for a message: names only if a person confirmed them."""
+    """Describe the columns of a file for a message: names only if a person confirmed them."""
     count = len(shape.names)
     if shape.confirmed or shape.header == "no":
         shown = ", ".join(repr(name[:40]) for name in shape.names[:20]) or "none"
@@ -118,10 +117,10 @@ class Format(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """The shape of the file."""
+        """Shape of the file."""
 
     def cells(self, file: File) -> Iterator[list[str]]:
-        """All cells of each row, as text; empty where there is none.
+        """Yield all cells of each row, as text; empty where there is none.
 
         Raises:
             InputError: as `read`.
@@ -131,28 +130,28 @@ class Format(Protocol):
         """Refuse a file without these columns, or that cannot be read as this format.
 
         Raises:
-            StudyError: with what to do.
+            StudyError: the message says how to correct it.
         """
 
     def size(self, file: File) -> int:
-        """The end of its last span."""
+        """Return the end of the last span."""
 
     def spans(self, file: File, length: int) -> Iterator[Span]:
-        """Consecutive spans of about `length` bytes of text.
+        """Yield consecutive spans of about `length` bytes of text.
 
         Raises:
             InputError: a document is too long, or the file is damaged.
         """
 
     def read(self, file: File, span: Span, columns: Columns) -> Documents:
-        """Read a span: the texts, and what is copied.
+        """Read a span: the texts, and the kept cells.
 
         Raises:
             InputError: a row is damaged; the message has its number and none of its text.
         """
 
     def kept(self, documents: Documents, columns: Columns) -> list[list[Any]]:
-        """The kept cells of a span as plain values: a list for each row."""
+        """Return the kept cells of a span as plain values: a list for each row."""
 
     def write(
         self, documents: Documents, private: list[str | None], columns: Columns, out: BinaryIO
@@ -164,10 +163,10 @@ class Format(Protocol):
         """
 
     def header(self, columns: Columns) -> bytes:
-        """The bytes before the first span."""
+        """Return the bytes before the first span."""
 
     def join(self, parts: Sequence[File], out: BinaryIO, file: File, columns: Columns) -> None:
-        """Put the files of all spans together, in order.
+        """Concatenate the files of all spans, in order.
 
         Raises:
             OSError: it cannot be written.
@@ -189,7 +188,7 @@ def check_lengths(texts: Sequence[str | None], span: Span, file: File) -> None:
 
 
 def too_long(file: File, what: str) -> InputError:
-    """The refusal of a document, or of the line that holds it."""
+    """Return the error for a document that is too long, or for the line that contains it."""
     return InputError(
         f"{what} of {file.name} is longer than {MAX_DOCUMENT_BYTES:,} bytes; a document must fit "
         "into memory: split it"
@@ -204,15 +203,15 @@ def read_through(
     tell: Callable[[int], None],
     look: Callable[[Documents], None] = lambda documents: None,
 ) -> None:
-    """Read a whole file as the workers will, so that what they would refuse is refused before.
+    """Read a whole file as the workers will, so that errors appear before the work begins.
 
     Args:
         form: its format.
         file: the file.
-        columns: what will be read.
+        columns: to read.
         length: of a span, as for `Format.spans`.
-        tell: called with where each span ends.
-        look: given the content of each span.
+        tell: called with the end of each span.
+        look: called with the content of each span.
 
     Raises:
         InputError: as `Format.spans` and `Format.read`.

@@ -1,4 +1,4 @@
-"""The shape of a table, found from its name, its first bytes and its first rows."""
+"""Detection of the shape of a table from its name, its first bytes and its first rows."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _MARKS = {
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
-_ZERO_SHARE = 0.4  # of the bytes at odd or even places, from which on they are halves of UTF-16
+_ZERO_SHARE = 0.4  # of the bytes at odd or even places, at or above which they are halves of UTF-16
 _SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=([,;\t|])"?\s*')
-# Names that tables of texts commonly have: public words, of which a person is none.
+# Names that tables of texts commonly have: public words, none of them the name of a person.
 _COMMON = frozenset(
     "text texts label labels id index review reviews comment comments message messages body title "
     "content sentence sentences document documents category class sentiment topic author date "
@@ -62,13 +62,13 @@ _MANY_WORDS, _LONG = 5, 40
 
 
 def find_shape(file: File, reading: Reading | None = None, typed: Sequence[str] = ()) -> Shape:
-    """Find how a table is read, wherever a person has not said it.
+    """Find how to read a table, wherever a person has not said it.
 
     Args:
         file: the table.
-        reading: what a person said.
-        typed: names of columns that a person typed: one that stands in the first line of CSV
-            confirms that it holds names.
+        reading: choices of a person.
+        typed: names of columns that a person typed: one of them in the first line of CSV confirms
+            that the line is a header.
 
     Raises:
         InputError: the file is of no known kind, or another than its name says.
@@ -107,7 +107,7 @@ def find_shape(file: File, reading: Reading | None = None, typed: Sequence[str] 
 
 
 def _is_packed(file: File) -> bool:
-    """Return True if a file is packed, as its name must say too."""
+    """Return True if a file is packed; refuse it if its name does not agree."""
     with opened(file) as raw:
         packed = raw.read(len(GZIP)) == GZIP
     if packed == packed_name(file.name):
@@ -121,7 +121,7 @@ def _is_packed(file: File) -> bool:
 
 
 def _encoding(sample: bytes) -> str:
-    """By the byte order mark, or by the zero bytes that UTF-16 has at every second place."""
+    """Detect the byte order mark, or the zero bytes that UTF-16 has at every second place."""
     for mark, encoding in _MARKS.items():
         if sample.startswith(mark):
             return encoding
@@ -167,7 +167,7 @@ def _csv_shape(
 
 
 def sampled_rows(sample: str, delimiter: str) -> list[list[str]]:
-    """The first rows of a sample, without the last line, which may be cut."""
+    """Return the first rows of a sample, without the last line, which may be cut."""
     text = sample.replace("\r\n", "\n").replace("\r", "\n")
     text = text[: text.rfind("\n") + 1] or text
     rows: list[list[str]] = []
@@ -177,12 +177,12 @@ def sampled_rows(sample: str, delimiter: str) -> list[list[str]]:
             if len(rows) > _ROWS:
                 break
     except csv.Error:
-        pass  # the reader of all rows says where
+        pass  # the reader of all rows reports the place
     return rows
 
 
 def _separator(sample: str, by_name: str | None) -> str:
-    """The separator with which all the first rows have one number of cells, and more than one."""
+    """Return the separator that gives all first rows one number of cells, and more than one."""
     best, most = by_name or "comma", (False, 1)
     order = sorted(SEPARATORS, key=lambda word: word != by_name)
     for word in order:
@@ -233,7 +233,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-# The format of a table, once its shape is found.
+# The format of a table of known shape.
 
 
 _FORMATS: dict[str, Callable[[Shape], Format]] = {
@@ -242,11 +242,11 @@ _FORMATS: dict[str, Callable[[Shape], Format]] = {
 
 
 def format_of(file: File, reading: Reading | None = None, typed: Sequence[str] = ()) -> Format:
-    """The reader of a file.
+    """Find the shape of a file, and return its reader.
 
     Args:
         file: the table.
-        reading: what a person said of it.
+        reading: choices of a person.
         typed: names of columns that a person typed.
 
     Raises:
@@ -256,5 +256,5 @@ def format_of(file: File, reading: Reading | None = None, typed: Sequence[str] =
 
 
 def format_with(shape: Shape) -> Format:
-    """The reader and writer of tables of this shape."""
+    """Return the reader and writer of tables of this shape."""
     return _FORMATS[shape.format](shape)

@@ -27,7 +27,7 @@ class Parquet:
     shape: Shape
 
     def check(self, file: File, columns: Columns) -> None:
-        """The schema must have the columns, and the texts must be strings."""
+        """Check that the schema has the columns, and that the texts are strings."""
         columns.checked(self.shape, file)
         with _opened(file) as table:
             kind = table.schema_arrow.field(self._places(columns)[0]).type
@@ -37,7 +37,7 @@ class Parquet:
             )
 
     def cells(self, file: File) -> Iterator[list[str]]:
-        """See `Format.cells`."""
+        """Yield the cells of each row; see `Format.cells`."""
         everything = Columns(self.shape.names[0], self.shape.names[1:])
         for span in self.spans(file, SPAN_BYTES):
             table = self._decoded(file, span, everything)
@@ -45,12 +45,12 @@ class Parquet:
                 yield [as_text(value) for value in row]
 
     def size(self, file: File) -> int:
-        """Rows."""
+        """Return the number of rows."""
         with _opened(file) as table:
             return int(table.metadata.num_rows)
 
     def spans(self, path: File, length: int) -> Iterator[Span]:
-        """Ranges of rows within one row group."""
+        """Yield ranges of rows within one row group."""
         with _opened(path) as file:
             begin = 0
             for number in range(file.metadata.num_row_groups):
@@ -63,7 +63,7 @@ class Parquet:
                 begin += group.num_rows
 
     def read(self, file: File, span: Span, columns: Columns) -> Documents:
-        """See `Format.read`."""
+        """Read a span; see `Format.read`."""
         arrow, _ = _packages()
         text, *kept = self._decoded(file, span, columns)
         text = text.cast(arrow.string())
@@ -73,23 +73,23 @@ class Parquet:
         return Documents(texts, arrow.Table.from_arrays([text, *kept], names=names))
 
     def _decoded(self, file: File, span: Span, columns: Columns) -> list[Any]:
-        """The columns of a span, every value in its row."""
+        """Return the columns of a span, every value in its row."""
         arrow, _ = _packages()
         try:
             table = self._rows(file, span, self._places(columns))
-            # Only now is a value that stands in many rows written as often as it stands there.
+            # Only now is a value that occurs in many rows written out in each of them.
             return [each.cast(released_type(each.type)) for each in table.columns]
         except (arrow.ArrowException, OSError, *ARRAYS) as error:
             if _of_the_system(error) or isinstance(error, InputError | MemoryError):
                 raise
-            # Its message could hold words of the text.
+            # Its message could contain words of the text.
             raise InputError(
                 f"{file.name} is damaged in the rows {span.start + 1:,} to {span.stop:,} "
                 f"({type(error).__name__})"
             ) from None
 
     def kept(self, documents: Documents, columns: Columns) -> list[list[Any]]:
-        """See `Format.kept`."""
+        """Return the kept cells of each row; see `Format.kept`."""
         kept = [
             documents.rows.column(place).to_pylist() for place in range(1, len(columns.keep) + 1)
         ]
@@ -98,7 +98,7 @@ class Parquet:
     def write(
         self, documents: Documents, private: list[str | None], columns: Columns, out: BinaryIO
     ) -> None:
-        """See `Format.write`."""
+        """Write the rows of a span; see `Format.write`."""
         arrow, parquet = _packages()
         original, *kept = documents.rows.columns
         written = [arrow.chunked_array([arrow.array(private, arrow.string())]), *kept]
@@ -107,7 +107,7 @@ class Parquet:
         parquet.write_table(arrow.Table.from_arrays(written, names=names), out, compression="zstd")
 
     def header(self, columns: Columns) -> bytes:
-        """Nothing: a file of a span is whole."""
+        """Return no bytes: the file of a span is complete."""
         return b""
 
     def _released(self, columns: Columns) -> list[str]:
@@ -118,11 +118,11 @@ class Parquet:
         return [place for place in places if place is not None]
 
     def _rows(self, file: File, span: Span, places: list[int]) -> Any:
-        """The rows of a span, which lie in one row group; strings are not written out yet."""
+        """Read the rows of a span, which lie in one row group; strings are not written out yet."""
         arrow, _ = _packages()
         names = [self.shape.names[place] for place in places]
         most = 4 * MAX_LABELLED_BYTES if isinstance(file, Uploaded) else MAX_DECODED_BYTES
-        # A value that many rows name is held once until its bytes have been counted.
+        # A value of many rows is stored once until its bytes have been counted.
         with _opened(file, once=names) as table:
             begin = 0
             for number in range(table.metadata.num_row_groups):
@@ -146,11 +146,11 @@ class Parquet:
                 row += batch.num_rows
                 if row >= span.stop:
                     break
-        # Each batch may have a dictionary of its own: as a table they are columns of many chunks.
+        # Each batch may have its own dictionary: as a table they are columns of many chunks.
         return arrow.Table.from_batches(batches)
 
     def join(self, parts: Sequence[File], out: BinaryIO, file: File, columns: Columns) -> None:
-        """One row group a part."""
+        """Write each part as one row group."""
         arrow, parquet = _packages()
         if not parts:
             with _opened(file) as table:
@@ -169,7 +169,7 @@ class Parquet:
 
 
 def parquet_names(file: File) -> tuple[str, ...]:
-    """Names of the columns of a parquet file; a column without one gets its number.
+    """Return the names of the columns of a parquet file; a column without one gets its number.
 
     Raises:
         InputError: the file is damaged.
@@ -186,13 +186,13 @@ def _is_text(kind: Any) -> bool:
 
 
 def _kind_name(kind: Any) -> str:
-    """A type without the names of its fields, which may be private."""
+    """Return a type without the names of its fields, which may be private."""
     arrow, _ = _packages()
     return "lists or structures" if arrow.types.is_nested(kind) else str(kind)
 
 
 def _decoded_bytes(values: Any) -> int:
-    """Bytes of an array once every value is written out in its row."""
+    """Count the bytes of an array once every value is written out in its row."""
     arrow, _ = _packages()
     from pyarrow import compute
 
@@ -224,11 +224,11 @@ def _packages() -> tuple[Any, Any]:
 
 
 def _opened(file: File, once: Sequence[str] = ()) -> Any:
-    """Open a file.
+    """Open a parquet file.
 
     Args:
         file: the file.
-        once: columns whose strings are held once, however many rows name them.
+        once: columns whose strings are stored once, however many rows contain them.
     """
     arrow, parquet = _packages()
     try:
@@ -246,7 +246,7 @@ def _opened(file: File, once: Sequence[str] = ()) -> Any:
             table.close()
             source = opened(file) if isinstance(file, Uploaded) else file
             table = parquet.ParquetFile(source, read_dictionary=strings, **given)
-        _ = table.schema_arrow.names  # what is damaged in it shows only here
+        _ = table.schema_arrow.names  # a damaged schema raises only here
         return table
     except (arrow.ArrowException, OSError, *ARRAYS) as error:
         if _of_the_system(error) or isinstance(error, MemoryError):
@@ -258,15 +258,15 @@ def _opened(file: File, once: Sequence[str] = ()) -> Any:
 
 
 def _of_the_system(error: Exception) -> bool:
-    """Return True if a file cannot be read: Arrow says OSError of a damaged one as well."""
+    """Return True if a file cannot be read: Arrow raises OSError for a damaged one as well."""
     return isinstance(error, OSError) and error.errno is not None
 
 
 def released_type(kind: Any) -> Any:
-    """The type in which a kept column is written: that of its values alone.
+    """Return the type in which a kept column is written: that of its values alone.
 
     A categorical column carries all its categories, also those that no row has, and a field
-    inside a struct may carry notes. Both are of the original, not of the rows that are kept.
+    inside a struct may carry notes. Both belong to the original, not to the rows that are kept.
 
     Args:
         kind: an Arrow type.
@@ -295,6 +295,6 @@ def released_type(kind: Any) -> Any:
 
 
 def _bare(field: Any) -> Any:
-    """A field of a nested type, without its notes."""
+    """Return a field of a nested type, without its notes."""
     arrow, _ = _packages()
     return arrow.field(field.name, released_type(field.type), field.nullable)

@@ -1,8 +1,8 @@
-"""The shape of a table: its format, encoding, separator, header and columns, found or said.
+"""Shape of a table: its format, encoding, separator, header and columns, found or chosen.
 
-A name that stands in a private file is never trusted. Names of columns reach a copy, a record, a
-command or a message only if a person typed them or confirmed the whole first line; without that,
-columns are called "column 1", "column 2" and so on.
+Names in a private file are never trusted. Names of columns reach a copy, a record, a command or a
+message only if a person typed them or confirmed the whole first line; otherwise columns are called
+"column 1", "column 2" and so on.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _NUMBERED = re.compile(r"column [1-9]\d{0,5}")
 
 @dataclass(frozen=True)
 class Reading:
-    """The choices of a person on how a table is read and written.
+    """Choices of a person on how a table is read and written.
 
     Attributes:
         format: of `FORMATS`; `AUTO` by the end of the file's name.
         encoding: of `ENCODINGS`; `AUTO` tells UTF-8, UTF-16 and UTF-32 apart.
         separator: of `SEPARATORS`; `AUTO` takes the one that fits the first rows.
-        header: "yes": the first line holds names, and they may be shown; "no": it holds data;
-            `AUTO`: it holds names if a column that a person typed is among them.
-        line_breaks: whether a kept cell of CSV may hold line ends, and a text whole rows.
-        neutralise: whether a cell that a spreadsheet would run as a formula gets an apostrophe.
+        header: "yes": the first line contains names, and they may be shown; "no": it contains data;
+            `AUTO`: it contains names if a column that a person typed is among them.
+        line_breaks: True if a kept cell of CSV may contain line ends, and a text whole rows.
+        neutralise: True if a cell that a spreadsheet would run as a formula gets an apostrophe.
 
     Raises:
         ParameterError: a word that is not known.
@@ -72,12 +72,12 @@ class Reading:
 
 
 AS_FOUND = Reading()
-"""Nothing is said: all is found."""
+"""No choices: everything is found."""
 
 
 @dataclass(frozen=True)
 class FirstLine:
-    """Finding on the first line of a table, which a person confirms.
+    """Finding on the first line of a table, for a person to confirm.
 
     Attributes:
         looks: "names", "data" or "unsure".
@@ -94,15 +94,15 @@ class Shape:
 
     Attributes:
         format: of `FORMATS`.
-        packed: whether the file is packed with gzip.
+        packed: True if the file is packed with gzip.
         encoding: of `ENCODINGS`; empty for parquet.
         line_end: a line feed (with or without a carriage return before it), or a carriage return.
         separator: of `SEPARATORS`; empty where there are no cells.
-        header: "yes" or "no" for CSV; empty where no first line could hold names.
+        header: "yes" or "no" for CSV; empty where no first line could contain names.
         skipped: lines before the first row, which name the separator.
         names: of the columns; those of a file may be private, and are not printed.
-        confirmed: whether a person said that the first line holds names: they may be shown.
-        first: how the first line looks; None where it cannot hold names.
+        confirmed: True if a person said that the first line contains names: they may be shown.
+        first: how the first line looks; None where it cannot contain names.
         line_breaks: as in `Reading`.
         neutralise: as in `Reading`.
     """
@@ -122,12 +122,12 @@ class Shape:
 
     @property
     def format_name(self) -> str:
-        """The format as records and sentences name it."""
+        """Name of the format in records and sentences."""
         return "tab-separated values" if self.separator == "tab" else FORMATS[self.format]
 
     @property
     def delimiter(self) -> str:
-        """The character between two cells."""
+        """Character between two cells."""
         return SEPARATORS[self.separator or "comma"]
 
     @property
@@ -136,7 +136,7 @@ class Shape:
         return not self.packed and self.encoding in ("", "utf-8") and self.line_end == "\n"
 
     def place(self, name: str) -> int | None:
-        """Place of a column, by its name or by "column N"; None if there is none."""
+        """Return the index of a column, by its name or by "column N"; None if there is none."""
         if name in self.names:
             return self.names.index(name)
         if is_numbered(name) and int(name.split()[1]) <= len(self.names):
@@ -144,7 +144,7 @@ class Shape:
         return None
 
     def state(self) -> dict[str, Any]:
-        """JSON form without any name: for records, and for workers, which read alike."""
+        """Return the JSON form without any name: for records, and for workers, which read alike."""
         return {
             "format": self.format,
             "packed": self.packed,
@@ -157,17 +157,17 @@ class Shape:
         }
 
     def reading(self) -> Reading:
-        """The choices that give this shape again, with nothing left to be found."""
+        """Return the choices that give this shape again, with nothing left to be found."""
         return Reading(
             self.format, self.encoding or AUTO, self.separator or AUTO, self.header or AUTO,
             self.line_breaks, self.neutralise,
         )  # fmt: skip
 
     def options(self, name: str) -> list[str]:
-        """Words of the command `privatize` that give this shape again.
+        """Return the options of the command `privatize` that give this shape again.
 
         Args:
-            name: of the file; a format that its end means is not said.
+            name: of the file; its format is left out where the end of the name means it.
         """
         words = [] if format_by_name(name) == self.format else ["--format", self.format]
         if self.encoding not in ("", "utf-8"):
@@ -196,7 +196,7 @@ class Shape:
 
 
 def shape_of(state: Mapping[str, Any]) -> Reading:
-    """The choices in `Shape.state`."""
+    """Read the choices from `Shape.state`."""
     return Reading(
         state["format"], state["encoding"] or AUTO, state["separator"] or AUTO,
         state["header"] or AUTO, bool(state["line_breaks"]), bool(state["neutralised"]),
@@ -209,12 +209,12 @@ def is_numbered(name: str) -> bool:
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Names of columns that have none."""
+    """Return names for columns without a name."""
     return tuple(f"column {number}" for number in range(1, count + 1))
 
 
 def named(cells: list[str]) -> tuple[str, ...]:
-    """Names of columns from the cells of a first line: blanks around them are no part of them."""
+    """Return names of columns from the cells of a first line, without blanks around them."""
     stripped = [cell.strip() for cell in cells]
     return tuple(name or f"column {number}" for number, name in enumerate(stripped, start=1))
 
@@ -225,7 +225,7 @@ def packed_name(name: str) -> bool:
 
 
 def format_by_name(name: str) -> str | None:
-    """The format that the end of a name means, before a `.gz`."""
+    """Return the format that the end of a name means, before a `.gz`; None if unknown."""
     stem = name[: -len(".gz")] if packed_name(name) else name
     end = stem[stem.rfind(".") :].lower() if "." in stem else ""
     return ENDS.get(end)

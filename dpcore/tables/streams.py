@@ -1,4 +1,4 @@
-"""Files of tables, on a disk or in memory, as UTF-8 text with line feeds, read from any place."""
+"""Files of tables, on disk or in memory, as UTF-8 text with line feeds, readable from any place."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ File = Path | Uploaded
 
 
 def opened(file: File) -> BinaryIO:
-    """Open a file as it is."""
+    """Open a file, without conversion."""
     return io.BytesIO(file.data) if isinstance(file, Uploaded) else file.open("rb")
 
 
 def size_of(file: File) -> int:
-    """Bytes of a file as it is."""
+    """Return the bytes of a file, without conversion."""
     return len(file.data) if isinstance(file, Uploaded) else file.stat().st_size
 
 
 def beginning(file: File, packed: bool, count: int) -> bytes:
-    """The first bytes of a file, unpacked.
+    """Read the first bytes of a file, unpacked.
 
     Raises:
         InputError: it is packed, and damaged.
@@ -59,14 +59,14 @@ def beginning(file: File, packed: bool, count: int) -> bytes:
 
 
 def plain(file: File, shape: Shape) -> BinaryIO:
-    """Open a file as UTF-8 with line feeds; positions are of these bytes."""
+    """Open a file as UTF-8 with line feeds; positions are those of the converted bytes."""
     if shape.plain:
         return opened(file)
     return cast("BinaryIO", io.BufferedReader(_Converted(file, shape)))
 
 
 def plain_size(file: File, shape: Shape) -> int:
-    """Bytes of `plain`."""
+    """Return the number of bytes of `plain`."""
     if shape.plain:
         return size_of(file)
     with plain(file, shape) as stream:
@@ -77,7 +77,7 @@ _KEPT = threading.local()  # the converted file that a thread has read last
 
 
 def read_at(file: File, shape: Shape, start: int, count: int) -> bytes:
-    """Bytes of `plain` from a place on; spans that follow each other are converted once."""
+    """Read bytes of `plain` from a place on; consecutive spans are converted once."""
     if shape.plain or isinstance(file, Uploaded):
         with plain(file, shape) as stream:
             stream.seek(start)
@@ -92,14 +92,14 @@ def read_at(file: File, shape: Shape, start: int, count: int) -> bytes:
 
 
 def forget() -> None:
-    """Close the file that this thread has read last."""
+    """Close the file that this thread read last."""
     if getattr(_KEPT, "stream", None) is not None:
         _KEPT.stream.close()
     _KEPT.stream = _KEPT.key = None
 
 
 class _Converted(io.RawIOBase):
-    """A packed file, or one in another encoding; going back means to begin again."""
+    """A packed file, or one in another encoding; seeking back reads again from the start."""
 
     def __init__(self, file: File, shape: Shape) -> None:
         self._file, self._shape = file, shape
@@ -145,14 +145,14 @@ class _Converted(io.RawIOBase):
                 f"{self._file.name} is not {shape.encoding} text behind byte {self._position:,}: "
                 "say its encoding with --encoding, or save it as UTF-8"
             ) from None
-        # A zero byte says nothing of an encoding of several bytes.
+        # A zero byte proves nothing in an encoding of several bytes.
         return text.encode("utf-8", "surrogatepass")
 
     def seek(self, position: int, whence: int = io.SEEK_SET) -> int:
         if whence != io.SEEK_SET:
             raise io.UnsupportedOperation("a converted file is read from its start")
         if position < self._position:
-            # Not closed, or the file itself would be: the wrapper is only forgotten.
+            # Not closed, or the file itself would be: the wrapper is only detached.
             self._text.detach()
             self._text, self._position, self._ahead = self._begun(), 0, b""
         while self._position < position:
@@ -174,15 +174,15 @@ def _not_packed(file: File) -> InputError:
 
 
 def decoded(file: File, data: bytes, first: int = 0) -> str:
-    """Bytes of a file as text.
+    """Decode bytes of a file.
 
     Args:
-        file: is named in the refusal.
+        file: is named in the error.
         data: UTF-8.
         first: bytes of the file before these.
 
     Raises:
-        InputError: they are no UTF-8, or hold zero bytes, which no text does.
+        InputError: they are no UTF-8, or contain zero bytes, which no text does.
     """
     try:
         return decode(data, first=first)

@@ -32,39 +32,39 @@ _KEYED_ROWS = 1_000  # of JSON lines, whose keys are the columns
 
 @dataclass(frozen=True)
 class Text:
-    """Common to text files: a span is a range of bytes that ends with a line."""
+    """Base of text files: a span is a range of bytes that ends with a line."""
 
     shape: Shape
 
     def size(self, file: File) -> int:
-        """Bytes."""
+        """Return the number of bytes."""
         return plain_size(file, self.shape)
 
     def kept(self, documents: Documents, columns: Columns) -> list[list[Any]]:
-        """See `Format.kept`."""
+        """Return the kept cells of each row; see `Format.kept`."""
         return list(documents.rows) if columns.keep else []
 
     def read_bytes(self, file: File, span: Span) -> bytes:
-        """The bytes of a span."""
+        """Read the bytes of a span."""
         return read_at(file, self.shape, span.start, span.stop - span.start)
 
     def join(self, parts: Sequence[File], out: BinaryIO, file: File, columns: Columns) -> None:
-        """One after the other, behind the header."""
+        """Concatenate the parts, after the header."""
         out.write(self.header(columns))
         for part in parts:
             with opened(part) as source:
                 shutil.copyfileobj(source, out)
 
     def header(self, columns: Columns) -> bytes:
-        """Nothing."""
+        """Return no bytes."""
         return b""
 
 
 class _Lines(Text):
-    """Common to files with one document a line."""
+    """Base of files with one document a line."""
 
     def spans(self, file: File, length: int) -> Iterator[Span]:
-        """Ranges of bytes that end after a line feed."""
+        """Yield ranges of bytes that end after a line feed."""
         with plain(file, self.shape) as stream:
             start = len(MARK) if stream.read(len(MARK)) == MARK else 0
             stream.seek(start)
@@ -80,11 +80,11 @@ class _Lines(Text):
                 first += self._count(data)
 
     def _count(self, data: bytes) -> int:
-        """Documents in some lines."""
+        """Count the documents in some lines."""
         raise NotImplementedError
 
     def _lines(self, file: File, span: Span) -> list[str]:
-        """The lines of a span, without their ends."""
+        """Read the lines of a span, without their ends."""
         text = decoded(file, self.read_bytes(file, span), span.start)
         lines = _LINE_END.split(text)
         if lines and not lines[-1]:
@@ -98,22 +98,22 @@ class _Lines(Text):
         return lines
 
     def _line(self, file: File, span: Span, number: int) -> int:
-        """Number of a line in the file, from 1, by its number in a span, from 0."""
+        """Return the number of a line in the file, from 1, by its number in a span, from 0."""
         with plain(file, self.shape) as stream:
             before = stream.read(span.start)
         return number + 1 + len(_LINE_END.findall(before.decode("utf-8", "replace")))
 
 
 class TextLines(_Lines):
-    """One document a line; the lines of an experiment have the original behind a tab."""
+    """One document a line; the lines of an experiment have the original after a tab."""
 
     def cells(self, file: File) -> Iterator[list[str]]:
-        """See `Format.cells`."""
+        """Yield the cells of each row; see `Format.cells`."""
         for span in self.spans(file, SPAN_BYTES):
             yield from ([line] for line in self._lines(file, span))
 
     def check(self, file: File, columns: Columns) -> None:
-        """There are no columns to keep."""
+        """Refuse columns to keep: there are none."""
         if columns.keep:
             raise InputError(f"{file.name} is a text file: it has no columns to --keep")
 
@@ -122,7 +122,7 @@ class TextLines(_Lines):
         return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
     def read(self, file: File, span: Span, columns: Columns) -> Documents:
-        """See `Format.read`."""
+        """Read a span; see `Format.read`."""
         lines = self._lines(file, span)
         check_lengths(lines, span, file)
         return Documents([*lines], lines)
@@ -130,8 +130,8 @@ class TextLines(_Lines):
     def write(
         self, documents: Documents, private: list[str | None], columns: Columns, out: BinaryIO
     ) -> None:
-        """See `Format.write`."""
-        # A line may hold other characters that end one, such as U+2028.
+        """Write the rows of a span; see `Format.write`."""
+        # A line may contain other characters that end one, such as U+2028.
         written = [(text or "").replace("\n", " ") for text in private]
         if columns.original:
             written = [
@@ -142,27 +142,27 @@ class TextLines(_Lines):
 
 
 class _RowError(ValueError):
-    """A row of JSON that is refused; its argument is the end of the sentence."""
+    """A refused row of JSON; its argument is the end of the sentence."""
 
 
 class JsonLines(_Lines):
-    """One JSON object a line; blank lines count for nothing."""
+    """One JSON object a line; blank lines are skipped."""
 
     def cells(self, file: File) -> Iterator[list[str]]:
-        """See `Format.cells`."""
+        """Yield the cells of each row; see `Format.cells`."""
         for span in self.spans(file, SPAN_BYTES):
             for row in self._rows(file, span, lambda row: [row.get(n) for n in self.shape.names]):
                 yield [as_text(value) for value in row]
 
     def check(self, file: File, columns: Columns) -> None:
-        """One of the first rows must have each column."""
+        """Check that each column occurs in the first rows."""
         columns.checked(self.shape, file)
 
     def _count(self, data: bytes) -> int:
         return sum(bool(line.strip()) for line in data.splitlines())
 
     def read(self, file: File, span: Span, columns: Columns) -> Documents:
-        """See `Format.read`."""
+        """Read a span; see `Format.read`."""
         text, *keep = self._keys(columns)
 
         def taken(row: dict[str, Any]) -> list[Any]:
@@ -177,7 +177,7 @@ class JsonLines(_Lines):
     def _rows(
         self, file: File, span: Span, take: Callable[[dict[str, Any]], list[Any]]
     ) -> Iterator[list[Any]]:
-        """A part of each object of a span."""
+        """Yield a part of each object of a span."""
         for number, line in enumerate(self._lines(file, span)):
             if not line.strip():
                 continue
@@ -188,14 +188,14 @@ class JsonLines(_Lines):
                 raise InputError(f"line {line_number:,} of {file.name} {refused}") from None
 
     def _keys(self, columns: Columns) -> list[str]:
-        """Keys in the file of the text and of what is kept."""
+        """Return the keys in the file of the text and of the kept columns."""
         places = (self.shape.place(name) for name in (columns.text, *columns.keep))
         return [self.shape.names[place] for place in places if place is not None]
 
     def write(
         self, documents: Documents, private: list[str | None], columns: Columns, out: BinaryIO
     ) -> None:
-        """See `Format.write`."""
+        """Write the rows of a span; see `Format.write`."""
         for row, text, old in zip(documents.rows, private, documents.texts, strict=True):
             released = {columns.text: text} | dict(zip(columns.keep, row, strict=True))
             if columns.original:
@@ -204,7 +204,7 @@ class JsonLines(_Lines):
 
 
 def json_keys(file: File, shape: Shape) -> tuple[str, ...]:
-    """Keys of the first rows of JSON lines, in the order in which they appear.
+    """Return the keys of the first rows of JSON lines, in the order in which they appear.
 
     Raises:
         InputError: a row is no JSON object.
@@ -224,7 +224,7 @@ def json_keys(file: File, shape: Shape) -> tuple[str, ...]:
 
 
 def json_row(line: str) -> dict[str, Any]:
-    """One row of JSON lines.
+    """Parse one row of JSON lines.
 
     Raises:
         _RowError: it is no object, or has a key twice.
@@ -248,14 +248,14 @@ def json_row(line: str) -> dict[str, Any]:
 
 
 def as_text(value: object) -> str:
-    """A value as a cell of text."""
+    """Return a value as a cell of text."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _text_of(value: object, name: str) -> str | None:
-    """A text, or None where there is none."""
+    """Return a text, or None where there is none."""
     if value is None or isinstance(value, str):
         return value
     kinds = {list: "a list", dict: "an object", bool: "true or false"}
@@ -264,7 +264,7 @@ def _text_of(value: object, name: str) -> str | None:
 
 
 def _finite(value: Any) -> Any:
-    """A kept value that JSON can hold."""
+    """Return a kept value, or refuse it if JSON cannot represent it."""
     if isinstance(value, float) and not isfinite(value):
         raise _RowError("has a number in a kept column that JSON cannot hold, NaN or infinite")
     if isinstance(value, list | dict):
@@ -274,7 +274,7 @@ def _finite(value: Any) -> Any:
 
 
 def _json(row: dict[str, Any]) -> str:
-    """One line; half a surrogate pair, which UTF-8 does not have, stays an escape."""
+    """Write one line; half a surrogate pair, which UTF-8 does not have, stays an escape."""
     line = json.dumps(row, ensure_ascii=False, allow_nan=False)
     try:
         line.encode()

@@ -1,4 +1,4 @@
-"""The contract of every mechanism, for the tests of whoever writes one.
+"""Contract of every mechanism, as tests for authors of new mechanisms.
 
     from dpcore.testing import MechanismContract
     from my_package.noise import Mine
@@ -7,7 +7,7 @@
     class TestMine(MechanismContract):
         kind = Mine
 
-`python -m pytest` runs it as it runs any class of tests; nothing here needs pytest.
+`python -m pytest` runs it like any class of tests; nothing here needs pytest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-# Without it pytest shows of a failed `assert` here no more than that it failed.
+# Without this, pytest reports only that an `assert` here failed.
 _pytest: Any = sys.modules.get("pytest")
 if _pytest is not None:
     _pytest.register_assert_rewrite(

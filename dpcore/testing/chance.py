@@ -1,6 +1,6 @@
-"""Statistics of randomised tests: each accepts the true law but for `FALSE_ALARM`.
+"""Statistics and small lexicons for randomised tests.
 
-A test of a sampler fails a correct sampler with at most that probability.
+A test of a sampler fails a correct sampler with probability at most `FALSE_ALARM`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dpcore.arrays import FloatArray
 from dpcore.lexicon.lexicon import Lexicon
 
 FALSE_ALARM = 1e-6
-"""The probability with which a randomised test fails by chance."""
+"""Probability with which a randomised test fails by chance."""
 _SMALLEST_CELL = 25  # expected counts below this are pooled: the chi-square law must hold far out
 
 
 def _pooled(counts: FloatArray, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Cells with small expectation as one cell; a cell that must stay empty is kept as it is."""
+    """Pool cells with small expectation; keep a cell that must stay empty."""
     small = expected < _SMALLEST_CELL
     counts = np.append(counts[..., ~small], counts[..., small].sum(axis=-1, keepdims=True), -1)
     expected = np.append(expected[~small], expected[small].sum())
@@ -32,7 +32,7 @@ def _pooled(counts: FloatArray, expected: FloatArray) -> tuple[FloatArray, Float
 
 
 def assert_law(outputs: ArrayLike, law: ArrayLike) -> None:
-    """Chi-square test that `outputs` (indices) are independent draws from `law`, shape (n,)."""
+    """Test by chi-square that `outputs` (indices) are independent draws from `law`, shape (n,)."""
     from scipy import stats
 
     probabilities = np.asarray(law, dtype=np.float64)
@@ -49,7 +49,7 @@ def assert_law(outputs: ArrayLike, law: ArrayLike) -> None:
 
 
 def assert_same_law(first: ArrayLike, second: ArrayLike) -> None:
-    """Chi-square test that two samples of indices come from one law."""
+    """Test by chi-square that two samples of indices come from one law."""
     from scipy import stats
 
     a, b = np.asarray(first), np.asarray(second)
@@ -66,13 +66,16 @@ def assert_same_law(first: ArrayLike, second: ArrayLike) -> None:
 
 
 def deviation(draws: int, variance: ArrayLike, alarms: float = FALSE_ALARM) -> FloatArray:
-    """Empirical Bernstein bound on |mean − expectation| of draws in [0, 1] (Audibert 2007)."""
+    """Return the empirical Bernstein bound on |mean − expectation| (Audibert 2007).
+
+    The draws lie in [0, 1].
+    """
     log = math.log(3.0 / alarms)
     return np.sqrt(2.0 * np.asarray(variance) * log / draws) + 3.0 * log / draws
 
 
 def assert_law_near(outputs: ArrayLike, law: ArrayLike, error: float, directions: int) -> None:
-    """Draws agree with an *estimated* law: error is its largest standard error.
+    """Check that draws agree with an *estimated* law, `error` its largest standard error.
 
     Both sides are means of independent numbers in [0, 1], so both obey Bernstein's bound.
     """
@@ -91,17 +94,17 @@ def assert_law_near(outputs: ArrayLike, law: ArrayLike, error: float, directions
 
 
 def lexicon(vectors: ArrayLike, name: str = "test") -> Lexicon:
-    """A lexicon with made-up words."""
+    """Return a lexicon with made-up words."""
     rows = np.asarray(vectors, dtype=np.float32)
     return Lexicon(name, tuple(f"w{i}" for i in range(len(rows))), rows)
 
 
 def cloud(n: int, d: int, seed: int = 0) -> Lexicon:
-    """Gaussian vectors of unequal lengths, as embeddings have them."""
+    """Return a lexicon of Gaussian vectors of unequal lengths, like embeddings."""
     rng = np.random.default_rng([seed, n, d])
     return lexicon(rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, (n, 1)))
 
 
 def line(*points: float) -> Lexicon:
-    """Words on a line: d = 1."""
+    """Return a lexicon of words on a line: d = 1."""
     return lexicon(np.array(points)[:, None])

@@ -1,4 +1,4 @@
-"""All of the contract, as one class to extend."""
+"""Contract of every mechanism, as one class to extend."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from dpcore.testing.chance import (
     line,
 )
 
-# What the parts of the contract share: the mechanism under test, on one small lexicon.
+# Shared by all parts of the contract: the mechanism under test, on one small lexicon.
 
 
 SMALL = cloud(40, 3)
 """40 words in 3 dimensions."""
 DIRECTIONS = 3000
-"""Of an estimated law."""
+"""Directions of an estimated law."""
 
 
 class Contract:
-    """A class of tests for one mechanism; what is said here may be said otherwise below it.
+    """Tests of one mechanism; a subclass may override the attributes.
 
     Attributes:
         kind: the class of the mechanism.
         quiet_epsilon: an ε that leaves no noise.
-        quiet: what comes out then: the word always, never, or neither.
-        quiet_settings: of the mechanism then, such as a small share that it keeps for other words.
-        forgets: whether one law is left for all words as ε goes to 0.
-        forgetting_settings: of the mechanism then.
-        proves: whether its promise is proved or certified, as it is by default.
-        on_a_line: whether its laws are exact on a line, so that the promise can be checked there.
+        quiet: the output at that ε: the word always, never, or neither.
+        quiet_settings: settings at that ε, such as a small share kept for other words.
+        forgets: True if one law is left for all words as ε goes to 0.
+        forgetting_settings: settings for that limit.
+        proves: True if the guarantee is proved or certified, which is the default.
+        on_a_line: True if the laws are exact on a line, so that the guarantee can be checked there.
     """
 
     kind: ClassVar[type[Mechanism]]
@@ -65,24 +65,24 @@ class Contract:
     _name = ""
 
     def setup_method(self, method: Any) -> None:
-        """Each test has random numbers of its own."""
+        """Give each test its own random numbers."""
         self._name = f"{type(self).__qualname__}.{method.__name__}"
 
     def settings(self, lexicon: Lexicon) -> dict[str, Any]:
-        """Settings without which it cannot be made over a lexicon."""
+        """Return the settings that are required for a lexicon."""
         return {}
 
     def make(self, lexicon: Lexicon = SMALL, **settings: Any) -> Mechanism:
-        """The mechanism under test."""
+        """Return the mechanism under test."""
         return construct(self.kind, lexicon, self.settings(lexicon) | settings)
 
     def rng(self, *key: int) -> np.random.Generator:
-        """A generator: the same for a test and a key, and no other has it."""
+        """Return a generator that depends on the test and the key alone."""
         return np.random.default_rng([zlib.crc32(self._name.encode()), *key])
 
     @property
     def typical(self) -> float:
-        """An ε at which the word sometimes stays, and sometimes not."""
+        """ε at which the word sometimes stays, and sometimes not."""
         return _typical(self.kind, json.dumps(self.settings(SMALL)))
 
 
@@ -92,7 +92,7 @@ def _typical(kind: type[Mechanism], settings: str) -> float:
 
 
 def typical(mechanism: Mechanism) -> float:
-    """An ε at which the word sometimes stays: searched for, because the units differ."""
+    """Return an ε at which the word sometimes stays, found by search: the units differ."""
     allowed = mechanism.admissible
     top = min(0.999 * allowed.high, 1e6)
     grid = np.geomspace(max(1.05 * allowed.low, 1e-3), top, 40)
@@ -108,13 +108,13 @@ def typical(mechanism: Mechanism) -> float:
 def dense_law(
     mechanism: Mechanism, word: int, epsilon: float, rng: np.random.Generator
 ) -> tuple[FloatArray, float]:
-    """The law over the vocabulary, and its standard error (0 where it is exact)."""
+    """Return the law over the vocabulary, and its standard error (0 where it is exact)."""
     law = mechanism.law(word, [epsilon], rng=rng, effort=Effort(directions=DIRECTIONS))
     return law.dense(len(mechanism.lexicon))[0], 0.0 if law.exact else law.error
 
 
 def refusal(kind: type[Exception], call: Callable[[], object]) -> str:
-    """The text of the error that a call raises."""
+    """Return the text of the error that a call raises."""
     try:
         call()
     except kind as error:
@@ -124,7 +124,7 @@ def refusal(kind: type[Exception], call: Callable[[], object]) -> str:
 
 @contextlib.contextmanager
 def refused(kind: type[Exception], part: str = "") -> Iterator[None]:
-    """What is inside raises this error, in whose text this stands."""
+    """Check that the block raises this error, with `part` in its message."""
     text = None
     try:
         yield
@@ -140,10 +140,10 @@ def refused(kind: type[Exception], part: str = "") -> Iterator[None]:
 
 
 class DrawingContract(Contract):
-    """`sample` and `paths`."""
+    """Tests of `sample` and `paths`."""
 
     def test_sample_gives_one_word_for_each_entry(self) -> None:
-        """Of any number of entries, as int64 inside the vocabulary."""
+        """Any number of entries, as int64 inside the vocabulary."""
         mechanism = self.make()
         for size in (0, 1, 7, 1300):
             words = self.rng().integers(0, len(SMALL), size)
@@ -171,7 +171,7 @@ class DrawingContract(Contract):
                 assert all(0 <= piece.output < len(SMALL) for piece in pieces)
 
     def test_a_seed_determines_the_output(self) -> None:
-        """Whatever was drawn before."""
+        """Earlier draws do not matter."""
         mechanism = self.make()
         words = np.arange(30)
         first = mechanism.sample(self.rng(), words, self.typical)
@@ -181,7 +181,7 @@ class DrawingContract(Contract):
         assert np.array_equal(other[0].outputs, other[1].outputs)
 
     def test_known_rankings_change_nothing(self) -> None:
-        """They save time, and nothing else."""
+        """They only save time."""
         mechanism = self.make()
         words = np.array([3, 17, 3])
         known = rank(SMALL.vectors, SMALL.vectors[words])
@@ -226,7 +226,7 @@ class DrawingContract(Contract):
         assert_same_law(many, alone)
 
 
-# What is promised: as data, and kept exactly by all pairs of words and all outputs of a line.
+# Guarantees: as data, and kept exactly by all pairs of words and all outputs of a line.
 
 
 LINES = {
@@ -240,7 +240,10 @@ _EPSILONS = (1e-3, 0.1, 0.7, 2.0, 5.0, 12.0)
 
 
 def exact_laws(mechanism: Any, epsilon: float) -> FloatArray:
-    """Laws of all words: closed form, or both directions of a line, which are all there are."""
+    """Return the laws of all words: closed form, or over both directions of a line.
+
+    A line has no other directions.
+    """
     from dpcore.mechanisms.additive.rays import Bundle
 
     n = len(mechanism.lexicon)
@@ -255,10 +258,10 @@ def exact_laws(mechanism: Any, epsilon: float) -> FloatArray:
 
 
 class GuaranteeContract(Contract):
-    """`guarantee`."""
+    """Tests of `guarantee`."""
 
     def test_guarantee_is_data(self) -> None:
-        """That JSON can hold, with a sentence and a source."""
+        """As JSON, with a sentence and a source."""
         mechanism = self.make()
         for epsilon in (self.typical, str(self.typical)):
             facts: dict[str, Any] = mechanism.guarantee(epsilon).to_dict()  # type: ignore[arg-type]
@@ -279,19 +282,19 @@ class GuaranteeContract(Contract):
             assert proved or not admissible or not self.proves
 
     def line_laws(self, mechanism: Any, epsilon: float) -> FloatArray | None:
-        """Exact laws of all words of a lexicon on a line, shape (n, n); None if there are none."""
+        """Return exact laws of all words on a line, shape (n, n); None if there are none."""
         if not (mechanism.exact_law or mechanism.rays is not None):
             return None
         return exact_laws(mechanism, epsilon)
 
     def _kept(self, mechanism: Any, epsilon: float) -> bool:
-        """Whether anything is proved at ε; then it has to be kept."""
+        """Check the guarantee, if one is proved at ε; return True if one was."""
         guarantee = mechanism.guarantee(epsilon)
         if guarantee.status not in {Status.PROVED, Status.CERTIFIED}:
             return False
         laws = self.line_laws(mechanism, epsilon)
         if laws is None:
-            return True  # an estimate cannot show that a promise is kept exactly
+            return True  # an estimate cannot show that a guarantee holds exactly
         np.testing.assert_allclose(laws.sum(axis=1), 1, rtol=1e-12)
         log_delta = getattr(guarantee, "log_delta", -math.inf)
         for w in range(len(laws)):
@@ -326,10 +329,10 @@ _DRAWS = 20_000
 
 
 class LawContract(Contract):
-    """`law`, and what it goes to where there is no noise, and where there is nothing else."""
+    """Tests of `law`, and of its limits without noise and without privacy budget."""
 
     def test_law_agrees_with_samples_and_with_paths(self) -> None:
-        """Of two words."""
+        """Checked for two words."""
         mechanism, epsilon = self.make(), self.typical
         for word in (0, 33):
             law, error = dense_law(mechanism, word, epsilon, self.rng(word))
@@ -365,7 +368,7 @@ class LawContract(Contract):
             assert all(row[SMALL.index(word)] == law.probability(word, e) == p for word, p in best)
 
     def test_a_law_without_a_generator_is_the_same_at_every_call(self) -> None:
-        """Who looks twice sees one picture."""
+        """Two calls show the same picture."""
         mechanism = self.make()
         epsilon = min(2 * mechanism.admissible.low + 0.1, 0.9 * mechanism.admissible.high)
         law = mechanism.law(0, epsilon)
@@ -375,7 +378,7 @@ class LawContract(Contract):
         np.testing.assert_array_equal(law.probabilities, again.probabilities)
 
     def test_without_noise_the_word_stays(self) -> None:
-        """At `quiet_epsilon`; a mechanism of which that is not true says so by `quiet`."""
+        """At `quiet_epsilon`; a mechanism with another limit declares it by `quiet`."""
         if self.quiet == "neither":
             return
         mechanism, words = self.make(**self.quiet_settings), np.arange(len(SMALL))
@@ -389,7 +392,7 @@ class LawContract(Contract):
             np.testing.assert_array_equal(paths.at(np.array([1e12]))[:, 0], words)
 
     def test_without_privacy_budget_the_word_does_not_matter(self) -> None:
-        """ε→0: one law for all words; a mechanism of which that is not true says so by `forgets`.
+        """ε→0: one law for all words; a mechanism with another limit declares it by `forgets`.
 
         Where ε has a least value the word still matters there.
         """
@@ -407,16 +410,16 @@ class LawContract(Contract):
         raise AssertionError("two words have one law as ε goes to 0: `forgets` is to be True")
 
 
-# What a mechanism refuses, and with which words: ε, indices, indexes and parameters.
+# Refusals and their messages: ε, indices, search indexes and parameters.
 #
 # False-alarm probability of each randomised assertion: 1e-6.
 
 
 class RefusalContract(Contract):
-    """Every refusal says what was wrong, what was given, and what is allowed."""
+    """Tests of refusals: each names the problem, the given value and the allowed ones."""
 
     def test_epsilon_must_be_a_finite_positive_number(self) -> None:
-        """Whatever is asked."""
+        """Checked for every method."""
         mechanism, words = self.make(), np.array([0])
         bad: list[Any] = [0, 0.0, -1, math.nan, math.inf, -math.inf, 10**400, "text", None]
         for value in bad:
@@ -428,7 +431,7 @@ class RefusalContract(Contract):
                 mechanism.sample(self.rng(), words, value)
 
     def test_bad_epsilons_of_a_law_are_refused(self) -> None:
-        """Also one of several."""
+        """Also one bad value among several."""
         for bad in ([0.0], [1.0, math.nan], [math.inf], [-2.0]):
             with refused(EpsilonError):
                 self.make().law(0, bad, rng=self.rng())
@@ -451,13 +454,13 @@ class RefusalContract(Contract):
             assert mechanism.check_epsilon(end * inwards) == end * inwards
 
     def test_words_outside_the_vocabulary_are_refused(self) -> None:
-        """And arrays that are no list of words."""
+        """Also arrays that are not a list of words."""
         for bad in ([-1], [len(SMALL)], [[0, 1]]):
             with refused(ParameterError, "word indices"):
                 self.make().sample(self.rng(), np.array(bad), self.typical)
 
     def test_an_approximate_index_is_refused_unless_it_is_post_processing(self) -> None:
-        """A set of neighbours that misses some is another mechanism."""
+        """An index that misses neighbours makes another mechanism."""
         mechanism, words = self.make(), np.zeros(4000, dtype=np.int64)
         approximate = ApproximateIndex(SMALL)
         if not mechanism.accepts_approximate_search:
@@ -474,20 +477,20 @@ class RefusalContract(Contract):
                 assert_same_law(outputs, mechanism.sample(self.rng(1), words, self.typical))
 
     def test_settings_survive_a_round_trip_through_json(self) -> None:
-        """As numbers, and as the texts of a command line."""
+        """As numbers, and as strings of a command line."""
         settings = self.make().settings()
         assert construct(self.kind, SMALL, json.loads(json.dumps(settings))).settings() == settings
         as_text = {name: str(value) for name, value in settings.items()}
         assert construct(self.kind, SMALL, as_text).settings() == settings
 
     def test_an_unknown_parameter_is_named_with_the_known_ones(self) -> None:
-        """Or that there is none."""
+        """Or the message says that there is none."""
         text = refusal(ParameterError, lambda: construct(self.kind, SMALL, {"no_such": 1}))
         for name in ("no_such", *(self.kind.parameters() or ["none"])):
             assert name in text
 
     def test_parameters_are_bounded_and_explained(self) -> None:
-        """Each has a help, and bounds or choices."""
+        """Each has a help text, and bounds or choices."""
         for name, declared in self.kind.parameters().items():
             assert declared["help"]
             bad: list[object] = [math.nan] if declared["low"] is not None else []
@@ -495,7 +498,7 @@ class RefusalContract(Contract):
                 bad.append(declared["low"] - 1)
             if declared["high"] is not None:
                 bad.append(declared["high"] * 2 + 1)
-            if declared["type"] == "str":  # one of its choices, or what the mechanism can read
+            if declared["type"] == "str":  # one of its choices, or a parsable string
                 bad.append("no such choice")
             assert bad, f"{name} has neither bounds nor choices"
             for value in bad:
@@ -504,8 +507,8 @@ class RefusalContract(Contract):
 
 
 class MechanismContract(DrawingContract, RefusalContract, LawContract, GuaranteeContract):
-    """What every mechanism keeps to, whatever it does inside.
+    """Contract that every mechanism must satisfy.
 
-    A class below it names the mechanism as `kind`; the other attributes of
-    `dpcore.testing.contract.Contract` are for what a mechanism does otherwise on purpose.
+    A subclass names the mechanism as `kind`; the other attributes of
+    `dpcore.testing.contract.Contract` declare deliberate deviations.
     """

@@ -1,5 +1,5 @@
-// One output seen: odds before and after in words, and a hundred squares of each. Its numbers of
-// every step of the dial are here; the dial only says which. spoken.js and svg_files.js stand before this.
+// Posterior for one output: odds before and after in words, and a hundred squares of each. The data
+// holds all steps of the dial; the dial only selects one. spoken.js and svg_files.js are prepended.
 
 const SIDE = 10;
 const CELL = 20;
@@ -45,7 +45,7 @@ function panel(data, counts, left, title) {
 
 const short = (word) => (word.length > 18 ? `${word.slice(0, 17)}…` : word);
 
-// What the letters in the squares mean, in two columns below them.
+// Legend of the letters in the squares, in two columns below them.
 function key(data, step) {
   const group = shape("g", { transform: `translate(0 ${TOP + PANEL})` });
   const seen = step.words.map((word, i) => [word, i])
@@ -141,7 +141,7 @@ export default function (component) {
   const { step, ...content } = data;
   const shown = JSON.stringify(content);
   if (shown !== state.shown) {
-    // A thumb that moves on while the server answers keeps its place.
+    // A slider thumb that moves while the server answers keeps its place.
     const other = state.data?.group !== data.group || state.sent !== step;
     state.shown = shown;
     state.data = data;

@@ -1,4 +1,4 @@
-"""What the attacker believes before anything is seen: the prior, and the control that sets it."""
+"""Prior of the attacker, and the control that sets it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _SIDES = {"before": later("The word before it"), "after": later("The word after 
 
 @dataclass(frozen=True)
 class Belief:
-    """A choice of the prior; it may hold what a person typed, so it stays in the session.
+    """Choice of a prior. It may hold typed text, so it stays in the session.
 
     Attributes:
         kind: COMMON, LIST or AROUND.
-        share: of frequency in COMMON, in percent.
+        share: weight of frequency in COMMON, in percent.
         text: the typed list.
-        around: the words before and after; empty ones are not known.
+        around: the words before and after; an empty string if a word is not known.
     """
 
     kind: str
@@ -43,28 +43,28 @@ class Belief:
 
     @property
     def typed(self) -> bool:
-        """Whether it holds what a person typed."""
+        """True if it holds typed text."""
         return self.kind != COMMON
 
     def prior(self, words: Lexicon) -> Prior:
-        """The probabilities before.
+        """Return the prior over the words of a lexicon.
 
         Raises:
-            DpcoreError: a list that is none, or a word that is not in the vocabulary.
+            DpcoreError: the list is invalid, or a word is not in the vocabulary.
         """
         if self.kind == LIST:
             return parse_prior(words, self.text)
         if self.kind == AROUND:
             from dpcore.attack.language.context import context_prior
 
-            # An unknown word goes along, so that the engine's refusal names it.
+            # An unknown word is passed on, so that the engine's error message names it.
             before, after = (spelled(word, words) or word.lower() or None for word in self.around)
             return context_prior(words, before, after)
         return once("priors", (words.fingerprint, self.share), lambda: _common(words, self.share))
 
 
 def choose_belief() -> Belief:
-    """Draw the control; what is typed stays in the session and out of the link."""
+    """Draw the control; typed text stays in the session and out of the link."""
     kind = segments(
         say("What the attacker knows before"),
         [COMMON, LIST, AROUND],

@@ -1,4 +1,4 @@
-"""The dial and the views; when the dial rests only the open view runs."""
+"""Dial and views of the Attacker page; when the dial rests, only the open view runs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pages.shared.language import later, say
 from pages.shared.link import tabs
 from pages.shared.messages import inform
 
-# What every view of the Attacker page is about.
+# State that every view of the Attacker page shows.
 
 
 def defined_steps(mechanism: Mechanism) -> list[float]:
-    """The steps of the dial: ε of the group's grid at which the mechanism is defined."""
+    """Return the ε of the group's grid at which the mechanism is defined: the steps of the dial."""
     return [e for e in group_of(mechanism.meaning).grid if e in mechanism.admissible]
 
 
@@ -32,8 +32,8 @@ class Scene:
     """One mechanism at one ε.
 
     Attributes:
-        mechanism: under attack.
-        epsilon: of the slider.
+        mechanism: the mechanism under attack.
+        epsilon: ε of the slider.
         lexicon: its name in the catalogue.
     """
 
@@ -43,7 +43,7 @@ class Scene:
 
     @property
     def steps(self) -> list[Scene]:
-        """The same at every step of the dial."""
+        """The same mechanism at every step of the dial."""
         return [replace(self, epsilon=epsilon) for epsilon in defined_steps(self.mechanism)]
 
     @property
@@ -53,7 +53,7 @@ class Scene:
 
     @property
     def reading(self) -> str:
-        """The mechanism and ε in words."""
+        """Mechanism and ε in words."""
         return say(
             "{mechanism} at {reading}",
             mechanism=self.mechanism.short,
@@ -79,16 +79,16 @@ _VIEWS = {
 
 
 TURNING, VIEW = "attack_turning", "attack_view"
-"""The fragments: of the dial, and the one that runs when it rests."""
+"""Fragments of the dial and of the part that runs when it rests."""
 
 
 def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> None:
     """Draw the dial and the open view.
 
     Args:
-        mechanism: under attack.
+        mechanism: the mechanism under attack.
         lexicon: its name in the catalogue.
-        dial_place: where the dial stands.
+        dial_place: place of the dial.
     """
     defined = defined_steps(mechanism)
     if not defined:

@@ -1,8 +1,8 @@
-"""What the attacker reads off a mechanism, prepared once for everybody, in the background.
+"""Channels of mechanisms, prepared in the background once for all sessions.
 
-A whole lexicon takes a quarter of a minute to prepare, so that this is done in a thread whose
-progress any session can show. Nothing that a person typed is in it; a list of words that a person
-typed gets a channel of its own in the session.
+Preparing the channel of a whole lexicon takes a quarter of a minute, so a thread does it and any
+session can show its progress. These channels hold no typed text; a typed list of words gets a
+channel of its own in the session.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from pages.shared.process import leave_with_the_process
 from pages.shared.session import identity
 
 _PULSE_SECONDS = 0.5
-_PATIENCE_SECONDS = 1.0  # what is done by then needs no progress
-_OPENINGS = 8  # mechanisms with their settings; a channel of a whole lexicon is large
+_PATIENCE_SECONDS = 1.0  # a channel that is ready by then needs no progress bar
+_OPENINGS = 8  # mechanisms with their settings; the channel of a whole lexicon is large
 
 
 class Opening:
-    """A channel on its way."""
+    """Channel being prepared in a thread."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        """Begin."""
+        """Start the thread."""
         self.channel: Channel | None = None
         self.error: DpcoreError | None = None
         self._share = 0.0
@@ -42,11 +42,11 @@ class Opening:
 
     @property
     def done(self) -> bool:
-        """Whether it has come, or failed."""
+        """True once the channel is ready or has failed."""
         return not self.thread.is_alive()
 
     def progress(self) -> tuple[float, str]:
-        """How far it is, from 0 to 1, and in words with the time left."""
+        """Return progress from 0 to 1, and a sentence with the time left."""
         if self._turn.before:
             return 0.0, waiting_text(self._turn.before)
         spent = time.monotonic() - self._start
@@ -74,12 +74,12 @@ class Opening:
 
 
 def opening(mechanism: Mechanism) -> Opening:
-    """The channel of a mechanism over its whole lexicon, begun at the first call."""
+    """Return the preparation of a mechanism's channel over its lexicon; start it if needed."""
     return once("attackers", identity(mechanism), lambda: Opening(mechanism), _OPENINGS)
 
 
 def channel_or_progress(mechanism: Mechanism) -> Channel | None:
-    """The channel; until it is there its progress is drawn, and the page runs again then."""
+    """Return the channel; until it is ready, draw its progress, then run the page again."""
     begun = opening(mechanism)
     begun.thread.join(_PATIENCE_SECONDS)
     if not begun.done:

@@ -1,4 +1,4 @@
-"""What is attacked: the output that is seen, and two words to tell apart."""
+"""Choice of the observed output, and of two words to tell apart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAIR = later(
 
 
 def choose_output(words: Lexicon) -> int:
-    """Draw the choice of the word that came out; return its index. It stands in the link."""
+    """Draw the choice of the output word and return its index; the choice is part of the link."""
     default, chosen = _default_output(words), output_now(words)
 
     def take(word: str) -> None:
@@ -45,7 +45,7 @@ def choose_output(words: Lexicon) -> int:
 
 
 def output_now(words: Lexicon) -> str:
-    """The word that came out: the one chosen last, else that of the link, else the usual one."""
+    """Return the output word: the last choice, else that of the link, else the default."""
     chosen = st.session_state.get(_OUTPUT, st.query_params.get(_OUTPUT))
     return chosen if chosen is not None and chosen in words else _default_output(words)
 
@@ -59,7 +59,7 @@ def _known(names: list[str], words: Lexicon) -> list[str]:
 
 
 def choose_pair(words: Lexicon) -> tuple[int, int]:
-    """Draw the choice of the two words that are told apart, the same on every page."""
+    """Draw the choice of the two words to tell apart, the same on every page."""
     shown = shown_words(words)
     titles = (say("Was it this word"), say("or that one?"))
     for slot, title, word in zip((WORD, OTHER), titles, shown, strict=True):

@@ -1,4 +1,4 @@
-"""The command lines that print the numbers of the Attacker page."""
+"""Command lines and Python cells that print the numbers of the Attacker page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> str:
-    """The command that prints what the attacker believes after one output.
+    """Return the command that prints the posterior after one output.
 
     Args:
         scene: mechanism and ε.
         seen: the output.
         belief: the prior.
-        count: how many words are listed.
+        count: number of listed words.
     """
     words = ["--output", seen, "--prior", _prior(belief)]
     if belief.kind == AROUND:
@@ -31,7 +31,7 @@ def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> st
 
 
 def python_cell(scene: Scene, seen: str, belief: Belief) -> str:
-    """A cell that prints the same chances.
+    """Return a Python cell that prints the same posterior.
 
     Args:
         scene: mechanism and ε.
@@ -55,12 +55,12 @@ def python_cell(scene: Scene, seen: str, belief: Belief) -> str:
 
 
 def nearest_cell(scene: Scene, belief: Belief, words: int) -> str:
-    """A cell that prints how often the attacker who takes the nearest word is right.
+    """Return a Python cell that prints the success rate of the nearest-word attacker.
 
     Args:
         scene: mechanism and ε.
         belief: the prior.
-        words: that are tried.
+        words: number of words that are tried.
     """
     imported, prior = _prior_cell(belief)
     return "\n".join(
@@ -77,7 +77,7 @@ def nearest_cell(scene: Scene, belief: Belief, words: int) -> str:
 
 
 def sentence_cell(scene: Scene, text: str, seed: int, reader: str) -> str:
-    """A cell that prints the released sentence and what the attackers guess."""
+    """Return a Python cell that prints the released sentence and the attackers' guesses."""
     return "\n".join(
         (
             "import numpy as np",
@@ -97,7 +97,7 @@ def sentence_cell(scene: Scene, text: str, seed: int, reader: str) -> str:
 
 
 def budget_cell(scene: Scene, text: str, releases: int) -> str:
-    """A cell that prints what is promised of a text that is released several times."""
+    """Return a Python cell that prints the guarantee for a text that is released several times."""
     return "\n".join(
         (
             "from dpcore.attack.budget import budget",
@@ -111,7 +111,7 @@ def budget_cell(scene: Scene, text: str, releases: int) -> str:
 
 
 def _prior_cell(belief: Belief) -> tuple[str, str]:
-    """An import, and the call that makes the prior."""
+    """Return an import and the call that makes the prior."""
     if belief.kind == AROUND:
         before, after = (word or None for word in belief.around)
         call = f"context_prior(lexicon, {before!r}, {after!r})"
@@ -121,13 +121,13 @@ def _prior_cell(belief: Belief) -> tuple[str, str]:
 
 
 def sentence_command(scene: Scene, text: str, seed: int, reader: str) -> str:
-    """The command that prints the released sentence and what the attackers guess."""
+    """Return the command that prints the released sentence and the attackers' guesses."""
     words = [*_attacked(scene), "--seed", str(seed), "--reader", reader, "--text", text]
     return command_line("attack", *words)
 
 
 def _attacked(scene: Scene) -> list[str]:
-    """Mechanism, ε and lexicon."""
+    """Return the options for mechanism, ε and lexicon."""
     return [*mechanism_words(scene.mechanism, scene.epsilon), "--lexicon", scene.lexicon]
 
 

@@ -1,4 +1,4 @@
-"""Who is least protected, by name."""
+"""View of the least protected words, and of the nearest-word attacker."""
 
 from __future__ import annotations
 
@@ -112,16 +112,16 @@ def _exposure(scene: Scene, belief: Belief) -> Exposure | None:
     return memo(ranked, key, compute, 40)
 
 
-# Mechanisms without a law that can be computed: the attacker who takes the nearest word.
+# Mechanisms whose law cannot be computed: the attacker guesses the nearest word.
 
 
 WORDS = 40
-"""Words that are drawn and tried."""
+"""Number of words that are drawn and tried."""
 _KNOWN = "attack_nearest_success"
 
 
 def nearest_view(scene: Scene) -> None:
-    """Say what this attacker is, and how often it is right at every ε."""
+    """Explain this attacker, and draw its success rate at every ε."""
     note(
         say(
             "The probabilities of {mechanism}'s outputs cannot be computed word by word, so "
@@ -183,7 +183,7 @@ def _show(scene: Scene, success: NearestSuccess) -> None:
 
 def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
     mechanism = scene.mechanism
-    # Along one ray all ε are one computation; other noise is drawn for each ε by itself.
+    # Along one ray all ε are one computation; other noise is drawn separately for each ε.
     whole = mechanism.rays is not None
     epsilons = admissible(mechanism) if whole else np.array([scene.epsilon])
     known: dict[object, NearestSuccess] = st.session_state.setdefault(_KNOWN, {})
@@ -214,5 +214,5 @@ def _asked() -> bool:
 
 @st.cache_resource(show_spinner=False)
 def _shared() -> dict[object, NearestSuccess]:
-    """What was measured under priors that nobody typed, for all sessions."""
+    """Return the results under priors without typed text, for all sessions."""
     return {}

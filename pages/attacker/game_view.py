@@ -1,4 +1,4 @@
-"""Guess the word: a person against the Bayes attacker, who see the same."""
+"""Guessing game: a person against the Bayes attacker, both with the same outputs."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from pages.attacker.board import Scene
 
 
-# The rounds of the guessing game: kept in this session and nowhere else.
+# Rounds of the guessing game, kept in this session only.
 
 
 _ROUND = "attack_round"
 _DEALT = "attack_dealt"
 _ANSWERS = "attack_answers"
-_KEPT = 2000  # rounds that a session remembers
+_KEPT = 2000  # rounds kept per session
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a score is kept for.
+    """Rules that a score belongs to.
 
     Attributes:
-        mechanism: its short name and the settings that it was made with.
-        epsilon: the slider's reading.
-        listed: the name of the list.
-        words: how many there are to choose from.
-        releases: outputs of one secret.
+        mechanism: its short name with its settings.
+        epsilon: reading of the slider.
+        listed: name of the list.
+        words: number of candidates.
+        releases: number of outputs of one secret.
     """
 
     mechanism: str
@@ -63,7 +63,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Answer:
-    """One guess: the place that was named, and whether the person and the attacker were right."""
+    """One guess: the chosen place, and whether the person and the attacker were right."""
 
     guess: int
     right: bool
@@ -72,14 +72,14 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """A round on the table.
+    """Current round.
 
     Attributes:
         game: its rules for the engine.
-        dealt: the secret and what came out.
+        dealt: the secret and the outputs.
         rules: its rules for the score.
         names: the candidates, in the order of the engine.
-        identity: what tells this round from all others of the session.
+        identity: key of this round among all rounds of the session.
     """
 
     game: Game
@@ -89,15 +89,15 @@ class Dealt:
     identity: tuple[object, ...]
 
     def judgement(self) -> Judgement:
-        """The attacker's answer."""
+        """Return the attacker's answer."""
         return self.game.judge(self.dealt.outputs)
 
 
 def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Dealt:
-    """The present round, dealt anew when anything about it has changed.
+    """Return the current round; deal a new one if any of its settings has changed.
 
     Raises:
-        DpcoreError: there is no game under these rules.
+        DpcoreError: no game exists under these rules.
     """
     mechanism, epsilon = scene.mechanism, scene.epsilon
     number = round_number()
@@ -108,9 +108,9 @@ def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Deal
         return last
     game = Game(mechanism, epsilon, listed.candidates, releases)
     if last is not None and last.identity[:-2] == rules_and_round[:-2]:
-        game = last.game  # the same rules: its laws are known
-    # The seed alone would deal the same secret under all rules: the noise is keyed by them too. A
-    # record separator stands in no part, so that no two rules have one key.
+        game = last.game  # the rules are the same, so its laws can be reused
+    # With the seed alone all rules would deal the same secret, so the key of the noise includes
+    # them. No part contains a record separator, so different rules have different keys.
     key = "\x1e".join(str(part) for part in (*where, listed.candidates, releases))
     dealt = game.deal(generator(seed, "guessing game", key, number))
     rules = Rules(
@@ -123,29 +123,29 @@ def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Deal
 
 
 def round_number() -> int:
-    """Which round of this session is on the table, from 1."""
+    """Return the number of the current round of this session, from 1."""
     return int(st.session_state.setdefault(_ROUND, 1))
 
 
 def next_round() -> None:
-    """Put the present round away."""
+    """End the current round."""
     st.session_state[_ROUND] = round_number() + 1
 
 
 def answer_of(table: Dealt) -> Answer | None:
-    """What was guessed in a round; None before."""
+    """Return the guess of a round; None before it is made."""
     return _answers().get((table.rules, table.identity))
 
 
 def answer(table: Dealt, guess: int) -> None:
-    """Take a guess; the first one counts."""
+    """Record a guess; only the first one counts."""
     secret, attacker = table.dealt.secret, table.judgement().guess
     key = (table.rules, table.identity)
     memo(_answers(), key, lambda: Answer(guess, guess == secret, attacker == secret), _KEPT)
 
 
 def scores() -> dict[Rules, list[Answer]]:
-    """All answers of this session by their rules, the rules last played first."""
+    """Return all answers of this session by their rules, the rules last played first."""
     played: dict[Rules, list[Answer]] = {}
     for (rules, _), given in reversed(list(_answers().items())):
         played.setdefault(rules, []).append(given)
@@ -153,7 +153,7 @@ def scores() -> dict[Rules, list[Answer]]:
 
 
 def forget() -> None:
-    """Begin at nought."""
+    """Reset the score."""
     st.session_state.pop(_ANSWERS, None)
     next_round()
 
@@ -164,7 +164,7 @@ def _answers() -> dict[tuple[Rules, tuple[object, ...]], Answer]:
     return answers
 
 
-# The list of words that the secret of the game is drawn from.
+# List of words from which the secret of the game is drawn.
 
 
 LISTS = {
@@ -175,7 +175,7 @@ LISTS = {
     later("Animals"): "dog cat horse rabbit bird fish",
     later("Days"): "monday tuesday wednesday thursday friday saturday sunday",
 }
-"""Name -> words; the names stand in links."""
+"""Name -> words; the names are part of links."""
 ANY, NEAR, OWN = later("Any words"), later("Neighbours"), later("My own list")
 OWN_WORDS = "game_words"
 _DEFAULT_COUNT = 6
@@ -184,7 +184,7 @@ _CENTRE = "doctor"
 
 @dataclass(frozen=True)
 class Listed:
-    """A list to guess from: its name, and the words in the order in which they are shown."""
+    """List of candidates: its name, and the words in the order in which they are shown."""
 
     title: str
     candidates: tuple[int, ...]
@@ -192,11 +192,11 @@ class Listed:
 
 @dataclass(frozen=True)
 class Choice:
-    """How the list is chosen.
+    """Choice of the list.
 
     Attributes:
         title: a name of `LISTS`, or ANY, NEAR or OWN.
-        count: words of the list, where it has no length of its own.
+        count: number of words, for lists without a length of their own.
         text: the typed words.
     """
 
@@ -205,11 +205,11 @@ class Choice:
     text: str = ""
 
     def listed(self, words: Lexicon, seed: int) -> Listed:
-        """The words in a lexicon, in alphabetic order.
+        """Return the words that a lexicon holds, in alphabetical order.
 
         Args:
             words: the lexicon.
-            seed: of ANY, which takes other words in every round.
+            seed: seed of ANY, which draws different words in every round.
 
         Raises:
             DpcoreError: a typed word is not in the vocabulary, or there is none.
@@ -224,18 +224,19 @@ class Choice:
             chosen = [around.word, *around.neighbours.tolist()]
         elif self.title == ANY:
             pool = ordinary_words(words)
-            if pool.size < count:  # a lexicon of other signs than letters
+            if pool.size < count:  # a lexicon of characters other than letters
                 pool = np.arange(len(words))
             rng = generator(seed, "words of the game", round_number())
             chosen = rng.choice(pool, count, replace=False).tolist()
         else:
             chosen = words.indices(LISTS[self.title].split()).tolist()
-        # The order of the list must not tell how it was made: the centre would stand first.
+        # Sorted, since the order must not reveal how the list was made: the centre would come
+        # first.
         return Listed(self.title, tuple(sorted(chosen, key=lambda i: words.words[i])))
 
 
 def choose_list(words: Lexicon) -> Choice:
-    """Draw the choice of a list; return it."""
+    """Draw the choice of a list and return it."""
     known = [name for name, text in LISTS.items() if all(w in words for w in text.split())]
     title = pick(
         say("The secret is one of"),
@@ -281,7 +282,7 @@ def _typed() -> str:
 
 
 def _centre(words: Lexicon) -> str:
-    """The word whose neighbours are listed: the one in focus on every page, else a usual one."""
+    """Return the word whose neighbours are listed: the word in focus, else a default."""
     chosen = chosen_pair(words)[0]
     if chosen is not None:
         return chosen
@@ -289,7 +290,7 @@ def _centre(words: Lexicon) -> str:
 
 
 def game_view(scene: Scene) -> None:
-    """Draw the rules, the round on the table, its end, and the score."""
+    """Draw the rules, the current round, its end, and the score."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice, releases, seed = choose_list(scene.words), _releases(), _seed()
     try:
@@ -403,7 +404,7 @@ def _end(table: Dealt, given: Answer) -> None:
 
 
 def _after(table: Dealt) -> None:
-    """What the attacker saw in the outputs."""
+    """Draw what the attacker inferred from the outputs."""
     judgement = table.judgement()
     candidates = candidate_table(table, judgement)
     if judgement.posterior is None:

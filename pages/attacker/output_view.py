@@ -1,4 +1,4 @@
-"""One output: what it was before, what the attacker believes now, and what was promised."""
+"""View of one output: the prior, the posterior and the guarantee."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ if TYPE_CHECKING:
     from pages.attacker.board import Scene
 
 
-# One output at every step of the dial: odds before and after, and a hundred squares of each.
+# One output at every step of the dial: odds before and after, each as a hundred squares.
 #
-# What moves with ε is sent once, a few kilobytes, and moves in the browser alone. Steps that take
-# long to compute (a mechanism may have to solve for its law) are sent when the dial has rested
-# there.
+# The numbers that depend on ε are sent once, a few kilobytes, so that moving the dial needs only
+# the browser. Steps that take long to compute (a mechanism may have to solve for its law) are sent
+# once the dial has rested there.
 
 
 NAME = "posterior"
-"""Of the drawing, in files."""
+"""Name of the drawing, in files."""
 _WORDS = {
     "none": later("No word fills a square: each is too unlikely."),
     "waiting": later("Let go of the dial: this step takes a moment to compute."),
@@ -80,11 +80,11 @@ _WORDS = {
     "before": later("before"),
     "seen": later("“{word}” was seen"),
 }
-"""What the component says itself; it fills the gaps."""
+"""Sentences of the component itself, which fills their gaps."""
 
 _HERE = Path(__file__).parent
-# For the steps beside the one where the dial stands, of this thread's processor: a machine on which
-# others work too sends as many steps, only later.
+# For the steps beside the current one, in processor time of this thread: a busy machine sends as
+# many steps, only later.
 _PATIENCE_SECONDS = 0.5
 _TOGETHER = 8  # steps that share the work of an output
 
@@ -104,11 +104,11 @@ def show_believed(
     """Draw the card and the squares.
 
     Args:
-        group: whose dial moves them.
-        step: where it stands.
-        steps: of `steps_of`.
-        output: the word that came out.
-        before: what was known before, in words.
+        group: name of the group whose dial moves them.
+        step: current step of the dial.
+        steps: result of `steps_of`.
+        output: the output word.
+        before: the prior, in words.
     """
     _component()(
         key="believed",
@@ -131,20 +131,20 @@ def show_believed(
 def steps_of(
     scenes: list[Scene], step: int, output: int, belief: Belief, pair: tuple[int, int]
 ) -> list[dict[str, Any] | None] | None:
-    """What is shown at each step; None at those that are not computed yet.
+    """Return the data of each step; None at steps that are not computed yet.
 
     Args:
-        scenes: one a step.
-        step: where the dial stands: it is computed whatever it takes, then those beside it.
-        output: index of the word that came out.
-        belief: before.
-        pair: the two words that are told apart.
+        scenes: one per step.
+        step: current step of the dial: computed however long it takes, then the steps beside it.
+        output: index of the output word.
+        belief: the prior.
+        pair: the two words to tell apart.
 
     Returns:
-        None while the mechanism is being prepared, which is drawn.
+        None while the mechanism is being prepared; its progress is then drawn.
 
     Raises:
-        DpcoreError: the prior is refused.
+        DpcoreError: the prior is invalid.
     """
     key = (language(), scenes[0].mechanism, output, belief, pair)
     known: dict[int, dict[str, Any]] = session_memo("attack_steps", key, dict, 12)
@@ -180,7 +180,7 @@ def _shown(scene: Scene, view: Look, output: int) -> dict[str, Any]:
     named = view.top[:LETTERS]
     best = named[0]
     shares = [each.prior for each in named], [each.posterior for each in named]
-    # Rounding may leave the sum a little above 1; nobody is less than impossible.
+    # Rounding may bring the sum a little above 1; the remainder must not be negative.
     panels = [of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist() for share in shares]
     bound = numeral(chance_at_most(view.bound))
     lines = [say("At most, by the promise: {bound}.", bound=bound)]
@@ -223,9 +223,10 @@ def _rare(scene: Scene, output: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Figure and tables of one look, so that a second look at an ε only shows them.
+    """Figure and tables of one posterior, so that returning to an ε only shows them.
 
-    What is listed is as it is sent: to make that of a DataFrame took longer than to draw a figure.
+    The list is kept in the form in which it is sent: converting it from a DataFrame took longer
+    than drawing a figure.
     """
 
     listed: pa.Table
@@ -373,7 +374,7 @@ def _overall(scene: Scene, belief: Belief) -> None:
 
 
 def _nearest(words: Lexicon, name: str) -> float:
-    """Distance of a word to its nearest neighbour."""
+    """Return the distance of a word to its nearest neighbour."""
     return session_memo(
         "attack_nearest",
         (words.fingerprint, name),

@@ -1,4 +1,4 @@
-"""Attacker: what an output tells about the word, a game against Bayes, sentences, worst words."""
+"""Attacker page: one output, a game against Bayes, sentences, and the least protected words."""
 
 import streamlit as st
 

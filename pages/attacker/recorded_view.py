@@ -1,4 +1,4 @@
-"""What was measured on real text: how often three attackers are right, against ε."""
+"""Recorded success rates of three attackers on real text, against ε."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TITLES = {
     "frequency": later("common words first"),
     "context": later("reads the sentence"),
 }
-"""Attacker of the record -> what it goes by."""
+"""Attacker of the record -> its title."""
 _KINDS = {
     later("all words"): "all",
     later("without function words"): "content",
@@ -34,7 +34,7 @@ _START = "replaced words"
 
 
 def recorded_view(scene: Scene) -> None:
-    """Draw the recorded figure with where it comes from."""
+    """Draw the recorded figure and its source."""
     st.header(say("On real text"), anchor=False)
     try:
         trial = _recorded()

@@ -1,4 +1,4 @@
-"""What was measured at equal leakage: the words that readers get back, the authors they name."""
+"""Recorded results at equal leakage: words recovered by readers, and authors identified."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALONE = {
     BLIND: later("knows English, sees nothing"),
     FREQUENCY: later("sees the output alone"),
 }
-"""What attackers know who do not read the text."""
+"""Knowledge of the attackers who do not read the text."""
 _TITLES = ALONE | {
     WRITTEN: later("reads what was written"),
     BIGRAM: later("reads on by bigrams"),
@@ -38,7 +38,7 @@ _TITLES = ALONE | {
 
 
 def recovered_view() -> None:
-    """Draw the recorded shares, what readers get back beyond the bigrams, and whom they name."""
+    """Draw the recorded shares, the gains of readers over the bigrams, and the authors named."""
     st.header(say("All mechanisms at equal leakage"), anchor=False)
     counted = segments(
         say("A word is got back if it is the"),
@@ -63,11 +63,11 @@ def recovered_view() -> None:
 
 
 def _shares(record: Recorded, quantity: str, gained: str, reader: str) -> None:
-    """The table of one reader, and what it gets back beyond the bigrams."""
+    """Draw the table of one reader, and its gain over the bigrams."""
     told = say("Shares of the changed content words that each attacker gets back, by mechanism")
     show_table(
         _by_attacker(record, quantity, (*READ_BY, reader), say("changed words"), percent=True),
-        f"{told}: {say(_TITLES[reader])}",  # two tables of one name would be one to a reader
+        f"{told}: {say(_TITLES[reader])}",  # a screen reader needs two names
     )
     gains = record.table[record.table["quantity"] == gained]
     note(
@@ -85,7 +85,7 @@ def _shares(record: Recorded, quantity: str, gained: str, reader: str) -> None:
 
 
 def _authors(record: Recorded) -> None:
-    """At which place the author of a passage comes."""
+    """Draw the mean rank of a passage's author."""
     names = (WRITTEN, FREQUENCY, BIGRAM, WORDS)
     show_table(
         _by_attacker(record, "author place", names, say("passages"), percent=False),
@@ -108,7 +108,7 @@ def _authors(record: Recorded) -> None:
 def _by_attacker(
     record: Recorded, quantity: str, names: Sequence[str], of: str, *, percent: bool
 ) -> pd.DataFrame:
-    """One row a mechanism and level, one column an attacker."""
+    """Return one row per mechanism and level, one column per attacker."""
     form = _PERCENT if percent else _PLAIN
     rows = record.table[record.table["quantity"] == quantity]
     lines = []

@@ -1,4 +1,4 @@
-"""A sentence: what the attacker makes of each word alone, and of all of them together."""
+"""Views of a sentence: guesses word by word and jointly, and the budget over releases."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from pages.attacker.board import Scene
 
 
-# The sentence that the attacker reads: typed, rewritten, and kept in this session alone.
+# Sentence that the attacker reads: typed, rewritten, and kept in this session only.
 
 
 def bench_of(scene: Scene, text: str) -> Bench:
-    """The work on a text, as the Rewrite page does it with its first options.
+    """Return the bench of a text, as on the Rewrite page with its default options.
 
     Raises:
         TextError: the text cannot be rewritten.
@@ -60,19 +60,19 @@ def bench_of(scene: Scene, text: str) -> Bench:
 
 
 def outputs_of(scene: Scene, bench: Bench, seed: int) -> IntArray:
-    """What one draw of noise makes of every open place at the present ε."""
+    """Return the outputs of one noise draw at every open place, at the current ε."""
     paths = bench.draw(scene.mechanism, seed, 0).paths
     return np.asarray(paths.at(np.array([scene.epsilon]))[:, 0])
 
 
 def is_typed() -> bool:
-    """Whether the sentence is a person's own; an example stands in the link by its name."""
+    """Return True if the sentence was typed; an example is named in the link."""
     return st.session_state.get("preset") is None
 
 
 _KNOWN, _ASKED = "attack_sentences", "sentence_reading_asked"
 _READERS = (later("bigram"), later("words"), later("smollm2"))
-"""As the engine names them: `dpcore.attack.language.context.READERS`."""
+"""Names of the engine: `dpcore.attack.language.context.READERS`."""
 _SEEN = later(
     "✔ marks a right guess. All three see the same outputs and know the mechanism; the first holds "
     "all words for equally likely, the second goes by how common they are."
@@ -95,11 +95,11 @@ _READ_BY = {
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What attackers make of one rewritten sentence.
+    """Guesses of the attackers for one rewritten sentence.
 
     Attributes:
         text: the rewritten sentence.
-        recovered: what each gets back.
+        recovered: words that each attacker recovers.
     """
 
     text: str
@@ -163,10 +163,10 @@ def sentence_view(scene: Scene) -> None:
 def read_sentence(
     scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str
 ) -> Read | None:
-    """What attackers make of the sentence; None while the slow one has not been asked to read it.
+    """Return the attackers' guesses; None until the slow reader has been asked to read it.
 
     Raises:
-        DpcoreError: the sentence cannot be attacked, or the reader is not there.
+        DpcoreError: the sentence cannot be attacked, or the reader is not available.
     """
 
     def compute() -> Read:
@@ -231,7 +231,7 @@ def _show(scene: Scene, read: Read) -> None:
 
 
 def show_counts(recovered: Recovered) -> None:
-    """Draw how many changed content words each attacker gets back."""
+    """Draw how many changed content words each attacker recovers."""
     names = {
         **{attacker: say(ALONE[attacker]) for attacker in (BLIND, FREQUENCY)},
         CONTEXT: say("reads the sentence"),
@@ -252,11 +252,11 @@ def show_counts(recovered: Recovered) -> None:
     show_table(pd.DataFrame(counts), told)
 
 
-# The budget of a sentence: what the promise adds up to, word by word and release by release.
+# Budget of a sentence: the sum of the guarantees, word by word and release by release.
 
 
 def budget_view(scene: Scene) -> None:
-    """Draw the sentence box, the number of releases, and the sum of the promises."""
+    """Draw the sentence box, the number of releases, and the sum of the guarantees."""
     note(
         say(
             "Every word is protected by noise of its own, so that what is promised about a "
@@ -317,7 +317,7 @@ def budget_view(scene: Scene) -> None:
 
 
 def _comes_back(scene: Scene, bench: Bench, seed: int) -> None:
-    """Draw what one release gives attackers back, beside the sum of what is promised."""
+    """Draw what attackers recover from one release, beside the sum of the guarantees."""
     if not scene.mechanism.exact_law:
         return
     try:

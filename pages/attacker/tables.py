@@ -1,4 +1,4 @@
-"""What the Attacker page shows as tables; lexicon words in them are plain cells."""
+"""Tables of the Attacker page; lexicon words in them are plain cells."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from pages.attacker.game_view import Answer, Dealt, Rules
 
 LETTERS = 6
-"""Words that get a letter among the hundred squares."""
+"""Number of words that get a letter among the hundred squares."""
 _DRAWN = 1000  # words between the ends of the ranking
 
 
 def candidate_table(table: Dealt, judgement: Judgement) -> pd.DataFrame:
-    """The candidates of a round, likeliest or nearest first."""
+    """Return the candidates of a round, most likely or nearest first."""
     weight = -judgement.distance if judgement.posterior is None else judgement.posterior
     rows = []
     for place in np.argsort(-weight, kind="stable").tolist():
@@ -50,7 +50,7 @@ def candidate_table(table: Dealt, judgement: Judgement) -> pd.DataFrame:
 
 
 def game_icons(table: Dealt, judgement: Judgement) -> pd.DataFrame:
-    """The candidates before and after the outputs, out of a hundred; for the icon array."""
+    """Return the candidates before and after the outputs, out of a hundred, for the icon array."""
     if judgement.posterior is None:
         return pd.DataFrame(columns=list(attack_icons.COLUMNS))
     count = len(table.names)
@@ -65,7 +65,7 @@ def game_icons(table: Dealt, judgement: Judgement) -> pd.DataFrame:
 
 
 def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
-    """One row for each set of rules that was played, the last one first."""
+    """Return one row per set of rules that was played, the last one first."""
     rows = [
         {
             "mechanism": rules.mechanism,
@@ -84,13 +84,13 @@ def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
 
 
 def belief_table(words: Lexicon, look: Look) -> pd.DataFrame:
-    """The likeliest words with their probabilities: the numbers behind the icon array."""
+    """Return the likeliest words with their probabilities: the numbers behind the icon array."""
     rows = [(words.words[c.word], c.prior, c.posterior) for c in look.top]
     return pd.DataFrame(rows, columns=list(attack_captions.COLUMNS))
 
 
 def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
-    """The same in everyday words."""
+    """Return the same in everyday words."""
     rows = [
         {
             "mark": MARKS[place] if place < LETTERS else "",
@@ -106,7 +106,7 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
 
 
 def odds_table(scene: Scene, look: Look) -> pd.DataFrame:
-    """The likelihood ratio of the two words beside what is promised; for the odds figure."""
+    """Return the likelihood ratio of the two words beside the guarantee, for the odds figure."""
     ratio = look.odds
     names, mechanism = scene.words.words, scene.mechanism
     rows = []
@@ -132,7 +132,7 @@ def odds_table(scene: Scene, look: Look) -> pd.DataFrame:
 
 
 def budget_table(words: Lexicon, budget: Budget) -> pd.DataFrame:
-    """What is promised about each distinct word of a text, in its order."""
+    """Return the guarantee for each distinct word of a text, in order of the text."""
     rows = [
         (
             words.words[spent.word],
@@ -147,7 +147,7 @@ def budget_table(words: Lexicon, budget: Budget) -> pd.DataFrame:
 
 
 def exposed_words(words: Lexicon, exposure: Exposure, density: VocabularyDensity) -> pd.DataFrame:
-    """Both ends of the ranking, and some of the words between them; for the figure."""
+    """Return both ends of the ranking, and some of the words between them, for the figure."""
     names = words.words
     rows = [
         (names[word.word], group, word.nearest, word.stays)
@@ -155,7 +155,7 @@ def exposed_words(words: Lexicon, exposure: Exposure, density: VocabularyDensity
         for word in ends
     ]
     ends = {word.word for word in (*exposure.worst, *exposure.best)}
-    # Every n-th by rank: the figure shows the whole ranking, whatever the size of the vocabulary.
+    # Every n-th word by rank: the figure shows the whole ranking at any vocabulary size.
     step = max(1, exposure.words.size // _DRAWN)
     rows += [
         (names[word], attack_exposed.OTHER, float(density.nearest[word]), float(stays))
@@ -168,7 +168,7 @@ def exposed_words(words: Lexicon, exposure: Exposure, density: VocabularyDensity
 
 
 def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
-    """One end of the ranking in everyday words."""
+    """Return one end of the ranking in everyday words."""
     return pd.DataFrame(
         {
             "word": [words.words[word.word] for word in ends],
@@ -182,7 +182,7 @@ def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
 
 
 def _in_hundred(probability: float, before: float = 0.0) -> str:
-    """A probability as a count; one that rounds to 100 is not certain unless it was before."""
+    """Format a probability as a count; 100 after rounding is not certain unless it was before."""
     share = f"{100 * probability:.3g}"
     if share == "100" and before < 1:
         return say("almost certain")

@@ -1,4 +1,4 @@
-"""The attacker's sums for one output, kept for this session: a second look at an ε is free."""
+"""Posteriors for one output, kept in this session so that returning to an ε costs nothing."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from pages.attacker.board import Scene
 
 TOP = 10
-"""Words that are listed, likeliest first."""
+"""Number of listed words, likeliest first."""
 
 OUTPUTS = 200
-"""Outputs that are drawn to see how often the attacker is right over all of them."""
+"""Number of outputs drawn to estimate the attacker's success rate over all outputs."""
 
-_KEPT = 400  # looks of a session: a dial has some seventy steps
+_KEPT = 400  # entries per session: a dial has some seventy steps
 _LOOKS, _SEEN, _LISTS, _OVERALL, _FAR, _WORST = (
     f"weighed_{name}" for name in ("looks", "outputs", "lists", "overall", "distances", "worst")
 )
@@ -44,18 +44,18 @@ _LOOKS, _SEEN, _LISTS, _OVERALL, _FAR, _WORST = (
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What the attacker makes of one output at one ε.
+    """Posterior of the attacker after one output at one ε.
 
     Attributes:
         top: the likeliest words.
-        pair: the first and the second word of the question.
+        pair: the first and the second of the two words to tell apart.
         perplexity: number of equally likely words with the same entropy.
-        bound: the largest posterior of the likeliest word that the promise allows.
-        odds: of the pair, given this output; None if both are the same word.
-        promise: at this ε.
+        bound: the largest posterior of the likeliest word that the guarantee allows.
+        odds: odds of the pair, given this output; None if both are the same word.
+        promise: the guarantee at this ε.
         error: bound on the error of the logarithm of a probability.
-        method: how the likelihoods were found.
-        prior: how the prior was made.
+        method: method by which the likelihoods were found.
+        prior: description of the prior.
     """
 
     top: tuple[Candidate, ...]
@@ -70,11 +70,11 @@ class Look:
 
 
 def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Look | None:
-    """The attacker's view; None while the mechanism is being prepared, which is drawn.
+    """Return the attacker's view; None while the mechanism is being prepared (progress is drawn).
 
     Raises:
-        DpcoreError: the prior is refused.
-        RareOutputError: nothing can be computed of this output.
+        DpcoreError: the prior is invalid.
+        RareOutputError: nothing can be computed for this output.
     """
     known: dict[Any, Look] = st.session_state.setdefault(_LOOKS, {})
     key = (scene.mechanism, scene.epsilon, output, belief, pair)
@@ -88,10 +88,10 @@ def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Lo
 
 
 def prepare(scenes: list[Scene], output: int, belief: Belief, pair: tuple[int, int]) -> None:
-    """Do together what `look` needs at several steps of one dial; nothing while it is prepared.
+    """Compute jointly what `look` needs at several steps; do nothing before the channel is ready.
 
     Raises:
-        DpcoreError: the prior is refused.
+        DpcoreError: the prior is invalid.
     """
     channel = _channel(scenes[0], output, belief, pair)
     if channel is not None:
@@ -99,7 +99,9 @@ def prepare(scenes: list[Scene], output: int, belief: Belief, pair: tuple[int, i
 
 
 def worst_pair(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Odds | None:
-    """The word that this output tells from itself by most of the promise; None as for `look`.
+    """Return the odds of the word that this output separates most from itself; None as for `look`.
+
+    Most: by the largest share of the guarantee.
 
     Raises:
         DpcoreError: the prior or the output is refused.
@@ -129,7 +131,7 @@ def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> S
 
 
 def _far(scene: Scene, promise: Guarantee, word: int) -> FloatArray:
-    """Distances of all words from one, in the metric of the promise."""
+    """Return the distances of all words from one, in the metric of the guarantee."""
     return session_memo(
         _FAR,
         (scene.mechanism, word),
@@ -139,16 +141,16 @@ def _far(scene: Scene, promise: Guarantee, word: int) -> FloatArray:
 
 
 def known_success(scene: Scene, belief: Belief) -> Overall | None:
-    """How often the attacker is right over all outputs, if that was asked for before."""
+    """Return the attacker's success rate over all outputs if it was computed before, else None."""
     known: dict[Any, Overall] = st.session_state.get(_OVERALL, {})
     return known.get((scene.mechanism, scene.epsilon, belief))
 
 
 def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -> Overall | None:
-    """The same, computed; None while the mechanism is being prepared, which is drawn.
+    """Compute the same; return None while the mechanism is being prepared (progress is drawn).
 
     Raises:
-        DpcoreError: the prior is refused.
+        DpcoreError: the prior is invalid.
     """
     prior = belief.prior(scene.words)
     channel = channel_for(scene, prior, listed=belief.kind == LIST)
@@ -186,13 +188,13 @@ def _look(scene: Scene, seen: Seen, prior: Prior, pair: tuple[int, int]) -> Look
 def channel_for(
     scene: Scene, prior: Prior, others: tuple[int, ...] = (), *, listed: bool
 ) -> Channel | None:
-    """The channel that a prior needs; None while one is being prepared, which is drawn.
+    """Return the channel that a prior needs; None while it is being prepared (progress is drawn).
 
     Args:
         scene: the mechanism.
-        prior: of the attacker.
-        others: words that are asked about beside those that are possible.
-        listed: whether the prior holds few words possible: their laws need no preparing.
+        prior: prior of the attacker.
+        others: words to include besides those that the prior allows.
+        listed: True if the prior allows few words: their laws need no preparation.
 
     Raises:
         DpcoreError: there are too many words in the list.

@@ -1,6 +1,6 @@
-"""The part of the Deniability page that moves: dials, curves, tables, and the views below.
+"""Moving part of the Deniability page: dials, curves, tables, and the views below.
 
-Everything is measured by now; when a dial rests, numbers are looked up and drawn.
+All measurements exist by now; when a dial rests, numbers are looked up and drawn.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-# The views below the curves: the words one by one, the papers' figures, their Appendix C.
+# Views below the curves: single words, the papers' figures, their Appendix C.
 
 
 @dataclass(frozen=True)
 class How:
-    """How the words are measured: name of the lexicon, R, seed."""
+    """Key of a measurement: name of the lexicon, R, seed."""
 
     lexicon: str
     runs: int
@@ -57,15 +57,15 @@ class How:
 
 @dataclass(frozen=True)
 class Scene:
-    """What is shown.
+    """State of the page.
 
     Attributes:
-        curves: one a mechanism.
-        pinned: up to two words that are looked at one by one.
-        selection: the words that were to be measured.
-        words: how they were chosen.
-        lexicon: where they are from.
-        how: how they were measured.
+        curves: one per mechanism.
+        pinned: up to two words that are shown individually.
+        selection: the words to measure.
+        words: choice of the words.
+        lexicon: name of their lexicon.
+        how: settings of the measurement.
     """
 
     curves: tuple[Curve, ...]
@@ -76,7 +76,7 @@ class Scene:
     how: How
 
     def epsilons(self) -> dict[str, float]:
-        """ε of the dials by registry key; a group without a dial on the page has its start."""
+        """Return ε of the dials by registry key; a group without a dial here has its default."""
         return {c.mechanism.key: epsilon_of(group_of(c.mechanism.meaning)) for c in self.curves}
 
 
@@ -101,7 +101,7 @@ def _words_view(scene: Scene) -> None:
     )
 
 
-def _papers_view(scene: Scene) -> None:  # noqa: ARG001 - as all views
+def _papers_view(scene: Scene) -> None:  # noqa: ARG001 - same signature as all views
     from pages.deniability.papers import papers_view
 
     papers_view()
@@ -126,11 +126,11 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Part:
-    """One group of mechanisms with all that is drawn of it, made once for all steps.
+    """Group of mechanisms with everything that is drawn for it, made once for all steps.
 
     Attributes:
         group: the group.
-        curves: of its mechanisms.
+        curves: curves of its mechanisms.
         pinned: words with rows of their own.
         tables: by quantity, the columns of `dpcore.plots.deniability.curves`.
         figures: by quantity.
@@ -151,13 +151,13 @@ def board(
     picture_place: DeltaGenerator,
     how_place: DeltaGenerator,
 ) -> None:
-    """Choice of the comparison, dials, curves, tables, views and the drawer.
+    """Draw the choice of the comparison, dials, curves, tables, views and the drawer.
 
     Args:
-        scene: what is shown.
-        dial_place: where the dials stand.
-        picture_place: where the curves stand.
-        how_place: where it is chosen how they are compared.
+        scene: state of the page.
+        dial_place: place of the dials.
+        picture_place: place of the curves.
+        how_place: place of the choice of how mechanisms are compared.
     """
     with how_place, st.container(horizontal=True):
         how = segments(
@@ -221,7 +221,7 @@ def _part(
 
 
 def _group(part: Part) -> None:
-    """Two figures and a table of one group; only what shows its ε is in the fragment."""
+    """Draw two figures and a table of one group; only parts that show its ε are in the fragment."""
     group = part.group
     st.markdown(f"**{say(group.title)}**")
     _say_delta(part.curves)
@@ -244,7 +244,7 @@ def _group(part: Part) -> None:
 
 
 def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None:
-    """What is said at the ε of the group; the marks of the figures and the table with it."""
+    """Draw the captions at the ε of the group, the marks of the figures and the table."""
     group = part.group
     epsilon = epsilon_of(group)
     for quantity, table in part.tables.items():
@@ -264,7 +264,7 @@ def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None
 
 
 def _say_delta(curves: list[Curve]) -> None:
-    """Mechanisms with and without δ share an axis; which is which is said."""
+    """Note which mechanisms have δ and which do not, since both kinds share an axis."""
     meanings = {c.mechanism.meaning for c in curves}
     approximate = [
         c.mechanism.short for c in curves if c.mechanism.meaning is EpsilonMeaning.LOCAL_APPROXIMATE
@@ -279,7 +279,7 @@ def _say_delta(curves: list[Curve]) -> None:
 
 
 def _method(curve: Curve) -> str:
-    """How the numbers of one mechanism were found and how far they may be off."""
+    """Describe how the numbers of one mechanism were found, and their possible error."""
     figures, name = curve.measured.figures, curve.mechanism.short
     if curve.measured.method == "exact":
         return say("**{name}**: exact ({detail}).", name=name, detail=figures.detail)
@@ -295,7 +295,7 @@ def _method(curve: Curve) -> str:
     )
 
 
-# Two words that are looked at one by one: the pinned one, and one to compare it with.
+# Two words that are shown individually: the pinned one, and one to compare it with.
 
 
 _FIELDS = {WORD: "pin_word", OTHER: "pin_other"}
@@ -312,12 +312,12 @@ _HELP = {
 
 
 def pin_words(lexicon: Lexicon, selection: Selection, public: bool) -> tuple[str, ...]:
-    """Draw the two choices; return the words that are chosen, the pinned one first.
+    """Draw the two choices; return the chosen words, the pinned one first.
 
     Args:
         lexicon: its words can be chosen.
         selection: the measured words are offered.
-        public: whether they are a public sample; else a chosen word stays out of the link.
+        public: True if they are a public sample; otherwise a chosen word stays out of the link.
     """
     pair = dict(zip((WORD, OTHER), chosen_pair(lexicon), strict=True))
     for slot, column in zip((WORD, OTHER), st.columns(2), strict=True):

@@ -1,4 +1,4 @@
-"""Which words are measured and how often: the controls at the top of the Deniability page."""
+"""Controls at the top of the Deniability page: the words to measure, and how often."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from pages.shared.once import latest
 from pages.shared.session import of_lexicon
 from pages.shared.words import spelled
 
-# A text whose words are measured: pasted or uploaded, read once, kept in this session alone.
+# A text whose words are measured: pasted or uploaded, read once, kept in this session only.
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a person gave: a pasted text, or the bytes of a file, which go before it.
+    """Input of the user: a pasted text, or the bytes of a file, which take precedence.
 
-    A file beyond the limit is represented by as many bytes as show that it is.
+    Of a file beyond the limit, only enough bytes are kept to show that it is too large.
     """
 
     text: str
@@ -71,7 +71,7 @@ def choose_text() -> Given:
 
 
 def read(data: bytes) -> str:
-    """The text of an uploaded file.
+    """Decode an uploaded file.
 
     Raises:
         TextError: it is too large or not UTF-8.
@@ -85,10 +85,10 @@ def read(data: bytes) -> str:
 
 
 def selection_of(lexicon: Lexicon, text: str) -> Selection:
-    """All words of a text, counted; read again only when it changes.
+    """Count all words of a text; it is read again only when it changes.
 
     Raises:
-        TextError: it is empty, too long, no plain text, or holds no word of the lexicon.
+        TextError: it is empty, too long, not plain text, or holds no word of the lexicon.
     """
     if not text.strip():
         raise TextError("there is no text yet; paste one or upload a file")
@@ -101,7 +101,7 @@ def selection_of(lexicon: Lexicon, text: str) -> Selection:
 
 
 def say_text(selection: Selection) -> None:
-    """What of a text is measured; nothing for words that are not from a text."""
+    """Note which part of a text is measured; nothing for words that do not come from a text."""
     if selection.tokens:
         known = selection.tokens - selection.unknown
         note(
@@ -124,14 +124,14 @@ START_RUNS = 200
 
 @dataclass(frozen=True)
 class Words:
-    """How the words are chosen.
+    """Choice of the words.
 
     Attributes:
         source: SAMPLE, LIST or TEXT.
-        count: of the sample, or the most words of a text that are measured.
-        by: how the sample is stratified.
+        count: size of the sample, or largest number of words of a text that are measured.
+        by: stratification of the sample.
         text: the typed words, or the text; None for a sample.
-        data: bytes of an uploaded file, which takes the place of the text.
+        data: bytes of an uploaded file, which replaces the text.
     """
 
     source: str
@@ -142,16 +142,16 @@ class Words:
 
     @property
     def public(self) -> bool:
-        """Whether nothing that a person typed or uploaded is in the choice."""
+        """True if the choice holds nothing typed or uploaded."""
         return self.source == SAMPLE
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The typed words, each once; separated by spaces, commas, semicolons or line ends."""
+        """Typed words without repetition, separated by spaces, commas, semicolons or line ends."""
         return tuple(dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text or "") if word))
 
     def selection(self, lexicon: Lexicon, seed: int) -> Selection:
-        """The words in a lexicon; capitals are tried as typed, then small.
+        """Return the words in a lexicon, tried as typed, then in small letters.
 
         Raises:
             DpcoreError: there are none, too many, or some that the lexicon does not hold.
@@ -172,13 +172,13 @@ class Words:
 
 
 def first_selection(lexicon: Lexicon) -> Selection:
-    """The words that a fresh visit measures."""
+    """Return the words that a new visit measures."""
     return Words(SAMPLE, START_SAMPLE).selection(lexicon, link.SEED)
 
 
 @of_lexicon(max_entries=64, show_spinner=Waiting("Choosing the words of the sample…"))
 def _sample(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    fingerprint: str,  # noqa: ARG001 - represents the lexicon in the key of the cache
     count: int,
     by: str,
     seed: int,
@@ -190,7 +190,7 @@ def _sample(
 def choose_words() -> tuple[Words, int, int]:
     """Draw the choice of words, R and the seed; return all three.
 
-    What is typed stays in the session and out of the link.
+    Typed text stays in the session and out of the link.
     """
     if WORDS not in st.session_state:
         linked = st.query_params.get(WORDS)
@@ -293,5 +293,5 @@ def _runs() -> tuple[int, int]:
 
 
 def _typed() -> None:
-    """Words of an old link leave it once others are typed."""
+    """Drop the words of an old link once others are typed."""
     link.drop(WORDS)

@@ -1,4 +1,4 @@
-"""The curves of all mechanisms: what is missing is measured, what is there is put together."""
+"""Curves of all mechanisms: measurement of missing parts, and their combination."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Measurements in groups of words: of public samples shared by all sessions, else held by one.
+# Measurements in groups of words: those of public samples are shared by all sessions.
 
 
-_GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
+_GROUP = 8  # words measured at a time; one where every ε and run is drawn separately
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be measured.
+    """Specification of a measurement.
 
     Attributes:
         selection: the words.
         runs: R.
-        seed: of the noise.
-        public: whether the words are a sample that anybody can draw again; only then are the
+        seed: seed of the noise.
+        public: True if the words are a sample that anyone can draw again; only then are the
             measurements shared between sessions.
     """
 
@@ -63,14 +63,14 @@ class Work:
 
 @dataclass
 class Measured:
-    """What a session has measured of one set of words, by mechanism and number of the group."""
+    """Measurements of one set of words in a session, by mechanism and number of the group."""
 
     identity: tuple[Any, ...]
     parts: dict[Identity, dict[int, Deniability]] = field(default_factory=dict)
 
 
 def groups(mechanism: Mechanism, count: int) -> list[range]:
-    """Places of the words of each group: every n-th, so that a part is spread like the whole."""
+    """Return the places of the words of each group: every n-th, so that a part is spread evenly."""
     size = 1 if choose_method(mechanism, Method.AUTO) is Method.PROTOCOL else _GROUP
     number = -(-count // size)  # rounded up
     return [range(i, count, number) for i in range(number)]
@@ -79,7 +79,7 @@ def groups(mechanism: Mechanism, count: int) -> list[range]:
 def measure_group(
     mechanism: Mechanism, work: Work, places: range, progress: Progress
 ) -> Deniability:
-    """One group of words at all ε of the dial."""
+    """Measure one group of words at all ε of the dial."""
     part = part_of(work.selection, places)
     if not work.public:
         return _measured(mechanism, part, work, progress)
@@ -104,9 +104,9 @@ def measure_waiting(
     """Measure groups, with progress and a button that stops between two of them.
 
     Args:
-        store: where the results go, one by one.
-        waiting: mechanism and number of the group.
-        work: what is measured.
+        store: receives the results, one by one.
+        waiting: pairs of a mechanism and the number of a group.
+        work: specification of the measurement.
         stop: key of the session state that the button sets.
     """
     place = st.empty()
@@ -129,14 +129,14 @@ def measure_waiting(
 
 
 def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
-    """Measure a public sample before anybody asks for it."""
+    """Measure a public sample ahead of the first request."""
     for mechanism in mechanisms:
         for places in groups(mechanism, len(work.selection)):
             measure_group(mechanism, work, places, silent)
 
 
 def _pulse(slot: Any) -> Progress:
-    """Says now and then which mechanism is being measured; that is also where a stop is heard."""
+    """Report now and then which mechanism is being measured; a stop takes effect there too."""
     last = time.monotonic()
 
     def report(stage: str, done: int, total: int) -> None:
@@ -162,7 +162,7 @@ _KEPT = 24  # mechanisms with their settings
 
 @dataclass(frozen=True)
 class Curve:
-    """One mechanism and what is measured of it.
+    """One mechanism and its measurements.
 
     Attributes:
         mechanism: with its settings.
@@ -175,7 +175,7 @@ class Curve:
     more: Deniability | None = None
 
     def place(self, word: str) -> tuple[Deniability, int] | None:
-        """Where a word is measured, and as which; None if it is not."""
+        """Return the measurement that holds a word, and the word's index in it, else None."""
         for part in (self.measured, self.more):
             if part is not None and word in part.selection.names:
                 return part, part.selection.names.index(word)
@@ -185,7 +185,7 @@ class Curve:
 def measured_curves(
     lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Sequence[str]
 ) -> tuple[Curve, ...]:
-    """A curve for each mechanism of which anything is measured; pinned words are on it too."""
+    """Return a curve for each mechanism with any measurement; pinned words are included."""
     measured = compute(lexicon, mechanisms, work)
     missing = [word for word in pinned if word not in work.selection.names]
     more = {}
@@ -198,10 +198,10 @@ def measured_curves(
 
 
 def compute(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> dict[str, Deniability]:
-    """Measure what is not measured yet; by registry key, all that is there.
+    """Measure missing parts; return all measurements by registry key.
 
-    It may be stopped between two groups of words; then the curves are of the words done so far,
-    and the page says so.
+    Measuring may be stopped between two groups of words; the curves then cover the words done so
+    far, and the page says so.
     """
     store = _store(_STORE, lexicon, mechanisms, work)
     count = len(work.selection)
@@ -214,7 +214,7 @@ def compute(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> dict[s
 def compute_more(
     lexicon: Lexicon, mechanisms: list[Mechanism], work: Work
 ) -> dict[str, Deniability]:
-    """The same for words that are measured in addition; nothing is said about a stop."""
+    """Do the same for additional words, without a message about a stop."""
     store = _store(f"{_STORE}_more", lexicon, mechanisms, work)
     return _collect(store, mechanisms, work, f"{_STOPPED}_more")
 
@@ -231,7 +231,7 @@ def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work)
     if store is None or store.identity != measured:
         store = st.session_state[slot] = Measured(measured)
         st.session_state.pop(slot.replace(_STORE, _STOPPED), None)
-    for mechanism in mechanisms:  # those in use last, so that the oldest others are dropped
+    for mechanism in mechanisms:  # mechanisms in use last, so that the oldest others are dropped
         store.parts[identity(mechanism)] = store.parts.pop(identity(mechanism), {})
     while len(store.parts) > max(_KEPT, len(mechanisms)):
         store.parts.pop(next(iter(store.parts)))
@@ -248,7 +248,7 @@ def _collect(
         for i in range(len(groups(m, count)))
         if i not in store.parts[identity(m)]
     ]
-    # All mechanisms advance together, so that a stop leaves something of each.
+    # All mechanisms advance together, so that a stop leaves part of each.
     waiting.sort(key=lambda item: (item[1] + 1) / len(groups(item[0], count)))
     if waiting and stop not in st.session_state:
         measure_waiting(store, waiting, work, stop)
@@ -284,7 +284,7 @@ def _say_what_is_missing(
     )
 
 
-# Mechanisms at equal mean Nw: one axis for all, since how often a word stays means one thing.
+# Mechanisms at equal mean Nw: one axis for all, since Nw has one meaning for all of them.
 
 
 _QUANTITIES = ("sw", "effective")
@@ -302,8 +302,8 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
     """Draw the choice of the reference, its dial, two figures and the table.
 
     Args:
-        curves: of all mechanisms.
-        dial_place: where the dial stands.
+        curves: curves of all mechanisms.
+        dial_place: place of the dial.
     """
     names = {curve.mechanism.short: curve for curve in curves}
     reference = pick(
@@ -352,7 +352,7 @@ def _moving(
     places: dict[str, Still],
     below: DeltaGenerator,
 ) -> None:
-    """What is said at the ε of the reference."""
+    """Draw the sentence, captions, marks and table at the ε of the reference."""
     mechanism, runs = reference.mechanism, reference.measured.runs
     group = group_of(mechanism.meaning)
     epsilon = epsilon_of(group)

@@ -1,7 +1,7 @@
-"""What runs again when a dial rests: what shows the ε of its group, and no figure.
+"""Fragments that run when a dial rests; they show numbers at the ε of a group, and no figure.
 
-The dials are in one fragment. Each group has one of its own, which draws into places that the page
-keeps for it; so have the views below, if the open one shows numbers at ε, and the drawer.
+The dials share one fragment. Each group has a fragment that draws into places that the page
+reserves for it; so do the views below, if the open one shows numbers at ε, and the drawer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fragments import fragment, run_parts
 
 DIALS, COMPARED, VIEWS, TAKING = "deny_dials", "deny_compared", "deny_views", "deny_taking"
-"""The fragments, beside those of `fragment_of`."""
+"""Fragments besides those of `fragment_of`."""
 OPEN_VIEW = "part"
 STILL_VIEWS = frozenset({"The papers' figures", "Appendix C"})
-"""The views that show no number at the ε of the dials."""
+"""Views without numbers at the ε of the dials."""
 
 
 def fragment_of(group: Group) -> str:
-    """Name of the fragment that says what is at the ε of a group."""
+    """Return the name of the fragment that shows the numbers at the ε of a group."""
     return f"curves_{group.name}"
 
 
@@ -35,11 +35,11 @@ def draw_dials(
     grid: list[float] | None = None,
     followed_by: str | None = None,
 ) -> None:
-    """Draw a dial for each group, side by side, in sight wherever one scrolls.
+    """Draw a dial for each group, side by side; they stay in sight while the page scrolls.
 
     Args:
-        place: a block of the page with nothing else.
-        groups: with their mechanisms that are shown.
+        place: a block of the page that holds nothing else.
+        groups: groups with their shown mechanisms.
         grid: the values of ε to choose from; None for those of each group.
         followed_by: the fragment that runs when a dial rests; None for that of its group.
     """

@@ -1,4 +1,4 @@
-"""Deniability: how often a word stays, and how many words it may become, over ε."""
+"""Deniability page: how often a word stays, and how many words it may become, over ε."""
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 
-# On a phone the dials stand below one another, with nothing between that would shine through.
+# On a phone the dials are stacked, with no gap through which the page would show.
 _STYLE = """
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.5rem 0 1rem; }

@@ -1,4 +1,4 @@
-"""The papers' figures: recorded results, the table of paper against measurement, and how made."""
+"""Recorded figures of the papers, their comparison with measurements, and Appendix C."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _STUDY = "study"
 
 
 def papers_view() -> None:
-    """Draw the choice of a recorded study, its figures, the comparison and how it was made."""
+    """Draw the choice of a recorded study, its figures, the comparison and its provenance."""
     name = pick(
         say("Recorded study"),
         STUDIES,
@@ -93,7 +93,7 @@ def papers_view() -> None:
 
 
 def _panel(figure: Drawing, key: str) -> None:
-    """One figure with its title."""
+    """Draw one figure with its title."""
     st.markdown(f"**{figure.panel.title}**")
     if figure.panel.quantity == TRADE:
         show_figure(trade_figure(figure.table), trade_caption(figure.table), figure.table, key)
@@ -126,7 +126,7 @@ _SHOWN = ["mechanism", "word", "epsilon", "nearest", "formula", "truth", "low", 
 
 
 def appendix_view(lexicon: Lexicon) -> None:
-    """Draw the choice of two words, both figures, the table and what fails."""
+    """Draw the choice of two words, both figures, the table and the failing formulas."""
     note(
         say(
             "Appendix C of Xu et al. (2021) tells how often a word stays from δ alone, its "
@@ -164,7 +164,7 @@ def appendix_view(lexicon: Lexicon) -> None:
 
 
 def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
-    """One formula: slider, figure and sentences; returns the rows at the chosen ε."""
+    """Draw slider, figure and sentences of one formula; return the rows at the chosen ε."""
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
     st.header(say(title), anchor=False)
@@ -196,7 +196,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
 
 
 def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
-    """Two words, at first those that all pages are about; None while one is not known."""
+    """Draw the choice of two words, by default the pair of all pages; None if one is unknown."""
     starts = latest(_STARTS, lexicon.fingerprint, lambda: everyday_extremes(lexicon))
     pair = tuple(
         chosen or start for chosen, start in zip(chosen_pair(lexicon), starts, strict=True)
@@ -236,7 +236,7 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
 
 
 def _take(slot: str, lexicon: Lexicon) -> None:
-    """A known word becomes the word of all pages; an unknown one is refused where it stands."""
+    """Select a known word on all pages; an unknown word is refused at its box."""
     word = spelled(str(st.session_state[_BOXES[slot]]).strip(), lexicon)
     if word is not None:
         choose(slot, word, typed=True)
@@ -245,7 +245,7 @@ def _take(slot: str, lexicon: Lexicon) -> None:
 def _tables(
     lexicon: Lexicon, mechanisms: list[Mechanism], words: tuple[str, str]
 ) -> list[pd.DataFrame]:
-    """The rows of each mechanism, kept in this session until other words are chosen."""
+    """Return the rows of each mechanism, kept in this session until other words are chosen."""
 
     def compute() -> list[pd.DataFrame]:
         parts = [(each, word) for each in mechanisms for word in words]

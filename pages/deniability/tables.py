@@ -1,4 +1,4 @@
-"""The tables behind figures and views of the Deniability page."""
+"""Tables behind figures and views of the Deniability page, and its drawer of files and commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROLES = ("word", "other")
 
 
 def curve_table(curves: list[Curve], quantity: str) -> pd.DataFrame:
-    """One quantity of all curves at all measured ε, the columns `COLUMNS`."""
+    """Return one quantity of all curves at all measured ε, the columns `COLUMNS`."""
     parts = []
     for curve in curves:
         measured = curve.measured
@@ -58,12 +58,12 @@ def curve_table(curves: list[Curve], quantity: str) -> pd.DataFrame:
 
 
 def line_table(curves: list[Curve], pinned: Sequence[str], every: bool) -> pd.DataFrame | None:
-    """Nw and Sw of single words, the columns `WORD_COLUMNS`; None if no word is asked for.
+    """Return Nw and Sw of single words, the columns `WORD_COLUMNS`; None if no word is requested.
 
     Args:
-        curves: of one group.
+        curves: curves of one group.
         pinned: up to two words, the first and the second of a comparison.
-        every: whether all measured words are wanted too.
+        every: True to include all measured words.
     """
     parts = []
     for curve in curves:
@@ -79,7 +79,7 @@ def line_table(curves: list[Curve], pinned: Sequence[str], every: bool) -> pd.Da
 
 
 def table_at(curves: list[Curve], pinned: Sequence[str], epsilon: float) -> pd.DataFrame:
-    """All quantities at one ε, for people: mean, median, worst and pinned words a mechanism."""
+    """Return all quantities at one ε for display: mean, median, worst and pinned words."""
     rows = []
     for curve in curves:
         places = (curve.measured.epsilons == epsilon).nonzero()[0]
@@ -136,7 +136,7 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
 def word_table(
     curves: list[Curve], epsilons: dict[str, float], pinned: Sequence[str]
 ) -> pd.DataFrame:
-    """Every word under every mechanism at the chosen ε (by registry key), pinned words first."""
+    """Return every word under every mechanism at its ε (by registry key), pinned words first."""
     rows = []
     for curve in curves:
         epsilon = epsilons[curve.measured.mechanism]
@@ -152,7 +152,7 @@ def word_table(
 
 
 def equal_table(curves: Sequence[Curve]) -> pd.DataFrame:
-    """Mean Nw, mean Sw and median effective number of all curves, for their comparison."""
+    """Return mean Nw, mean Sw and median effective number of all curves, for their comparison."""
     parts = []
     for curve in curves:
         measured = curve.measured
@@ -170,11 +170,11 @@ def equal_table(curves: Sequence[Curve]) -> pd.DataFrame:
 def read_table(
     curves: Sequence[Curve], reference: Curve, epsilon: float
 ) -> tuple[pd.DataFrame, float]:
-    """Where each curve has the mean Nw of a reference at its ε, and that Nw.
+    """Return the ε at which each curve has the mean Nw of a reference at its ε, and that Nw.
 
     Args:
-        curves: all that are compared, the reference among them.
-        reference: the one whose ε is given.
+        curves: all curves that are compared, including the reference.
+        reference: the curve whose ε is given.
         epsilon: its ε, one that is measured.
     """
     place = int((reference.measured.epsilons == epsilon).nonzero()[0][0])
@@ -190,7 +190,7 @@ def read_table(
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], "float64")), nw
 
 
-# The Deniability page taken along: link, curves, words at ε, commands, Python, BibTeX.
+# Drawer of the Deniability page: link, curves, words at ε, commands, Python, BibTeX.
 
 
 _FILE = "FILE.txt"
@@ -226,7 +226,7 @@ def _takeaway(scene: Scene) -> Takeaway:
 
 
 def _with_words(scene: Scene) -> str | None:
-    """The link with the typed words in it, if that is wished for."""
+    """Return the link with the typed words if the user asks for it, else None."""
     if scene.words.source != LIST or not st.toggle(
         say("Put my words into the link"),
         key="link_words",
@@ -240,16 +240,16 @@ def _with_words(scene: Scene) -> str | None:
 
 
 def _curves(scene: Scene) -> pd.DataFrame:
-    """Nw and Sw of all mechanisms over ε, below one another."""
+    """Return Nw and Sw of all mechanisms over ε in one long table."""
     parts = {quantity: curve_table(list(scene.curves), quantity) for quantity in ("nw", "sw")}
     return pd.concat(parts, names=["quantity", None]).reset_index("quantity")
 
 
 def python_cell(scene: Scene, at: list[tuple[Mechanism, float]]) -> str:
-    """A cell that prints mean Nw and mean Sw of each mechanism at its ε.
+    """Return a Python cell that prints mean Nw and mean Sw of each mechanism at its ε.
 
     Args:
-        scene: whose words are measured.
+        scene: state with the measured words.
         at: mechanisms, each with an ε at which it is defined.
     """
     words, how = scene.words, scene.how
@@ -294,7 +294,7 @@ def python_cell(scene: Scene, at: list[tuple[Mechanism, float]]) -> str:
 
 
 def _changed(mechanism: Mechanism) -> dict[str, object]:
-    """The settings that are not the usual ones."""
+    """Return the settings that differ from their defaults."""
     declared = mechanism.parameters()
     return {
         name: value
@@ -304,7 +304,7 @@ def _changed(mechanism: Mechanism) -> dict[str, object]:
 
 
 def _command(scene: Scene, mechanism: Mechanism, epsilon: float) -> str:
-    """The command line that measures the same words under one mechanism."""
+    """Return the command line that measures the same words under one mechanism."""
     words, how = scene.words, scene.how
     if words.source == SAMPLE:
         chosen = ["--sample", str(words.count)]

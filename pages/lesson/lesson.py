@@ -1,4 +1,4 @@
-"""One step of the lesson at a time: read, guess, check, look."""
+"""Lesson, one step at a time: read, guess, check, look."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pages.shared.messages import note
 from pages.shared.session import catalogued
 from pages.shared.taking import Takeaway, take_it_with_you
 
-# What a session guessed: the first guess at each exercise counts.
+# Guesses of a session: the first guess at each exercise counts.
 
 
 _GUESSES = "lesson_guesses"
@@ -25,18 +25,18 @@ GUESS = "lesson_guess_"
 
 @st.cache_resource(max_entries=len(EXERCISES), show_spinner=Waiting("Calculating the answer…"))
 def computed(key: str) -> Exercise:
-    """An exercise on the bundled words, computed once for all sessions."""
+    """Return an exercise on the bundled words, computed once for all sessions."""
     return exercise(key, catalogued("default"))
 
 
 def guesses() -> Mapping[str, float]:
-    """The first guesses of this session, by key."""
+    """Return the first guesses of this session, by key."""
     values: dict[str, float] = st.session_state.setdefault(_GUESSES, {})
     return values
 
 
 def take(key: str) -> None:
-    """Keep the guess that stands in the field of an exercise, if it is the first."""
+    """Record the guess in the field of an exercise if it is the first one."""
     guess = st.session_state.get(f"{GUESS}{key}")
     if guess is not None:
         options = computed(key).options
@@ -45,7 +45,7 @@ def take(key: str) -> None:
 
 
 def forget() -> None:
-    """Begin the lesson anew."""
+    """Discard all guesses, so that the lesson starts over."""
     st.session_state.pop(_GUESSES, None)
     for key in EXERCISES:
         st.session_state.pop(f"{GUESS}{key}", None)
@@ -53,13 +53,13 @@ def forget() -> None:
 
 @dataclass(frozen=True)
 class Score:
-    """How the guesses of this session went.
+    """Score of this session.
 
     Attributes:
-        guessed: guesses made.
-        right: that count as right.
-        near: that were not right, but near.
-        missed: keys of those that were not right, in the order of the lesson.
+        guessed: number of guesses.
+        right: number of guesses that count as right.
+        near: number of guesses that were not right, but near.
+        missed: keys of the guesses that were not right, in the order of the lesson.
     """
 
     guessed: int
@@ -69,7 +69,7 @@ class Score:
 
 
 def score() -> Score:
-    """How the guesses of this session went so far."""
+    """Return the score of this session so far."""
     values = guesses()
     missed = tuple(
         key for key in EXERCISES if key in values and not computed(key).right(values[key])
@@ -78,7 +78,7 @@ def score() -> Score:
     return Score(len(values), len(values) - len(missed), near, missed)
 
 
-# The end of the lesson: how the guesses went, what to read again, and where to go.
+# End of the lesson: the score, steps to read again, and ways on.
 
 
 _WAYS = (
@@ -89,7 +89,7 @@ _WAYS = (
 
 
 def progress() -> None:
-    """Draw how many guesses are made."""
+    """Draw the number of guesses made."""
     counted = score()
     if counted.guessed:
         st.progress(
@@ -104,7 +104,7 @@ def progress() -> None:
 
 
 def ending(go_to: Callable[[str], None]) -> None:
-    """Draw the score, once every guess is made.
+    """Draw the score once every guess is made.
 
     Args:
         go_to: opens a step by its key.
@@ -154,7 +154,7 @@ def _kindly(right: int) -> str:
     return say("These questions surprise nearly everybody; a wrong guess is remembered best.")
 
 
-# What of a step can be taken along: its numbers, and a cell that computes its answer.
+# Export of a step: its numbers, and a cell that computes its answer.
 
 
 _CITED = {
@@ -169,7 +169,7 @@ _CITED = {
 
 
 def takeaway(key: str) -> Takeaway:
-    """What there is to take along of a step."""
+    """Return the numbers and the cell of a step, for export."""
     table = partial(turn_table, key, guessed=key in guesses())
     return Takeaway(
         answer_cell(key), _CITED.get(key, ()), tables={later("Numbers of this step"): table}
@@ -177,7 +177,7 @@ def takeaway(key: str) -> Takeaway:
 
 
 def answer_cell(key: str) -> str:
-    """Python that computes the answer of a step, and what can be turned in it."""
+    """Return Python that computes the answer of a step and the data of its slider."""
     return f"""\
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.lesson import exercise
@@ -195,11 +195,11 @@ for frame in turn("{key}", words).frames:
 
 STEP = "step"
 _STYLE = ".st-key-lesson_title h2 { font-size: 1.5rem; padding: 0.25rem 0; }"
-"""Smaller than the title of the page, and the picture begins higher on a phone."""
+"""Smaller than the title of the page; the picture begins higher on a phone."""
 
 
 def lesson() -> None:
-    """Draw the list of steps, the open step, the way on, and what a teacher takes along."""
+    """Draw the list of steps, the open step, the way on, and the sheets for teachers."""
     keys = [each.key for each in STEPS]
     if STEP not in st.session_state:
         linked = st.query_params.get(STEP, keys[0])

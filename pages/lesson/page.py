@@ -1,4 +1,4 @@
-"""Lesson: eight steps in everyday words, each with a guess that the laboratory checks."""
+"""Lesson page: eight steps in everyday words, each with a guess that the app checks."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The steps of the lesson in everyday words, each with its formula and a page to go to."""
+"""Steps of the lesson in everyday words, each with its formula and a page to go to."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Step:
     """One step; its exercise is `dpcore.papers.lesson.EXERCISES[key]`.
 
     Attributes:
-        key: of the exercise, and in links.
-        short: on the list of steps.
+        key: key of the exercise, also used in links.
+        short: entry in the list of steps.
         title: a sentence.
-        story: in everyday words, Markdown of ours.
-        formula: the same for those who read formulas, Markdown of ours.
+        story: text in everyday words, our own Markdown.
+        formula: the same for those who read formulas, our own Markdown.
         page: file of the page that shows it.
-        look: what to look at there.
-        link: the settings of that page.
+        look: hint for that page.
+        link: settings of that page.
     """
 
     key: str
@@ -215,7 +215,7 @@ STEPS = (
         {"part": "Choose ε"},
     ),
 )
-"""In their order; the keys are those of the exercises."""
+"""Steps in their order; the keys are those of the exercises."""
 
 BY_PAGE = {
     "": ("names",),
@@ -233,13 +233,13 @@ BY_PAGE = {
 
 
 def step(key: str) -> Step:
-    """The step of this key."""
+    """Return the step with this key."""
     return next(each for each in STEPS if each.key == key)
 
 
-# What can be turned in a step: bars, or one draw of noise, at settings that are all sent at once.
+# Movable part of a step: bars, or one draw of noise, at settings that are all sent at once.
 #
-# What would give the answer away is kept on the server until the guess is made.
+# Data that would give the answer away stays on the server until the guess is made.
 
 
 _HERE = Path(__file__).parent
@@ -248,7 +248,7 @@ _FIRST = later("Take your guess below; then this is shown.")
 
 @st.cache_resource(max_entries=len(TURNS), show_spinner=Waiting("Calculating…"))
 def turned(key: str) -> Turn:
-    """What can be turned in a step, on the bundled words, computed once for all sessions."""
+    """Return the movable part of a step, on the bundled words, computed once for all sessions."""
     return turn(key, catalogued("default"))
 
 
@@ -259,11 +259,11 @@ def _component() -> Callable[..., Any]:
 
 
 def show_turn(key: str, *, guessed: bool) -> None:
-    """Draw what can be turned.
+    """Draw the movable part of a step.
 
     Args:
-        key: of the step.
-        guessed: whether its guess is made, so that everything may be seen.
+        key: key of the step.
+        guessed: True once the guess is made and everything may be shown.
     """
     shown = turned(key)
     data = {
@@ -292,7 +292,7 @@ def _sent(frame: Frame, *, guessed: bool) -> dict[str, Any]:
 
 
 def turn_table(key: str, *, guessed: bool) -> pd.DataFrame:
-    """The bars of a step, one row each, as far as they may be seen."""
+    """Return the bars of a step, one row each, as far as they may be shown."""
     shown = turned(key)
     rows = [
         (frame.name, bar.name, bar.share, bar.text)
@@ -303,7 +303,7 @@ def turn_table(key: str, *, guessed: bool) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[shown.label, "what", say("length of the bar"), "number"])
 
 
-# The worksheet and the sheet of answers: pages of plain HTML that print.
+# Worksheet and answer sheet: printable pages of plain HTML.
 
 
 _STYLE = """
@@ -317,7 +317,7 @@ footer { font-size: 9pt; margin-top: 3em; } section { break-inside: avoid; }
 
 
 def worksheet(tasks: Sequence[Exercise]) -> str:
-    """Story, question and room for a guess of every step."""
+    """Return story, question and room for a guess of every step, as HTML."""
     parts = []
     for place, task in enumerate(tasks, start=1):
         lesson = step(task.key)
@@ -340,7 +340,7 @@ def worksheet(tasks: Sequence[Exercise]) -> str:
 
 
 def answers(tasks: Sequence[Exercise]) -> str:
-    """Question and answer of every step."""
+    """Return question and answer of every step, as HTML."""
     parts = []
     for place, task in enumerate(tasks, start=1):
         right = task.options[int(task.answer)] if task.options else ""

@@ -1,5 +1,5 @@
-// What can be turned in a step of the lesson: a slider, or a button that draws, over settings whose
-// numbers are all here. Nothing is asked of the server. Words are only ever set as text.
+// Movable part of a lesson step: a slider, or a button that draws, over settings whose numbers are
+// all in the data. It sends no requests to the server. Words are only ever set as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 420;
@@ -77,7 +77,7 @@ function controls(state) {
   if (data.action) {
     const button = node("button", "", data.action);
     button.type = "button";
-    // After the last draw the first one comes again.
+    // After the last draw the first one follows.
     button.addEventListener("click", () => {
       show(state, state.step + 1 < data.frames.length ? state.step + 1 : 1);
     });
@@ -133,7 +133,7 @@ export default function (component) {
   }
   const content = JSON.stringify(data);
   if (content !== state.content) {
-    // After the guess more may be seen: it stands where it was turned to.
+    // After the guess more may be shown: the slider stays where it is.
     state.content = content;
     state.data = data;
     build(state);

@@ -1,4 +1,4 @@
-"""The leaderboard of a benchmark: one board at a time, and the line that nobody crosses."""
+"""Leaderboard of a benchmark: one board at a time, and the bound that no mechanism exceeds."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _MEANINGS = {METRIC: EpsilonMeaning.METRIC, LOCAL: EpsilonMeaning.LOCAL}
 
 
 def is_benchmark(record: Recorded) -> bool:
-    """Whether a record has boards of its own."""
+    """Return True if a record has its own boards."""
     return record.entry.plan.get("task") == TASK and "" in record.entry.plan["data"]
 
 
 def boards_of(record: Recorded) -> tuple[Benchmark, tuple[Board, ...]]:
-    """A benchmark and its boards, read once for all sessions.
+    """Return a benchmark and its boards, read once for all sessions.
 
     Raises:
         DpcoreError: it is damaged, or a record that belongs to it is.
@@ -55,12 +55,12 @@ def boards_of(record: Recorded) -> tuple[Benchmark, tuple[Board, ...]]:
 
 
 def all_boards(record: Recorded) -> pd.DataFrame:
-    """Every board as one table of numbers."""
+    """Return every board in one table of numbers."""
     return frame(boards_of(record)[1])
 
 
 def board_view(record: Recorded) -> None:
-    """Draw the choice of a board, the board, and who is not on it."""
+    """Draw the choice of a board, the board, and the mechanisms that are not on it."""
     benchmark, every = boards_of(record)
     board = _choose(every)
     caption = board_caption(board, benchmark)
@@ -89,7 +89,7 @@ def board_view(record: Recorded) -> None:
 
 
 def line_view(record: Recorded) -> None:
-    """Draw the line that nobody crosses, and how far below it mechanisms run."""
+    """Draw the bound that no mechanism exceeds, and how far below it mechanisms run."""
     benchmark, every = boards_of(record)
     bounds = choose_one(
         st.segmented_control,
@@ -109,7 +109,7 @@ def line_view(record: Recorded) -> None:
 
 
 def _choose(every: tuple[Board, ...]) -> Board:
-    """Draw sense and level."""
+    """Draw the choice of the sense and the level."""
     kinds = {_kind(board) for board in every}
     with st.container(horizontal=True):
         sense = choose_one(

@@ -1,4 +1,4 @@
-"""The claims of all sources, one row each, and which one is chosen."""
+"""Claims of all sources, one row each, the chosen claim, and verdicts as tables."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The table of the page: one row a claim, experiment or audit, by source; a row chooses one.
+# Table of the page: one row per claim, experiment or audit, by source; a click chooses one.
 #
-# A table of Streamlit's is drawn on a canvas: its words are not read out, break nowhere, and no
-# phone shows five columns of it.
+# Streamlit draws a table on a canvas: screen readers cannot read its words, they do not wrap, and
+# no phone shows five columns of it.
 
 
 _HERE = Path(__file__).parent
@@ -44,15 +44,15 @@ class Row:
     """One row, all of it words for people.
 
     Attributes:
-        key: what is chosen with it.
+        key: identifies the choice.
         paper: key of its source: in `dpcore.papers.overview.PAPERS`, unless other groups are given.
-        sign: of the finding, and `word` the finding itself: colour says nothing alone.
+        sign: sign of the finding, and `word` the finding itself: colour alone conveys nothing.
         word: see `sign`.
-        says: what is said.
-        name: of the claim, or where it stands.
-        figure: what was computed.
-        more: whether there is more to see, such as a repair.
-        refuted: whether it is marked.
+        says: the statement of the source.
+        name: name of the claim, or its place in the source.
+        figure: the computed figure.
+        more: a note on more to see, such as a repair.
+        refuted: True if the row is marked.
     """
 
     key: str
@@ -85,10 +85,10 @@ def listing(
 
     Args:
         rows: in any order; they are shown by source.
-        chosen: key of the row that is chosen.
-        on_choice: called with the key when another one is.
-        label: of the table, in English, and key of the element.
-        columns: English titles of verdict, saying, figure, and of what more there is, if anything.
+        chosen: key of the chosen row.
+        on_choice: called with the key when another row is chosen.
+        label: label of the table, in English, and key of the element.
+        columns: English titles of verdict, statement, figure, and of the notes on more, if any.
         groups: titles of sources by their keys, in the order in which they are shown.
     """
     key = f"listing_{label.lower()}"
@@ -119,7 +119,7 @@ WORDS = {
     Outcome.CHECKED: later("checked here"),
     Outcome.DISAGREES: later("sampler fails"),
 }
-"""Outcomes that need fewer words in a row; the others are as they are."""
+"""Outcomes whose label in a row is shorter; the others are unchanged."""
 _MEANING = later(
     "✘ refuted, ✔ proved, ◉ checked exactly on this vocabulary alone, ? a condition is not met "
     "or was not computed, ○ not refuted, ⚠ the sampler disagrees with its law."
@@ -127,14 +127,14 @@ _MEANING = later(
 
 
 def verdicts(words: Lexicon, recorded: RecordedVerdicts | None) -> list[Verdict]:
-    """The verdicts on this lexicon that are known at the usual settings, in the usual order."""
+    """Return the known verdicts on this lexicon at the default settings, in the usual order."""
     usual = AuditSettings()
     every = (known(key, words, usual, recorded) for key in CLAIMS)
     return [verdict for verdict in every if verdict is not None]
 
 
 def choose_verdict(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
-    """Draw which verdicts are listed; return an outcome, or "all"."""
+    """Draw the filter of the verdicts; return an outcome, or "all"."""
     counts = Counter(verdict.outcome for verdict in verdicts(words, recorded))
     there = [outcome for outcome in reversed(Outcome) if counts[outcome]]
     titles = {_ALL: say("All {count} claims", count=len(CLAIMS))} | {
@@ -153,7 +153,7 @@ def choose_verdict(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
 
 
 def chosen_claim() -> str:
-    """Key of the claim that is shown; it stands in the link."""
+    """Return the key of the shown claim; it is part of the link."""
     linked = st.query_params.get(CLAIM, _USUAL)
     chosen = linked if linked in CLAIMS else _USUAL
     link.write(CLAIM, chosen, _USUAL)
@@ -166,10 +166,10 @@ def choose_claim(
     """Draw the rows.
 
     Args:
-        words: on whose words the claims are judged.
+        words: the lexicon on which the claims are judged.
         recorded: verdicts on the bundled words, if they could be read.
-        outcome: which of them are listed, from `choose_verdict`.
-        chosen: key of the claim that is shown.
+        outcome: filter of the rows, from `choose_verdict`.
+        chosen: key of the shown claim.
     """
     here = {verdict.key: verdict for verdict in verdicts(words, recorded)}
     rows = [_row(key, here.get(key)) for key in CLAIMS]
@@ -188,7 +188,7 @@ def choose_claim(
 
 
 def finding(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
-    """How the claims of this lexicon stand, in a sentence."""
+    """Summarise the verdicts on this lexicon in a sentence."""
     counts = Counter(verdict.outcome for verdict in verdicts(words, recorded))
     there = [
         f"{counts[outcome]} {word(outcome)}" for outcome in reversed(Outcome) if counts[outcome]
@@ -199,7 +199,7 @@ def finding(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
 
 
 def word(outcome: Outcome) -> str:
-    """An outcome in a word or two."""
+    """Return an outcome in a word or two."""
     return say(WORDS.get(outcome, str(outcome)))
 
 
@@ -212,7 +212,7 @@ def _row(key: str, verdict: Verdict | None) -> Row:
     repairs = len(REPAIRS.get(key, ()))
     more = say("1 repair") if repairs == 1 else say("{count} repairs", count=repairs)
     if verdict is not None and verdict.outcome is Outcome.PROVED:
-        more = say("less noise")  # there is nothing to repair
+        more = say("less noise")  # no repair is needed
     return Row(
         key=key,
         paper=PAPER[key],
@@ -248,7 +248,7 @@ def _compute_them(words: Lexicon, known_claims: int) -> None:
         st.rerun()
 
 
-# Verdicts as tables; lexicon words appear in them, so they are shown as plain cells.
+# Verdicts as tables; lexicon words appear in them, so cells are plain text.
 
 
 _COSTS = {
@@ -261,16 +261,16 @@ _COSTS = {
     "temperature/range": later("a temperature of {amount} times the range"),
     "epsilon for one half": later("ε = {amount} for half of the tokens"),
 }
-"""Names of costs, as a sentence has them."""
+"""Names of costs, as used within a sentence."""
 
 
 def signed(verdict: Verdict) -> str:
-    """The verdict as a sign and words."""
+    """Return the verdict as a sign and words."""
     return f"{SIGNS[verdict.outcome]} {say(verdict.label)}"
 
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """One row a claim: key, verdict, title, source, what it says, what was computed."""
+    """Return one row per claim: key, verdict, title, source, statement, computed figure."""
     import pandas as pd
 
     rows = [(v.key, signed(v), v.title, v.source, v.claim, measured(v)) for v in verdicts]
@@ -278,7 +278,7 @@ def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 
 def figures_table(verdict: Verdict) -> pd.DataFrame:
-    """All figures of a verdict, by name."""
+    """Return all figures of a verdict, by name."""
     import pandas as pd
 
     rows = [(name, shown(value)) for name, value in verdict.numbers.items()]
@@ -286,7 +286,7 @@ def figures_table(verdict: Verdict) -> pd.DataFrame:
 
 
 def settings_table(verdict: Verdict) -> pd.DataFrame:
-    """At which parameters it was computed."""
+    """Return the parameters of a verdict."""
     import pandas as pd
 
     rows = [(name, shown(value)) for name, value in verdict.settings.items()]
@@ -294,7 +294,7 @@ def settings_table(verdict: Verdict) -> pd.DataFrame:
 
 
 def conditions_table(verdict: Verdict) -> pd.DataFrame:
-    """What the claim needs, and whether these settings have it."""
+    """Return the conditions of the claim, and whether these settings meet them."""
     import pandas as pd
 
     rows = [(say("✔ met") if c.met else say("✘ not met"), c.text) for c in verdict.conditions]
@@ -302,7 +302,7 @@ def conditions_table(verdict: Verdict) -> pd.DataFrame:
 
 
 def price(verdict: Verdict) -> str:
-    """What a mechanism costs at its ε, in a few words."""
+    """Return the cost of a mechanism at its ε, in a few words."""
     paid = cost(verdict)
     if paid is None:
         return say("no more noise: a condition, not a mechanism")

@@ -1,4 +1,4 @@
-"""The settings of a claim that can be changed; only those that matter for it are drawn."""
+"""Settings of a claim that can be changed; only those that affect it are drawn."""
 
 from __future__ import annotations
 
@@ -91,10 +91,11 @@ def choose_settings(key: str) -> tuple[AuditSettings, bool]:
     """Draw the controls of a claim.
 
     Returns:
-        The settings, those that do not matter at their defaults, and whether to compute now.
+        The settings, those that do not affect the claim at their defaults, and whether to compute
+        now.
 
     Raises:
-        ParameterError: a setting is refused.
+        ParameterError: a setting is invalid.
     """
     names = USES[key]
     values: dict[str, Any] = {}

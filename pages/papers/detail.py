@@ -1,4 +1,4 @@
-"""One claim from near: what is said beside what is computed, which step fails, what holds."""
+"""Details of one claim: statement beside computation, the failing step, the repair."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from pages.shared.progress import Reporter
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway
 
-# The pictures of a claim: its privacy profile, and for ADePT what its noise does not cover.
+# Pictures of a claim: its privacy profile, and for ADePT the pairs that its noise does not cover.
 
 
 _PAIRS, _SEED = 10_000, 0
@@ -51,7 +51,7 @@ _DRAWN = "audit_pairs"
 
 
 def pictures(key: str, words: Lexicon, settings: AuditSettings) -> None:
-    """Draw what there is to see of a claim at these settings."""
+    """Draw the pictures of a claim at these settings."""
     if key in PROFILED:
         st.subheader(say("Claimed against true"), anchor=False)
         try:
@@ -102,13 +102,13 @@ def _draw() -> None:
     st.rerun()
 
 
-_COMPUTED = later("How is this verdict computed?")  # each figure of it says so of itself
+_COMPUTED = later("How is this verdict computed?")  # each figure of a verdict says so itself
 
 
 def detail(
     key: str, words: Lexicon, recorded: RecordedVerdicts | None
 ) -> tuple[Verdict, AuditSettings] | None:
-    """Draw one claim; return its verdict and at which settings, if it is known."""
+    """Draw one claim; return its verdict and settings if it is known."""
     first, computed = st.container(), st.expander(say(_COMPUTED), key="computed")
     with computed:
         try:
@@ -145,13 +145,13 @@ def takeaway(
     name: str,
     every: Callable[[], list[Verdict]],
 ) -> Takeaway:
-    """What one claim can be taken along as.
+    """Return link, tables and cell of one claim, for export.
 
     Args:
-        verdict: on it.
-        settings: at which it was computed.
-        name: of the lexicon in the catalogue.
-        every: gives all verdicts that are known on these words.
+        verdict: verdict on the claim.
+        settings: settings of the computation.
+        name: name of the lexicon in the catalogue.
+        every: returns all known verdicts on these words.
     """
     return Takeaway(
         cell=python_cell(verdict.key, settings, name),
@@ -166,12 +166,12 @@ def takeaway(
 
 
 def python_cell(key: str, settings: AuditSettings, name: str) -> str:
-    """A cell that computes a verdict on its own and prints it.
+    """Return a Python cell that computes one verdict and prints it.
 
     Args:
-        key: of the claim.
-        settings: at which it is computed.
-        name: of the lexicon in the catalogue.
+        key: key of the claim.
+        settings: settings of the computation.
+        name: name of the lexicon in the catalogue.
     """
     usual = AuditSettings()
     given = [
@@ -196,7 +196,7 @@ def python_cell(key: str, settings: AuditSettings, name: str) -> str:
 
 def _verdict(verdict: Verdict) -> None:
     st.header(f"{say(verdict.title)}: {signed(verdict)}", anchor=False)
-    # st.text: sources, conditions and figures are no Markdown, and some name words.
+    # st.text: sources, conditions and figures are not Markdown, and some name words.
     left, right = st.columns(2, border=True)
     with left:
         _paragraph(say("It says"), f"{verdict.claim}\n({verdict.source})")
@@ -244,7 +244,7 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
     here = {verdict.key: verdict for verdict in verdicts(words, recorded)}
     if key not in here:
         return
-    proved = here[key].outcome is Outcome.PROVED  # then there is nothing to repair
+    proved = here[key].outcome is Outcome.PROVED  # no repair is needed
     title = (
         say("What needs less noise") if proved else say("What to use instead, and what it costs")
     )

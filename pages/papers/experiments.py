@@ -1,4 +1,4 @@
-"""Recorded experiments, one row each: how near they come to their papers; which one is shown."""
+"""Recorded experiments, one row each: agreement with their papers, details and export."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PAPERS = {"xu2021", "carvalho2021", "huang2024"}
 
 
 def entries() -> dict[str, Entry]:
-    """What is recorded, by name, in the order of the studies.
+    """Return the recorded experiments by name, in the order of the studies.
 
     Raises:
         DpcoreError: the record cannot be read.
@@ -59,16 +59,16 @@ def entries() -> dict[str, Entry]:
 
 
 def paper_of(name: str) -> str:
-    """Key of the source of an experiment in `dpcore.papers.overview.PAPERS`."""
+    """Return the key of an experiment's source in `dpcore.papers.overview.PAPERS`."""
     first = name.partition("-")[0]
     return _PAPER.get(first, first if first in _PAPERS else "ours")
 
 
 def chosen_experiment(there: dict[str, Entry]) -> str:
-    """Name of the experiment that is shown; it stands in the link.
+    """Return the name of the shown experiment; it is part of the link.
 
     Args:
-        there: what is recorded, at least one.
+        there: the recorded experiments, at least one.
     """
     rewriting = [name for name in there if name in EXPERIMENTS and EXPERIMENTS[name].rewrites]
     ordered = sorted(rewriting, key=lambda name: paper_of(name) == "ours")
@@ -83,8 +83,8 @@ def choose_experiment(there: dict[str, Entry], chosen: str) -> None:
     """Draw the rows.
 
     Args:
-        there: what is recorded.
-        chosen: name of the one that is shown.
+        there: the recorded experiments.
+        chosen: name of the shown experiment.
 
     Raises:
         DpcoreError: a record cannot be read.
@@ -101,7 +101,7 @@ def choose_experiment(there: dict[str, Entry], chosen: str) -> None:
 
 
 def comes_to(counts: Agreement) -> str:
-    """How near an experiment comes to its paper, in a few words."""
+    """Describe how closely an experiment agrees with its paper, in a few words."""
     if not counts.rows:
         return say("measured here alone: no printed figure to compare with")
     if not counts.numbers:
@@ -117,7 +117,7 @@ def comes_to(counts: Agreement) -> str:
 
 
 def compare_ahead() -> None:
-    """Compare all records with their papers, which takes some seconds, before anybody asks.
+    """Compare all records with their papers ahead of the first request, which takes some seconds.
 
     Raises:
         DpcoreError: a record cannot be read.
@@ -130,7 +130,7 @@ def _agreement(entry: Entry) -> Agreement:
     return once(
         "agreement of a record",
         (entry.name, entry.sha256),
-        # Read for this alone: the tables of all records are 35 MB that nobody looks at.
+        # Not kept after the comparison: the tables of all records are 35 MB that no page shows.
         lambda: agreement(compare(read_recorded(entry.name))),
     )
 
@@ -163,7 +163,8 @@ def _take(name: str) -> None:
     link.put({STUDY: [name]})
 
 
-# The frontier: what text still teaches against what it gives away, one mark a mechanism and ε.
+# Frontier: how much text still teaches against how much it gives away, one mark per mechanism and
+# ε.
 
 
 def frontier_view(evidence: Evidence) -> None:
@@ -217,7 +218,7 @@ def frontier_view(evidence: Evidence) -> None:
 def _drawn(
     evidence: Evidence, private: str, useful: str
 ) -> tuple[pd.DataFrame, go.Figure | None, Caption | None]:
-    """The marks, their figure and its caption."""
+    """Return the marks, their figure and its caption."""
     where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
     table = at_equal(evidence.table, (private, where), evidence.of(useful))
     if not len(table):
@@ -229,7 +230,7 @@ def _drawn(
     return points, figure, frontier_caption(points, *axes)
 
 
-# One recorded experiment from near: its curves, its paper against measurement, how it was made.
+# Details of one recorded experiment: its curves, paper against measurement, provenance.
 
 
 VIEW = "use_view"
@@ -260,13 +261,16 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("reader", "attacker", "", {"view": "A sentence"}),
     ("", "deniability", "study", {"part": "The papers' figures"}),
 )
-"""Beginning of the name, the page that draws its figures, the name of the choice there, the rest
-of the link; the first that fits."""
+"""Links to other pages by experiment; the first match counts.
+
+Beginning of the name, the page that draws its figures, the name of the choice there, the rest of
+the link.
+"""
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def recorded_rows(name: str) -> Rows:
-    """Its rows, with what was computed of them for anybody.
+    """Return the rows of a record, with results computed from them for all sessions.
 
     Raises:
         DpcoreError: as `recorded`.
@@ -295,7 +299,7 @@ def experiment(record: Recorded) -> None:
 
 
 def takeaway(record: Recorded) -> Takeaway:
-    """What an experiment can be taken along as."""
+    """Return link, tables and command of an experiment, for export."""
     entry = record.entry
     tables: dict[str, Callable[[], pd.DataFrame]] = {later("All numbers"): lambda: record.table}
     if entry.source:
@@ -312,7 +316,7 @@ def takeaway(record: Recorded) -> Takeaway:
 
 
 def python_cell(name: str) -> str:
-    """A cell that reads a record, compares it with its paper and prints what that comes to."""
+    """Return a Python cell that compares a record with its paper and prints the agreement."""
     return "\n".join(
         (
             "from dpcore.papers.comparison import agreement",
@@ -329,11 +333,11 @@ def python_cell(name: str) -> str:
 
 
 def _rewriting(record: Recorded) -> None:
-    """What an experiment in which texts are rewritten and learned from has to show."""
+    """Draw the views of an experiment that rewrites texts and learns from them."""
     above = st.container()
 
     def evidence() -> Evidence:
-        """What is chosen of the record; boards, which show all of it, have nothing to choose."""
+        """Return the chosen part of the record; boards show all of it, so they offer no choice."""
         with above:
             return choose_part(record.entry.name, recorded_rows(record.entry.name))
 
@@ -352,7 +356,7 @@ def _rewriting(record: Recorded) -> None:
 
 
 def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
-    """Draw the examples of a record, under the labels and of the classifier that are chosen."""
+    """Draw the examples of a record, under the chosen labels and classifier."""
     here = examples[examples["learner"] == evidence.learner]
     if evidence.labels:
         here = here[here["data"] == evidence.labels]
@@ -364,7 +368,7 @@ def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
 
 
 def _about(record: Recorded) -> dict[str, View]:
-    """What every experiment has to show."""
+    """Return the views that every experiment has."""
     views: dict[str, View] = {"command": lambda: made_view(record)}
     if record.entry.source:
         views = {"papers": lambda: papers_view(record)} | views
@@ -372,7 +376,7 @@ def _about(record: Recorded) -> dict[str, View]:
 
 
 def _elsewhere(name: str) -> None:
-    """A link to the page that draws the figures of an experiment in which no text is rewritten."""
+    """Draw a link to the page with the figures of an experiment that rewrites no text."""
     page, field, view = next(
         (page, field, view)
         for beginning, page, field, view in _ELSEWHERE

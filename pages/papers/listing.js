@@ -1,5 +1,5 @@
-// One row a claim or an experiment, grouped by source: a list of which one is chosen, by a click, or
-// by the arrow keys and Enter. Every word is in the data and set as text.
+// One row per claim or experiment, grouped by source: a list in which one row is chosen, by a
+// click, or by the arrow keys and Enter. Every word is in the data and set as text.
 
 const node = (tag, className, text) => {
   const fresh = document.createElement(tag);
@@ -52,7 +52,8 @@ function activate(state, number) {
   options.forEach((option, i) => option.classList.toggle("active", i === state.active));
   const option = options[state.active];
   list.setAttribute("aria-activedescendant", option.id);
-  // Within the list alone: the page stays where it is. A first row brings the name of its source.
+  // Scrolls within the list alone: the page does not move. A first row brings the name of its
+  // source.
   const top = option.previousElementSibling?.classList.contains("source")
     ? option.previousElementSibling : option;
   const [from, to] = [top.offsetTop - list.offsetTop, option.offsetTop - list.offsetTop];
@@ -123,7 +124,7 @@ export default function (component) {
     mark(state, chosen);
     activate(state, Math.max(0, state.options.findIndex((option) => option.dataset.key === chosen)));
     const { list, options, active } = state;
-    // In the middle, so that one sees what is beside it.
+    // In the middle, so that the rows around it are visible.
     const above = (list.clientHeight - (options[active]?.offsetHeight ?? 0)) / 2;
     if (active) list.scrollTop = options[active].offsetTop - list.offsetTop - above;
   }

@@ -1,4 +1,4 @@
-"""Packages of others: one row a mechanism and ε, and what its outputs alone show."""
+"""Audits of third-party packages: one row per mechanism and ε, judged by outputs alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKAGE = "package"
 
 
 def recorded_packages() -> RecordedPackages:
-    """The record, read once for all sessions.
+    """Return the record, read once for all sessions.
 
     Raises:
         DpcoreError: it is missing or damaged.
@@ -33,7 +33,7 @@ def recorded_packages() -> RecordedPackages:
 
 
 def chosen_audit(record: RecordedPackages) -> PackageAudit:
-    """The audit that is shown; it stands in the link."""
+    """Return the shown audit; it is part of the link."""
     audits = {audit.key: audit for audit in record.audits}
     usual = next(iter(audits))
     linked = st.query_params.get(PACKAGE, usual)
@@ -56,7 +56,7 @@ def choose_audit(record: RecordedPackages, chosen: PackageAudit) -> None:
 
 
 def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
-    """Draw one audit from near."""
+    """Draw the details of one audit."""
     st.header(f"{audit.package}: {audit.mechanism}", anchor=False)
     st.text(f"{SIGNS[audit.outcome]} {say(audit.label)}")
     st.markdown(say("Claimed: {claim} ({source}).", claim=audit.claim, source=audit.source))
@@ -86,7 +86,7 @@ def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
 
 
 def package_takeaway(record: RecordedPackages) -> Takeaway:
-    """What the audits can be taken along as."""
+    """Return link, table and command of the audits, for export."""
     return Takeaway(
         None,
         (),

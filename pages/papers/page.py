@@ -1,4 +1,4 @@
-"""Papers: claims, recorded experiments and audited packages in rows, and one of them from near."""
+"""Papers page: rows of claims, recorded experiments and audited packages, and one in detail."""
 
 import streamlit as st
 
@@ -42,7 +42,7 @@ from pages.shared.taking import recorded_footer, take_it_with_you
 
 LOOK, CLAIMS, EXPERIMENTS, PACKAGES = "look", "claims", "experiments", "packages"
 _TITLES = {CLAIMS: later("Claims"), EXPERIMENTS: later("Experiments"), PACKAGES: later("Packages")}
-# Titles of what is chosen are those of a part, not of a page. The rows stay beside it.
+# Titles of the chosen item are those of a section, not of a page. The rows stay beside it.
 _STYLE = """
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.25rem 0 0.4rem; }
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }
@@ -55,7 +55,7 @@ _STYLE = """
 
 
 def claims_part() -> None:
-    """The claims, and the chosen one beside them."""
+    """Draw the claims, and the chosen one beside them."""
     recorded: RecordedVerdicts | None
     try:
         recorded = recorded_verdicts()
@@ -81,7 +81,7 @@ def claims_part() -> None:
 
 
 def experiments_part() -> None:
-    """The recorded experiments, and the chosen one beside them."""
+    """Draw the recorded experiments, and the chosen one beside them."""
     try:
         there = entries()
         chosen = chosen_experiment(there)
@@ -99,7 +99,7 @@ def experiments_part() -> None:
 
 
 def packages_part() -> None:
-    """The audits of packages, and the chosen one beside them."""
+    """Draw the audits of packages, and the chosen one beside them."""
     try:
         record = recorded_packages()
     except DpcoreError as error:
@@ -131,7 +131,7 @@ with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)
 if STUDY in st.query_params and LOOK not in st.session_state and LOOK not in st.query_params:
-    st.session_state[LOOK] = EXPERIMENTS  # a link from before there was this choice
+    st.session_state[LOOK] = EXPERIMENTS  # a link from before this choice existed
 controls = st.container(horizontal=True, vertical_alignment="center")
 with controls:
     look = choose_one(

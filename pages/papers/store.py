@@ -1,4 +1,4 @@
-"""Where verdicts come from: the recorded ones, and those that this session has computed."""
+"""Verdicts: the recorded ones, and those that this session has computed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CLAIM = "claim"
 """Name of the chosen claim in links."""
 
 _COMPUTED = "audit_computed"
-_MOST = 200  # verdicts that a session keeps
+_MOST = 200  # verdicts kept per session
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def recorded_verdicts() -> RecordedVerdicts:
-    """The verdicts that come with the laboratory.
+    """Return the recorded verdicts that come with the package.
 
     Raises:
         ParameterError: they cannot be read.
@@ -35,7 +35,7 @@ def recorded_verdicts() -> RecordedVerdicts:
 def known(
     key: str, words: Lexicon, settings: AuditSettings, recorded: RecordedVerdicts | None
 ) -> Verdict | None:
-    """The verdict on a claim at these settings, if it was recorded or computed before."""
+    """Return the verdict on a claim at these settings if it was recorded or computed, else None."""
     mine = _computed().get((words.fingerprint, key, settings))
     if mine is not None:
         return mine
@@ -48,7 +48,7 @@ def known(
 
 
 def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None:
-    """Compute one verdict now and keep it for this session; None, with the reason, if refused."""
+    """Compute one verdict and keep it in this session; if refused, say why and return None."""
     try:
         with (
             Reporter(say("Computing this claim"), stop="audit_stop") as progress,
@@ -63,7 +63,7 @@ def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None
 
 
 def compute_all(words: Lexicon) -> None:
-    """Compute every claim on a lexicon at the usual settings, one after the other."""
+    """Compute every claim on a lexicon at the default settings, one after the other."""
     from dpcore.papers.claims import CLAIMS
 
     settings = AuditSettings()

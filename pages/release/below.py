@@ -1,4 +1,4 @@
-"""Below the table: the private copy, a run on the texts, how all was computed, what to take."""
+"""Sections below the table of offers: private copy, run on the texts, method, export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pages.shared.taking import (
     take_it_with_you,
 )
 
-# The same from a shell and from Python.
+# The same release from a shell and from Python.
 
 
 def takeaway(
@@ -47,11 +47,11 @@ def takeaway(
 
     Args:
         source: the texts.
-        mechanism: that is chosen.
-        epsilon: at the step of the dial; None where the goal is not met.
+        mechanism: the chosen mechanism.
+        epsilon: ε at the step of the dial; None where the goal is not met.
         keep: columns that are copied unchanged.
         lexicon: name in the catalogue.
-        run: on these texts, if there is one.
+        run: run on these texts, if there is one.
         table: builds the table of the offers.
     """
     lines = []
@@ -89,7 +89,7 @@ def _prints(run: Run | None) -> str:
 def privatize_line(
     source: Source, mechanism: Mechanism, epsilon: float, keep: Kept, lexicon: str
 ) -> str:
-    """The command of the private copy; every name of a file or a column is quoted."""
+    """Return the command of the private copy; names of files and columns are quoted."""
     name = Path(source.name).name
     stem = Path(name.removesuffix(".gz")).stem
     shape = source.table.written(line_breaks=keep.line_breaks, neutralise=keep.neutralise).shape
@@ -110,7 +110,7 @@ def _text_column(source: Source) -> list[str]:
 
 
 def utility_line(live: Live, source: Source) -> str:
-    """The command of a run."""
+    """Return the command of a run."""
     words = ["utility"]
     if source.own:
         words += ["--file", f"./{source.name}", *source.table.shape.options(source.name)]
@@ -133,7 +133,7 @@ def utility_line(live: Live, source: Source) -> str:
 
 
 def python_cell(source: Source, mechanism: Mechanism, epsilon: float, lexicon: str) -> str:
-    """A cell that releases the texts; of the teaching corpus it runs as it stands."""
+    """Return a Python cell that releases the texts; for the teaching corpus it runs unchanged."""
     if source.own:
         module = "from pathlib import Path"
         shape = source.table.shape
@@ -174,21 +174,21 @@ def python_cell(source: Source, mechanism: Mechanism, epsilon: float, lexicon: s
 
 
 BELOW = "release_below"
-"""The fragment that runs when the dial rests."""
+"""Fragment that runs when the dial rests."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What the page shows.
+    """State of the page.
 
     Attributes:
         source: the texts; None where a table was refused.
-        run: of this session on these texts, as the table shows it.
-        rows: of the table.
-        goal: that they shall meet.
+        run: run of this session on these texts, as the table shows it.
+        rows: rows of the table.
+        goal: goal that they should meet.
         words: the lexicon.
         lexicon: its name in the catalogue.
-        settings: of the mechanisms, by their keys.
+        settings: settings of the mechanisms, by their keys.
     """
 
     source: Source | None
@@ -201,9 +201,9 @@ class Scene:
 
 
 def below(scene: Scene) -> None:
-    """All that follows the table, for the mechanism that is chosen at the step of the dial.
+    """Draw everything below the table, for the mechanism chosen at the step of the dial.
 
-    A step of the dial moves the table in the browser; here only what is below runs for it.
+    A step of the dial moves the table in the browser; on the server only this part runs for it.
     """
     fragment(_below, scene, key=BELOW)
 
@@ -260,10 +260,10 @@ def _below(scene: Scene) -> None:
 
 
 def say_source(source: Source, words: Lexicon) -> None:
-    """Draw which texts these are, and how many of their words the mechanisms know."""
+    """Draw the source of the texts, and how many of their words are in the vocabulary."""
     known, count = in_vocabulary(source, words)
     share = f"{known / count:.0%}" if count else say("none")
-    # st.text: a file's name is given by a person and is no Markdown.
+    # st.text: a file's name is user input and not Markdown.
     st.text(
         say(
             "{name}: {texts:,} texts; {share} of their first {count:,} words are in the "
@@ -277,7 +277,7 @@ def say_source(source: Source, words: Lexicon) -> None:
 
 
 def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
-    """The offers at one step, one row a mechanism."""
+    """Return the offers at one step, one row per mechanism."""
     lines = []
     for row in rows:
         offer = row.offers[step]
@@ -296,7 +296,7 @@ def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
 
 
 def explain(source: Source, run: Run | None) -> None:
-    """Draw how the numbers of the table came about."""
+    """Draw an explanation of how the numbers of the table were computed."""
     note(
         say(
             "**A stranger guesses**: recorded on the bundled lexicon, every word equally "

@@ -1,4 +1,4 @@
-// The offers: one row a mechanism, each at the step of the dial. Every word is in the data and set as
+// Offers: one row per mechanism, each at the step of the dial. Every word is in the data and set as
 // text. A row is chosen by a click, or by the arrow keys and Enter.
 
 const node = (tag, className, text) => {
@@ -27,7 +27,8 @@ function rowOf(data, row) {
   const cells = data.short.slice(1).map((title) => {
     const fresh = cell("td", "gridcell", "value");
     const value = node("span");
-    // Hidden where the columns have heads, and on a phone in their place; read out are the heads.
+    // Hidden where the columns have heads, and shown in their place on a phone; screen readers read
+    // the heads.
     const about = node("span", "about", title);
     about.setAttribute("aria-hidden", "true");
     fresh.append(about, value);

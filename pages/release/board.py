@@ -1,7 +1,7 @@
-"""The table: one row a mechanism, at the ε that meets the goal, for every step of the dial at once.
+"""Table with one row per mechanism, at the ε that meets the goal, for every step of the dial.
 
-A component of ours shows it: the dial moves it in the browser alone. Every word of it comes from
-here and is set as text there.
+Our own component shows it: moving the dial needs only the browser. All its words come from the
+server and are set as text.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from pages.shared.taking import recorded
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.offers"
 _NARROW = 0.03
-"""Of a share: an interval narrower than this says less than reading between two measurements."""
+"""Relative width up to which an interval is hidden: interpolation is less accurate than that."""
 CHOSEN = "offer"
-"""Field of the link: the mechanism that is chosen."""
+"""Field of the link: the chosen mechanism."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +63,9 @@ class Row:
     """One mechanism.
 
     Attributes:
-        mechanism: which.
+        mechanism: the mechanism.
         label: its name.
-        offers: one a step of the dial.
+        offers: one per step of the dial.
     """
 
     mechanism: Mechanism
@@ -80,7 +80,7 @@ def _component() -> Callable[..., Any]:
 
 
 def chosen_row(rows: Sequence[Row]) -> Row:
-    """The row that is chosen: in this session, by the link, or where a fresh visit begins."""
+    """Return the chosen row: that of this session, else of the link, else the default."""
     by_name = {row.mechanism.short: row for row in rows}
     wanted = st.session_state.get(CHOSEN, st.query_params.get(CHOSEN, START_MECHANISM))
     return by_name.get(wanted) or by_name.get(START_MECHANISM) or rows[0]
@@ -93,10 +93,10 @@ def show_board(
 
     Args:
         rows: at least one.
-        goal: whose dial moves it.
-        step: where the dial stands.
-        without: accuracy on texts as they are; None where nothing is known.
-        choose: called with the short name of a mechanism when its row is chosen.
+        goal: goal whose dial moves the table.
+        step: current step of the dial.
+        without: accuracy on the original texts; None if unknown.
+        choose: called with the short name of a mechanism when its row is clicked.
     """
     names = {row.mechanism.short for row in rows}
 
@@ -110,7 +110,7 @@ def show_board(
 
 
 def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, Any]:
-    """What the component is given: every cell at every step, as words."""
+    """Return the data of the component: every cell at every step, as words."""
     accuracy = say("Accuracy")
     if without is not None:
         accuracy = say("Accuracy (clean {share})", share=percent(without))
@@ -159,12 +159,12 @@ def _cells(mechanism: Mechanism, offer: Offer) -> dict[str, Any]:
 
 
 def badge(status: Status | None) -> str:
-    """How a promise stands, in a sign and a word."""
+    """Return the status of a guarantee as a sign and a word."""
     return "" if status is None else f"{SIGNS[status]} {say(status.partition(' ')[0])}"
 
 
 def guessed_text(offer: Offer) -> str:
-    """The share of words that a stranger guesses, with its interval where that says something."""
+    """Format the share of words that an attacker guesses, with its interval if informative."""
     reading = offer.guessed
     if reading is None:
         return say("not measured here")
@@ -178,12 +178,12 @@ def guessed_text(offer: Offer) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percent."""
+    """Format a share in whole percent."""
     return f"{100 * share:.0f} %"
 
 
 def accuracy_text(reading: Reading) -> str:
-    """Accuracy, with its interval if there is one."""
+    """Format accuracy, with its interval if there is one."""
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
         return say("{value} (one trial)", value=percent(reading.mean))
     ends = {"low": 100 * reading.low, "high": 100 * reading.high}
@@ -191,7 +191,7 @@ def accuracy_text(reading: Reading) -> str:
 
 
 def auc_text(reading: Reading) -> str:
-    """How well an attacker tells members; at or below a half he tosses a coin."""
+    """Describe how well an attacker recognises members; an AUC of a half or less is a coin toss."""
     if not reading.mean > COIN:
         return say("{mean:.2f}: a coin, no gain", mean=reading.mean)
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
@@ -203,7 +203,7 @@ def auc_text(reading: Reading) -> str:
 
 
 def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | None) -> str:
-    """What the table shows at one step, in a sentence."""
+    """Summarise the table at one step in a sentence."""
     met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
     if not met:
         return say("No mechanism of the table meets this goal: allow more, or choose others.")
@@ -237,7 +237,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
     )
 
 
-# The goal: what a stranger may guess at most, or what may be lost at most; one dial for each.
+# Goal: a limit on guessed words, or on lost accuracy; one dial for each.
 
 
 _TURNING = "release_turning"
@@ -245,16 +245,16 @@ _TURNING = "release_turning"
 
 @dataclass(frozen=True)
 class Goal:
-    """What may be asked for.
+    """Goal of a release.
 
     Attributes:
-        key: in links.
-        name: in the choice.
-        title: at the dial.
-        steps: of the dial, in percent, ascending.
-        start: where a fresh visit begins.
-        unit: behind the number.
-        ends: what the two ends of the dial mean.
+        key: name in links.
+        name: label in the choice.
+        title: title at the dial.
+        steps: steps of the dial, in percent, ascending.
+        start: default step.
+        unit: text after the number.
+        ends: meanings of the two ends of the dial.
     """
 
     key: str
@@ -267,7 +267,7 @@ class Goal:
 
     @property
     def field(self) -> str:
-        """Of the link."""
+        """Field of the link."""
         return f"aim_{self.key}"
 
     @property
@@ -317,7 +317,7 @@ def choose_goal() -> Goal:
 
 
 def step_of(goal: Goal) -> int:
-    """Where the dial stands: as the link says, as it was left, or where a fresh visit begins."""
+    """Return the current step of the dial: from the session, else the link, else the default."""
     text = st.session_state.get(goal.field, st.query_params.get(goal.field, ""))
     try:
         wanted = float(text)
@@ -327,12 +327,12 @@ def step_of(goal: Goal) -> int:
 
 
 def goal_dial(goal: Goal, offers: Sequence[Sequence[Offer]], follows: str) -> None:
-    """Draw the dial, in a fragment of its own.
+    """Draw the dial in its own fragment.
 
     Args:
-        goal: which.
-        offers: of each mechanism, one a step.
-        follows: the fragment that runs when it rests, since what is run and released follows it.
+        goal: goal that the dial sets.
+        offers: offers of each mechanism, one per step.
+        follows: the fragment that runs when it rests, since run and release depend on the step.
     """
     fragment(_turning, goal, offers, follows, key=_TURNING)
 
@@ -362,7 +362,7 @@ def _dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> Dial:
 
 
 def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
-    """What the mechanisms that meet the goal have to promise for it, or give away."""
+    """Return the range of ε of the mechanisms that meet the goal, or of the words guessed there."""
     met = [offer for offer in offers if offer.epsilon is not None]
     if goal.key == "guess":
         about, numbers = say("The methods promise for it"), [offer.epsilon or 0.0 for offer in met]
@@ -386,30 +386,30 @@ def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
     return about, span if met else say("none meets it")
 
 
-# What is offered on these texts: every chosen mechanism at every step of the dial.
+# Offers for these texts: every chosen mechanism at every step of the dial.
 
 
 RECORD, LEARNER = "equal-leakage", "tf-idf"
-"""What was recorded of the teaching corpus, and the classifier whose accuracy it is."""
-_READ = 20_000  # words, at most, of which the share in the vocabulary is told
-_KEPT = 400  # rows, of all mechanisms, goals and labellings
+"""Record of the teaching corpus, and the classifier whose accuracy it holds."""
+_READ = 20_000  # largest number of words read to find the share in the vocabulary
+_KEPT = 400  # rows, over all mechanisms, goals and labellings
 
 
 def offered(
     source: Source | None, run: Run | None, members: Sequence[Mechanism], goal: Goal
 ) -> tuple[list[Row], float | None]:
-    """The rows of the table, and the accuracy on texts as they are, where that is known.
+    """Return the rows of the table, and the accuracy on the original texts if it is known.
 
-    What a run on a file has measured counts for that file; the teaching corpus was recorded.
+    Results of a run on a file apply to that file; those of the teaching corpus are recorded.
 
     Args:
         source: the texts; None where a table was refused.
-        run: of these texts, if there is one.
+        run: run on these texts, if there is one.
         members: the chosen mechanisms.
-        goal: that they shall meet.
+        goal: goal that they should meet.
 
     Raises:
-        DpcoreError: what was recorded cannot be read.
+        DpcoreError: a record cannot be read.
     """
     if source is not None and not source.own:
         labelling = source.corpus
@@ -463,20 +463,20 @@ def _recorded(
 def _measured(
     run: Run | None,
 ) -> tuple[Mapping[str, TradeCurve], Sequence[Mapping[str, Solved]], float | None]:
-    """What a run has measured by now; of one that has not begun, nothing."""
+    """Return the results of a run so far; empty if it has not begun."""
     nothing: list[dict[str, Solved]] = [{} for _ in GOALS["accuracy"].steps]
     if run is None or run.rows is None:
         return {}, nothing, None
     table, learner = run.rows.table, run.live.learner
     clean, solved = None, nothing
-    with suppress(StudyError):  # of a run of one trial, or whose baseline is not done
+    with suppress(StudyError):  # a run with one trial, or without its baseline yet
         clean = baseline(table, "accuracy", learner=learner, tested_on="clean").mean
         solved = solved_for(table, GOALS["accuracy"].steps, learner)
     return run_curves(table, learner), solved, clean
 
 
 def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
-    """How many words of the first texts are in the vocabulary, and of how many."""
+    """Count the words of the first texts that are in the vocabulary, and all of their words."""
 
     def count() -> tuple[int, int]:
         texts: list[str] = []
@@ -490,6 +490,6 @@ def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
         return int((words_read >= 0).sum()), int(words_read.size)
 
     identity = (source.identity, source.text, words.fingerprint)
-    if not source.own:  # texts of ours, the same for everybody
+    if not source.own:  # our own texts, the same for all sessions
         return once("release vocabulary", identity, count, 4)
     return latest("release_vocabulary", identity, count)

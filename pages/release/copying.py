@@ -1,6 +1,6 @@
-"""The private copy of a small table, its record and its label; nothing of it outlives the session.
+"""Private copy of a small table, its record and its label; none of them outlives the session.
 
-A table that is released twice spends ε twice, so a second copy takes a second, explicit word.
+Releasing a table twice spends ε twice, so a second copy needs a second, explicit confirmation.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _KINDS = {
 
 @dataclass(eq=False)
 class _Work:
-    """A release of this session.
+    """Release of this session.
 
     Attributes:
-        job: at work, or done.
-        order: what was asked for.
-        source: whose texts.
-        table: the same, as it is released.
-        copy: what came out, once it is done.
-        label: of it.
+        job: running or done.
+        order: the request.
+        source: source of the texts.
+        table: the same texts, as they are released.
+        copy: the result, once it is done.
+        label: label of the copy.
     """
 
     job: TableRelease
@@ -76,12 +76,12 @@ class _Work:
 def private_copy(
     source: Source, mechanism: Mechanism, epsilon: float, keep: Kept, lexicon: str
 ) -> None:
-    """Draw the button, the progress, and what came out.
+    """Draw the button, the progress and the result.
 
     Args:
-        source: whose texts.
-        mechanism: that is chosen.
-        epsilon: at the step of the dial.
+        source: source of the texts.
+        mechanism: the chosen mechanism.
+        epsilon: ε at the step of the dial.
         keep: columns that are copied unchanged.
         lexicon: name in the catalogue.
     """
@@ -101,7 +101,7 @@ def private_copy(
         )
         return
     if work is not None:
-        _take_in(work)  # before the button, which must know that it was made
+        _take_in(work)  # first, since the button depends on whether it was made
     table = source.table.written(line_breaks=keep.line_breaks, neutralise=keep.neutralise)
     order = Order(
         Path(source.name),
@@ -137,7 +137,7 @@ _WEAKER = {
         later("the condition of the promise"),
     ),
 }
-"""A status to how the promise stands, and what must have been read before a release."""
+"""Status of a guarantee in words, and the text to read before a release, by status."""
 
 
 def _warned(mechanism: Mechanism, epsilon: float) -> bool:
@@ -214,7 +214,7 @@ def _watch() -> None:
 
 
 def _take_in(work: _Work) -> None:
-    """Make the files of a release that is done: from now on it counts as made."""
+    """Make the files of a completed release; from then on it counts as made."""
     if work.copy is not None:
         return
     work.copy = work.job.copy(work.order, work.table)
@@ -236,7 +236,7 @@ def _show(work: _Work) -> None:
         return
     st.subheader(say("Made: the copy, its record, its label"), anchor=False)
     record = copy.record
-    # st.text: a file's name is given by a person and is no Markdown.
+    # st.text: a file's name is user input and not Markdown.
     st.text(
         say(
             "{file} by {mechanism}, {promise}: {texts:,} texts, {words:,} words. Here the first "
@@ -276,7 +276,7 @@ def _show(work: _Work) -> None:
 
 
 def _first(work: _Work) -> list[dict[str, str]]:
-    """The first rows of the released table."""
+    """Return the first rows of the released table."""
     if work.copy is None:
         return []
     shape = work.table.shape
@@ -288,7 +288,7 @@ def _first(work: _Work) -> list[dict[str, str]]:
 
 
 def end_of(source: Source) -> str:
-    """The end of the name of a copy; the command reads it as a table of this format."""
+    """Return the file extension of a copy; the command reads it as a table of this format."""
     shape = source.table.shape
     return ".tsv" if shape.separator == "tab" else _ENDS[shape.format]
 
@@ -302,5 +302,5 @@ def show_label(label: Label) -> None:
             st.text(label.warning)
         for title, sentences in label.sections:
             st.markdown(f"**{title}**")
-            # st.text: names of columns stand in them.
+            # st.text: the sentences contain names of columns.
             st.text("\n".join(f"• {sentence}" for sentence in sentences))

@@ -1,7 +1,7 @@
-"""The columns that are copied unchanged: which, and the questions that they raise.
+"""Columns that are copied unchanged: their choice, and the questions that they raise.
 
-Nothing protects the cells of such a column. Where one may give people away, or where a quotation
-mark may have swallowed rows, a person answers before a copy is made.
+Nothing protects the cells of such a column. Where a column may identify people, or where a
+quotation mark may have swallowed rows, the user must answer before a copy is made.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _CHECKED, _MOST_CHECKED = "release_checked", 16
 
 @dataclass(frozen=True)
 class Kept:
-    """The choices on the columns that are copied unchanged.
+    """Choices for the columns that are copied unchanged.
 
     Attributes:
         columns: names, as they are released.
-        risky: whether some may give people away, and a person wants them all the same.
-        line_breaks: whether line ends in cells are meant.
-        neutralise: whether cells that a spreadsheet would run get an apostrophe.
-        open: whether a question about them is not answered: then no copy is made.
+        risky: True if some may identify people and the user wants them nevertheless.
+        line_breaks: True if line ends in cells are intended.
+        neutralise: True if cells that a spreadsheet would run get an apostrophe.
+        open: True while a question about them is unanswered; no copy is made then.
     """
 
     columns: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Kept:
 
 
 def choose_kept(source: Source) -> Kept:
-    """Draw the choice of the columns that are copied unchanged, and what must be known of them."""
+    """Draw the choice of the columns that are copied unchanged, and the warnings about them."""
     table = source.table
     others = [name for name in table.columns if name != source.text]
     chosen: list[str] = []
@@ -71,12 +71,12 @@ def choose_kept(source: Source) -> Kept:
 
 
 def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bool:
-    """Ask whether columns are copied that may give people away."""
+    """Ask for confirmation of copied columns that may identify people."""
     st.warning(
         say("**These columns may give people away.** Nothing protects what stands in them:"),
         icon=":material/warning:",
     )
-    # st.text: names of columns are given by a person and are no Markdown.
+    # st.text: names of columns are user input and not Markdown.
     st.text("\n".join(sentences))
     return st.checkbox(
         say("I have looked at these columns, and want them in the copy all the same"),
@@ -86,7 +86,7 @@ def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bo
 
 
 def _neutralised(sentences: list[str]) -> bool:
-    """Ask whether formulas in the cells are made harmless; without any there is no question."""
+    """Ask whether to make formulas in the cells harmless; without formulas there is no question."""
     if not sentences:
         return False
     st.text("\n".join(sentences))
@@ -105,13 +105,13 @@ def _line_breaks(source: Source, keep: tuple[str, ...]) -> tuple[bool, bool]:
     """Ask about cells with line ends, where a quotation mark may have swallowed rows.
 
     Returns:
-        Whether they are meant, and whether the copy can be made.
+        Whether they are intended, and whether the copy can be made.
     """
     why = _unreadable(source, keep, line_breaks=False)
     if why is None:
         return False, True
     st.warning(say("**The file may not be read as it was meant.**"), icon=":material/warning:")
-    st.text(why)  # no Markdown: it names the file
+    st.text(why)  # not Markdown: it names the file
     if _unreadable(source, keep, line_breaks=True) is not None:
         return False, False
     meant = st.checkbox(
@@ -125,7 +125,7 @@ def _line_breaks(source: Source, keep: tuple[str, ...]) -> tuple[bool, bool]:
 
 
 def _unreadable(source: Source, keep: tuple[str, ...], *, line_breaks: bool) -> str | None:
-    """Why rows of a file cannot be copied; computed once, since the dial runs this part again."""
+    """Return why rows of a file cannot be copied, or None; cached, since the dial reruns this."""
     if not source.own:
         return None
     table = source.table.written(line_breaks=line_breaks, neutralise=False)
@@ -140,11 +140,11 @@ def _unreadable(source: Source, keep: tuple[str, ...], *, line_breaks: bool) -> 
         except InputError as error:
             checked[asked] = str(error)
         except DpcoreError:
-            pass  # the button says it
+            pass  # the button reports it
     return checked[asked]
 
 
 def _key(source: Source, keep: tuple[str, ...]) -> str:
-    """A key of a question on these texts and columns, without a word of them."""
+    """Return a key for a question about these texts and columns, without any of their words."""
     places = "_".join(str(source.table.place(name)) for name in keep)
     return f"{source.identity[:16]}_{places}"

@@ -1,4 +1,4 @@
-"""Release: a file, a goal, what each mechanism needs for it, and the private copy itself."""
+"""Release page: a file, a goal, the ε of each mechanism that meets it, and the private copy."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from pages.shared.sidebar import START_MECHANISM, choose_lexicon, choose_mechani
 
 START = ("neighbour-response", "optimal", "tem", "madlib", "gaussian", "k-ary")
 _EXPERIMENT = "experiment"
-# What follows the table are parts of it, not pages.
+# Headings below the table are those of sections, not of pages.
 _STYLE = """
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.5rem 0 0; }
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }
@@ -25,14 +25,14 @@ _STYLE = """
 
 
 def follow_old_link() -> None:
-    """Go on to the recorded experiments, if a link of the page Utility names one."""
+    """Redirect to the recorded experiments if a link of the old page Utility names one."""
     if _EXPERIMENT in st.query_params and arrived_by_address():
         asked = {name: st.query_params.get_all(name) for name in st.query_params}
         st.switch_page("pages/papers/page.py", query_params=asked)
 
 
 def choose(short: str) -> None:
-    """Take over the mechanism whose row was clicked."""
+    """Choose the mechanism whose row was clicked."""
     st.session_state[CHOSEN] = short
     link.write(CHOSEN, short, START_MECHANISM)
 

@@ -1,4 +1,4 @@
-"""A run on the texts: what is run, starting and stopping it, how far it is, what is there."""
+"""Run on the texts: set-up, start and stop, progress, results."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from pages.shared.session import Settings
 
 _RUN, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0
-_PATIENCE_SECONDS = 2.0  # until the process of a run that was stopped has ended
+_PATIENCE_SECONDS = 2.0  # wait for the process of a stopped run to end
 _START_TEXTS = 300
 _RANGES = {"metric": (1.4, 20.0), "log": (math.exp(6.0), math.exp(16.0)), "local": (50.0, 400.0)}
-"""By group, the smallest and the largest ε that a fresh visit runs; steps of the slider."""
+"""Smallest and largest ε of a default run by group, both steps of the slider."""
 
 
 @dataclass(eq=False)
 class Run:
-    """The run of this session.
+    """Run of this session.
 
     Attributes:
-        job: at work, or done.
-        live: what was asked for.
-        source: whose texts they are.
-        seen: cells whose rows are in `table`.
-        rows: of the cells that are done; None before the first.
+        job: running or done.
+        live: the request.
+        source: source of the texts.
+        seen: number of cells whose rows are in `rows`.
+        rows: rows of the finished cells; None before the first.
     """
 
     job: LiveRun
@@ -57,7 +57,7 @@ class Run:
 
 
 def run_of(source: Source) -> Run | None:
-    """The run of this session, if it is of these texts and labels, with what is done by now."""
+    """Return the run of this session with its results so far if it has these texts and labels."""
     run: Run | None = st.session_state.get(_RUN)
     if run is None or (run.source.identity, run.source.label) != (source.identity, source.label):
         return None
@@ -76,15 +76,15 @@ def choose_run(
     """Draw the set-up, the buttons and the progress.
 
     Args:
-        source: whose texts are learned from.
-        run: of this session on these texts.
+        source: source of the texts to learn from.
+        run: run of this session on these texts.
         members: the chosen mechanisms.
-        settings: of each, by its key.
+        settings: settings of each, by its key.
         lexicon: name in the catalogue.
         wanted: by short name, an ε that is measured beside the others: that of the goal.
     """
     if run is not None and run.job.finished != run.seen:
-        st.rerun()  # the table lacks it yet, and nobody watches a run that has ended
+        st.rerun()  # the table lacks it yet, and no fragment watches a finished run
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse(say("This run cannot be started."), DpcoreError(refused))
@@ -134,11 +134,11 @@ def choose_run(
 
 
 def _texts(source: Source, refusal: DeltaGenerator) -> LabelledTexts | None:
-    """Texts and labels of a run; None where they cannot be learned from, and why has been said.
+    """Return texts and labels of a run; if unusable, say why and return None.
 
     Args:
-        source: of the texts.
-        refusal: place that says why not, in sight when the set-up is folded.
+        source: source of the texts.
+        refusal: place of the reason, visible when the set-up is folded.
     """
     most = st.slider(
         say("Texts used, at most"),
@@ -164,7 +164,7 @@ def _texts(source: Source, refusal: DeltaGenerator) -> LabelledTexts | None:
 def _arms(
     members: list[Mechanism], settings: dict[str, Settings], wanted: Mapping[str, float]
 ) -> tuple[Arm, ...]:
-    """The mechanisms at the ε that are chosen for their groups, and at the one that is wanted."""
+    """Return the mechanisms at the ε chosen for their groups, and at the ε of the goal."""
     count = st.slider(
         say("Values of ε for each mechanism"),
         2,
@@ -206,7 +206,7 @@ def _arms(
 
 
 def _with(epsilons: tuple[float, ...], wanted: float) -> tuple[float, ...]:
-    """These ε and another one; where they are too many, in place of the nearest."""
+    """Add an ε to the others; where there are too many, it replaces the nearest one."""
     if wanted in epsilons:
         return epsilons
     kept = list(epsilons)
@@ -270,7 +270,7 @@ def _start(
 
 
 def _watch() -> None:
-    """How far the run is; the page is drawn anew when another part is done."""
+    """Draw the progress of the run; run the page again when another part is done."""
     run: Run | None = st.session_state.get(_RUN)
     if run is None:
         return
@@ -287,14 +287,14 @@ def _stop(run: Run) -> None:
 
 
 def _take_in(run: Run) -> None:
-    """Make a table of what is there, if there is more than before."""
+    """Make a table of the results if there are new ones."""
     finished, rows = run.job.finished, run.job.rows
     if finished != run.seen:
         run.rows, run.seen = Rows(tidy(rows)), finished
 
 
 def _ending(run: Run) -> None:
-    """Say how a run ended that is not whole."""
+    """Say why a run that is incomplete ended."""
     job = run.job
     if job.error is not None:
         refuse(say("The run ended early; what was done before is shown."), DpcoreError(job.error))
@@ -309,7 +309,7 @@ def _ending(run: Run) -> None:
 
 
 def title_of(run: Run) -> str:
-    """What was run, in a few words."""
+    """Return a short title of the run."""
     live = run.live
     trials = say("1 trial") if live.seeds == 1 else say("{seeds} trials", seeds=live.seeds)
     return say(

@@ -1,8 +1,8 @@
-"""The texts: the teaching corpus, or a file that a person uploads for this session.
+"""Source of the texts: the teaching corpus, or a file uploaded in this session.
 
-Nothing that stands in a private file is taken for public: its first line is shown and asked about,
-and names of columns reach the copy, its record, its label and the commands only where a person says
-so. Without that, columns are called "column 1", "column 2" and so on.
+Nothing in a private file is assumed to be public: the page shows its first line and asks about it,
+and names of columns reach the copy, its record, its label and the commands only if the user agrees.
+Without that, columns are called "column 1", "column 2" and so on.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ _ENDS = [end.removeprefix(".") for end in (*ENDS, ".gz")]
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table of texts.
+    """Table of texts.
 
     Attributes:
         corpus: key of `CORPORA`.
-        name: of the file.
-        table: all of it.
+        name: name of the file.
+        table: the whole table.
         text: the column of texts.
         label: the column of labels; None where there is none.
-        identity: of the texts, in this session; nothing of them can be read from it.
-        public: whether names of columns may be released: a person said so, or they are ours.
+        identity: key of the texts in this session; it reveals nothing about them.
+        public: True if names of columns may be released: the user agreed, or they are ours.
     """
 
     corpus: str
@@ -75,22 +75,22 @@ class Source:
 
     @property
     def own(self) -> bool:
-        """True if a person uploaded it."""
+        """True if it was uploaded."""
         return self.corpus == UPLOAD
 
     @property
     def texts(self) -> list[str]:
-        """Of all rows."""
+        """Texts of all rows."""
         return self.table.column(self.text)
 
     def released(self, column: str) -> str:
-        """The name of a column outside this session: its number where its name is not public."""
+        """Return the name of a column outside this session: its number if the name is private."""
         columns = self.table.columns
         return column if self.public else numbered(len(columns))[columns.index(column)]
 
 
 def choose_source() -> Source | None:
-    """Draw the choice of the texts; None where a table cannot be used, and why has been said."""
+    """Draw the choice of the texts; if a table cannot be used, say why and return None."""
     file = st.file_uploader(
         say("A file of texts: lines, CSV, JSON lines or parquet"),
         type=_ENDS,
@@ -146,7 +146,7 @@ def choose_source() -> Source | None:
 
 
 def labelled(source: Source, most: int) -> LabelledTexts:
-    """Texts and labels of a run, cut to what it has time for.
+    """Return texts and labels of a run, cut to the size that a run can process.
 
     Raises:
         CorpusError: the labels cannot be learned from.
@@ -154,7 +154,7 @@ def labelled(source: Source, most: int) -> LabelledTexts:
     if not source.own:
         return shortened(teaching_texts(source.corpus, most))
     chosen = table_texts(source.table, source.text, source.label or "", most)
-    # st.text: what stands in a table is no Markdown.
+    # st.text: the content of a table is not Markdown.
     st.text(
         say(
             "{rows:,} rows; left out: {incomplete:,} without text or label, {repeated:,} "
@@ -173,7 +173,7 @@ def labelled(source: Source, most: int) -> LabelledTexts:
 
 
 def _take_upload() -> None:
-    """A file that is dropped is meant; one that is taken away is no choice any more."""
+    """Switch to the uploaded file when one is added, and back when it is removed."""
     st.session_state[_CORPUS] = UPLOAD if st.session_state.get("use_file") else "sentiment"
 
 
@@ -190,17 +190,17 @@ def _teaching(corpus: str) -> Source:
 
 
 def _likely_labels(table: Table, others: list[int]) -> int:
-    """Place of the column that holds classes: labels repeat themselves; behind the last if none."""
+    """Return the place of the likely label column (fewest distinct values), or past the last."""
     kinds = {i: len({row[i] for row in table.rows}) for i in others}
     likely = [i for i in others if 2 <= kinds[i] <= MAX_CLASSES]
     return others.index(min(likely, key=kinds.__getitem__)) if likely else len(others)
 
 
 def _own(file: UploadedFile, data: bytes) -> Source:
-    """Ask how a file is read, and which columns are meant.
+    """Ask how to read a file, and which columns hold texts and labels.
 
     Raises:
-        DpcoreError: the file cannot be read so.
+        DpcoreError: the file cannot be read this way.
     """
     table, public = _read(file, data)
     columns, count = table.columns, len(table.columns)
@@ -243,10 +243,10 @@ def _own(file: UploadedFile, data: bytes) -> Source:
 
 
 def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
-    """The table of a file, as a person says that it is read, and whether its names are public.
+    """Return the table of a file, read as the user says, and True if its names are public.
 
     Raises:
-        DpcoreError: the file cannot be read so.
+        DpcoreError: the file cannot be read this way.
     """
     key = f"use_reading_{file.file_id}"
     asked = st.container()
@@ -275,8 +275,8 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
 
 
 def _names(table: Table, key: str) -> bool:
-    """Ask what the first line holds, and whether the names of the columns may be released."""
-    # st.text: cells of the file are no Markdown.
+    """Ask about the content of the first line, and whether names of columns may be released."""
+    # st.text: cells of the file are not Markdown.
     st.text(say("Read as {shape}.", shape=table.shape.sentence))
     if table.shape.first is not None:
         beginning = table.columns if table.shape.header == "yes" else table.rows[0]

@@ -1,4 +1,4 @@
-"""The dials of the Rewrite page, one for each group of mechanisms, and what runs when one rests."""
+"""Dials of the Rewrite page, one per group of mechanisms, and the fragments they run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
 
 DIALS, GRID, VIEWS = "rewrite_dials", "rewrite_grid", "rewrite_views"
-"""The fragments: of the dials, and those that run when one rests."""
+"""Fragments of the dials, and those that run when one rests."""
 
 _STYLE = """
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
 }
 """
-# Three dials are in sight at once, so each keeps to its readings and its track. On a phone they
-# stand below each other in the page itself, and the first one alone stays in sight.
+# Three dials are visible at once, so each shows only its readings and its track. On a phone they
+# are stacked in the page itself, and only the first one stays in sight.
 _SEVERAL = """
 .st-key-rewrite_dials {{
   --dial-ends: none; --dial-exact: none; --dial-value: 1.1rem; --dial-columns: auto 1fr;
@@ -34,7 +34,7 @@ _SEVERAL = """
 
 
 def dials(mechanisms: list[Mechanism]) -> None:
-    """Draw them side by side, in a fragment of their own."""
+    """Draw the dials side by side, in their own fragment."""
     fragment(_dials, mechanisms, key=DIALS)
 
 
@@ -49,10 +49,10 @@ def _dials(mechanisms: list[Mechanism]) -> None:
 
 
 def moved() -> None:
-    """From a callback: what depends on ε, or on the chosen word, runs; nothing else does."""
+    """From a callback: run only the fragments that depend on ε or on the chosen word."""
     run_parts(GRID, VIEWS)
 
 
 def dialled(mechanisms: list[Mechanism]) -> dict[str, float]:
-    """ε at the dials, by name of the group."""
+    """Return ε at the dials, by name of the group."""
     return {group.name: epsilon_of(group) for group, _ in grouped(mechanisms)}

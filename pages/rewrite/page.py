@@ -1,4 +1,4 @@
-"""Rewrite: a sentence, the mechanisms side by side, and what each of them promises."""
+"""Rewrite page: a sentence, the mechanisms side by side, and the guarantee of each."""
 
 import streamlit as st
 

@@ -1,6 +1,6 @@
 """Redactors beside the mechanisms: their choice, and their rows in the grid.
 
-None is chosen at first: the model of one is read when somebody asks for it, and not before.
+None is chosen at first, so that the model of a redactor is loaded only on request.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ KINDS = (
     later("passport"), later("routing number"), later("secondary address"), later("street name"),
     later("surname"), later("tax id"), later("url"), later("zip code"),
 )  # fmt: skip
-"""What stands on a block: the kinds of the rules, then those of the model."""
+"""Labels of blocks: the kinds of the rules, then those of the model."""
 _LONGER = {"state": later("federal state")}
-"""What a kind is called where its name alone says something else as well."""
+"""Longer labels for kinds whose name alone is ambiguous."""
 
 
 def choose_redactors() -> tuple[str, ...]:
-    """Draw the choice in the sidebar; it stands in the link. Names of those that are chosen."""
+    """Draw the choice in the sidebar and return the chosen names; they are part of the link."""
     with st.sidebar:
         st.subheader(say("Redactors, for comparison"), anchor=False)
         offered = [each for each in REDACTORS if each is not ENTITIES or is_installed()]
@@ -66,7 +66,7 @@ def choose_redactors() -> tuple[str, ...]:
 
 
 def redacted(bench: Bench, text: str, redactors: Sequence[str]) -> list[Redaction]:
-    """What the chosen redactors black out; of one that cannot be read the page says why."""
+    """Return the redactions of the chosen redactors; the page says why one cannot be loaded."""
     redactions = []
     for name in redactors:
         try:
@@ -81,7 +81,7 @@ def redacted(bench: Bench, text: str, redactors: Sequence[str]) -> list[Redactio
 
 
 def redactor_group(redactions: Sequence[Redaction]) -> dict[str, Any]:
-    """The rows of the redactors, as one more group of the grid."""
+    """Return the rows of the redactors, as one more group of the grid."""
     return {
         "title": say("Redactors"),
         "epsilon": say(NO_PROMISE),
@@ -118,7 +118,7 @@ def _row(redaction: Redaction) -> dict[str, Any]:
 
 
 def _tokens(redaction: Redaction) -> list[dict[str, str]]:
-    """The text in pieces: what stays, and a block with the name of its kind for what does not."""
+    """Split the text into kept pieces and blocks; each block names the kind of its span."""
     tokens: list[dict[str, str]] = []
     done = 0
     for span in redaction.spans:
@@ -132,7 +132,7 @@ def _tokens(redaction: Redaction) -> list[dict[str, str]]:
 
 
 def spans_table(redactions: Sequence[Redaction]) -> pd.DataFrame:
-    """Every span that is blacked out, one row each."""
+    """Return one row per redacted span."""
     import pandas as pd
 
     rows = [

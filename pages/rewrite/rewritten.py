@@ -1,4 +1,4 @@
-"""The grid of rewritten rows with what it needs, for every page that shows one."""
+"""Grid of rewritten rows with its data and callbacks, for every page that shows one."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def rewritten(
     place: int | None = None,
     redactions: Sequence[Redaction] = (),
 ) -> None:
-    """Draw the rows of some mechanisms, group by group, and of redactors behind them.
+    """Draw the rows of some mechanisms, group by group, and of redactors below them.
 
     Args:
         bench: the sentence.
         mechanisms: one row each.
         dials: ε of the dials, by name of the group.
-        seed: of the noise.
+        seed: seed of the noise.
         draw: number of the draw.
-        key: of the element.
+        key: key of the element.
         chosen: the mechanism whose word is marked as chosen; None for none.
         place: the chosen place, which has an ε-strip in every row; None for none.
         redactions: one row each.
     """
-    # A place past the end is chosen nowhere.
+    # A place past the end marks no place as chosen.
     marked = bench.sentence.protected if place is None else place
     groups = [
         {
@@ -76,7 +76,7 @@ def rewritten(
 
 
 def epsilon_at(mechanism: Mechanism, dials: dict[str, float]) -> float:
-    """ε of a mechanism, of those of the dials by name of the group."""
+    """Return ε of a mechanism from the dials by name of the group."""
     return dials[group_of(mechanism.meaning).name]
 
 
@@ -94,7 +94,7 @@ def _peek(key: str, place: int) -> None:
 def _likely(
     bench: Bench, mechanisms: list[Mechanism], dials: dict[str, float]
 ) -> list[dict[str, Any]]:
-    """The likely outputs of the word that was looked at last."""
+    """Return the likely outputs of the word whose card was requested last."""
     key, place = st.session_state.get("looked_at", ("", 0))
     mechanism = next((m for m in mechanisms if m.key == key), None)
     if mechanism is None or not 0 <= place < bench.sentence.protected:

@@ -1,4 +1,4 @@
-"""The data of the rewrite grid: what the component shows, as plain values."""
+"""Data of the rewrite grid as plain values for the component."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOP = 5
 
 
 def source_row(sentence: Sentence) -> list[dict[str, str]]:
-    """The tokens of the text as it was typed; unknown words are marked."""
+    """Return the tokens of the typed text; unknown words are marked."""
     unknown = set(sentence.encoding.unknown)
     return [
         {"gap": token.before, "text": token.text, "role": "unknown" if i in unknown else "known"}
@@ -33,7 +33,7 @@ def source_row(sentence: Sentence) -> list[dict[str, str]]:
 def mechanism_row(
     bench: Bench, mechanism: Mechanism, drawn: SentenceDraw, epsilon: float, place: int
 ) -> dict[str, Any]:
-    """One row: the rewritten words, the promise, and the ε-strip of the chosen place."""
+    """Return one row: the rewritten words, the guarantee, and the ε-strip of the chosen place."""
     style = style_of(mechanism.key)
     row: dict[str, Any] = {
         "key": mechanism.key,
@@ -65,7 +65,7 @@ def mechanism_row(
 def likeliest(
     bench: Bench, mechanism: Mechanism, word: int, epsilon: float, count: int
 ) -> tuple[Law, list[tuple[str, float, float]]]:
-    """The law of a word, and its likeliest outputs: word, probability, distance."""
+    """Return the law of a word, and its likeliest outputs: word, probability, distance."""
     law, row = bench.law(mechanism, word, epsilon)
     top = law.top(count, row)
     far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
@@ -73,7 +73,7 @@ def likeliest(
 
 
 def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> dict[str, Any]:
-    """The most likely outputs of one place, for its card."""
+    """Return the most likely outputs of one place, for its card."""
     entry: dict[str, Any] = {"id": f"{mechanism.key}/{place}", "outputs": []}
     word = bench.word(place)
     if word < 0:
@@ -133,14 +133,14 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
 
 
 def _how(mechanism: Mechanism) -> str:
-    """What it does, and what to know before it is taken here."""
+    """Describe a mechanism, with any caveat about its use here."""
     return f"{say(mechanism.summary)}. {say(mechanism.caution)}".removesuffix(". ")
 
 
 def _strip(
     bench: Bench, drawn: SentenceDraw, group: Group, epsilon: float, place: int
 ) -> dict[str, Any]:
-    """Where the pieces of one place lie on the slider's range, from 0 to 1 in ln ε."""
+    """Return the pieces of one place with their ends on the slider's range, from 0 to 1 in ln ε."""
     ends = group.grid[0], group.grid[-1]
     low, high = (math.log(end) for end in ends)
 
@@ -152,10 +152,10 @@ def _strip(
     words, word = bench.lexicon.words, bench.word(place)
     pieces, texts = [], []
     for piece in drawn.pieces(place):
-        # The last piece has no end, whose logarithm would be infinite.
+        # The last piece has no end, and the logarithm would be infinite.
         start, stop = where(piece.from_epsilon), where(min(piece.to_epsilon, 1e300))
         if not stop > start:
-            continue  # it lies outside the range of the slider
+            continue  # outside the range of the slider
         output = words[piece.output]
         text = _piece_text(output, piece.from_epsilon, piece.to_epsilon if stop < 1 else None)
         pieces.append([round(start, 4), round(stop, 4), output, piece.output == word, text])

@@ -1,4 +1,4 @@
-"""What the views below the grid are about: one state of all controls."""
+"""State of all controls of the Rewrite page, for the views below the grid."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pages.shared.words import WORD, choose, chosen_pair
 
 @dataclass(frozen=True)
 class Scene:
-    """One state of the Rewrite page.
+    """State of the Rewrite page.
 
     Attributes:
-        bench: the sentence and what was computed for it.
-        mechanisms: those that are shown.
+        bench: the sentence and its computed results.
+        mechanisms: the shown mechanisms.
         epsilons: ε by registry key.
         chosen: the mechanism of the chosen word.
-        place: of the chosen word.
-        seed: of the draw.
-        number: of the draw.
-        choices: of the sidebar.
-        text: as it was typed.
-        redactions: of the redactors that stand beside the mechanisms.
+        place: place of the chosen word.
+        seed: seed of the draw.
+        number: number of the draw.
+        choices: choices of the sidebar.
+        text: the typed text.
+        redactions: redactions of the redactors beside the mechanisms.
     """
 
     bench: Bench
@@ -49,20 +49,20 @@ class Scene:
 
     @property
     def defined(self) -> bool:
-        """Whether the chosen mechanism is defined at its ε."""
+        """True if the chosen mechanism is defined at its ε."""
         return self.epsilon in self.chosen.admissible
 
 
-# The chosen place of the text, in step with the word that all pages are about.
+# Chosen place of the text, in step with the word in focus on all pages.
 
 
 _PLACE, _BENCH, _FOLLOWED = "place", "placed_for", "placed_word"
 
 
 def chosen_place(bench: Bench) -> int:
-    """The place that the strip and the views are about; it stands in the link.
+    """Return the place that the strip and the views show; it is part of the link.
 
-    A word that was chosen on another page is gone to if the text holds it.
+    If a word was chosen on another page and the text holds it, its place is chosen.
     """
     last = max(0, bench.sentence.protected - 1)
     first = bench.first_content_word()
@@ -85,7 +85,7 @@ def chosen_place(bench: Bench) -> int:
 
 
 def choose_place(bench: Bench, place: int) -> None:
-    """Choose a place; its word, if the lexicon holds it, is the word of all pages."""
+    """Choose a place; its word, if the lexicon holds it, becomes the word in focus on all pages."""
     st.session_state[_PLACE] = place
     if 0 <= place < bench.sentence.protected and bench.word(place) >= 0:
         word = st.session_state[_FOLLOWED] = bench.label(place)

@@ -1,4 +1,4 @@
-"""The tidy tables behind the figures and the CSV files, looked up from the bench."""
+"""Tables behind the figures and the CSV files, read from the bench, and the page's export."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ OUTPUTS_SHOWN = 10
 def grid_table(
     bench: Bench, mechanisms: list[Mechanism], epsilons: dict[str, float], seed: int, number: int
 ) -> pd.DataFrame:
-    """Every token of every shown row.
+    """Return every token of every shown row.
 
     Args:
         bench: the sentence.
         mechanisms: the rows.
         epsilons: ε by registry key.
-        seed: of the draw.
-        number: of the draw.
+        seed: seed of the draw.
+        number: number of the draw.
     """
     import pandas as pd
 
@@ -68,7 +68,7 @@ def grid_table(
 def strip_table(
     bench: Bench, mechanisms: list[Mechanism], place: int, seed: int, number: int
 ) -> pd.DataFrame:
-    """The pieces of one place under each mechanism (columns of `dpcore.plots.strip`)."""
+    """Return the pieces of one place under each mechanism (columns of `dpcore.plots.strip`)."""
     import pandas as pd
 
     words, word = bench.lexicon.words, bench.word(place)
@@ -95,7 +95,7 @@ def strip_table(
 
 
 def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> pd.DataFrame:
-    """The most likely outputs of one place (columns of `dpcore.plots.law`)."""
+    """Return the most likely outputs of one place (columns of `dpcore.plots.law`)."""
     import pandas as pd
 
     word = bench.word(place)
@@ -117,7 +117,10 @@ def odds_table(
     seed: int,
     number: int,
 ) -> pd.DataFrame:
-    """What each shown output says for the word against another (for `dpcore.plots.attack.odds`)."""
+    """Return the odds of the word against another, given each shown output.
+
+    The columns are those of `dpcore.plots.attack.odds`.
+    """
     import pandas as pd
 
     words, word = bench.lexicon.words, bench.word(place)
@@ -160,7 +163,7 @@ def _distances(bench: Bench, word: int, outputs: list[int]) -> list[float]:
 def tally_table(
     bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int, places: Sequence[int]
 ) -> pd.DataFrame:
-    """How often each of some places became what in many draws, most frequent first."""
+    """Count the outputs of some places over many draws, most frequent first."""
     import pandas as pd
 
     words = bench.lexicon.words
@@ -176,7 +179,7 @@ def tally_table(
 def sentences_table(
     bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int
 ) -> pd.DataFrame:
-    """The rewritten text of each of many draws."""
+    """Return the rewritten text of each of many draws."""
     import pandas as pd
 
     places = range(bench.sentence.protected)
@@ -192,11 +195,11 @@ def sentences_table(
     )
 
 
-# What is taken along from the Rewrite page: the rows as a table, a command and a Python cell.
+# Export of the Rewrite page: the rows as a table, a command and a Python cell.
 
 
 def takeaway(scene: Scene) -> Takeaway:
-    """Link, rows, command and cell of what is shown."""
+    """Return link, rows, command and cell of the current view."""
 
     def table() -> pd.DataFrame:
         return grid_table(
@@ -219,7 +222,7 @@ def takeaway(scene: Scene) -> Takeaway:
 
 
 def command(scene: Scene) -> str:
-    """The command line that prints the same rewritten sentence as the row of the chosen word."""
+    """Return the command that prints the same rewritten sentence as the row of the chosen word."""
     choices = scene.choices
     words = mechanism_words(scene.chosen, scene.epsilon)
     words += ["--seed", str(scene.seed), "--draw", str(scene.number), "--lexicon", choices.lexicon]
@@ -231,7 +234,7 @@ def command(scene: Scene) -> str:
 
 
 def redact_commands(scene: Scene) -> list[str]:
-    """The command lines that print the rows of the redactors."""
+    """Return the commands that print the rows of the redactors."""
     return [
         command_line("redact", "--redactor", each.redactor, "--text", scene.text)
         for each in scene.redactions
@@ -239,7 +242,7 @@ def redact_commands(scene: Scene) -> list[str]:
 
 
 def python_cell(scene: Scene) -> str:
-    """A cell that prints every row that is defined at its ε, and every redactor's, as it stands."""
+    """Return a self-contained Python cell that prints all defined rows and all redactors' rows."""
     choices, treatment = scene.choices, scene.choices.treatment
     name = "" if choices.lexicon == "default" else repr(choices.lexicon)
     imports, read = ["import numpy as np", "", "import dpcore as dp"], f"{scene.text!r}, lexicon"
@@ -279,7 +282,7 @@ def python_cell(scene: Scene) -> str:
 
 
 def _changed_settings(mechanism: Mechanism) -> dict[str, object]:
-    """Those settings that are not the usual ones."""
+    """Return the settings that differ from their defaults."""
     declared = mechanism.parameters()
     settings = mechanism.settings().items()
     return {name: value for name, value in settings if value != declared[name]["default"]}

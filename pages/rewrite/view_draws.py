@@ -1,4 +1,4 @@
-"""A hundred draws: how often each word stayed, and what it became."""
+"""View of a hundred draws: how often each word stayed, and its outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rewritten text still says, and why a view is not a release."""
+"""View of the limits of the protection, and of the difference between a view and a release."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pages.shared.language import say
 
 
 def protection_view(scene: Scene) -> None:
-    """List what is released unchanged under the chosen options."""
+    """List the content that is released unchanged under the chosen options."""
     encoding = scene.bench.sentence.encoding
     lines = encoding.treatment.released(encoding.language)
     protected = scene.bench.sentence.protected

@@ -1,4 +1,4 @@
-"""How the grid is read, folded away."""
+"""Legend of the grid, folded away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pages.shared.language import say
 
 
 def reading_view() -> None:
-    """Draw what the signs of the grid mean."""
+    """Draw the meaning of the grid's signs."""
     with st.expander(say("How to read this"), icon=":material/help:"):
         st.markdown(
             say(

@@ -1,4 +1,4 @@
-"""A new sentence by a model of language, at the ε of the whole text that the chosen words have."""
+"""New sentence by a language model, at the ε that the chosen words give the whole text."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 
 
 def sentence_view(scene: Scene) -> None:
-    """Have a sentence written beside that of the chosen mechanism; what was measured of both."""
-    # What was recorded takes a third of a second to import, and the first view has no use for it.
+    """Offer to write a sentence beside that of the chosen mechanism; draw records of both."""
+    # This import takes a third of a second, and the first view does not need it.
     from pages.rewrite.view_sentence import recorded_writers
 
     _own_sentence(scene)
@@ -103,7 +103,7 @@ def _own_sentence(scene: Scene) -> None:
 
 
 def _form_and_tokens(name: str) -> tuple[str, int | None]:
-    """Draw what a writer is asked for, and the button."""
+    """Draw the parameters of a writer, and the button."""
     form = segments(
         say("Form"),
         FORMS,
@@ -136,7 +136,7 @@ def _form_and_tokens(name: str) -> tuple[str, int | None]:
 
 
 def _whole_text(scene: Scene) -> float | None:
-    """The plain sum of what is promised of the words of the text; None where nothing is."""
+    """Return the sum of the guarantees of the text's words; None where there is none."""
     protected = scene.bench.sentence.protected
     promise = scene.bench.promise(scene.chosen, scene.epsilon)
     if promise is None or promise.status is Status.REFUTED or not protected:
@@ -208,7 +208,7 @@ def _show(scene: Scene, total: float, writing: Writing) -> None:
     )
 
 
-# What was measured of writers beside mechanisms for words, at one ε of the whole text.
+# Recorded results of writers beside mechanisms for words, at one ε of the whole text.
 
 
 _COLUMNS = {
@@ -217,7 +217,7 @@ _COLUMNS = {
     ("accuracy", "sentiment"): later("sentiment told"),
     ("accuracy", "topic"): later("topic told"),
 }
-"""Quantity and variant, and what a column is called."""
+"""Titles of columns by quantity and variant."""
 
 
 def recorded_writers() -> None:
@@ -250,7 +250,7 @@ def recorded_writers() -> None:
 
 
 def _table(record: Recorded) -> pd.DataFrame:
-    """One row a writer or mechanism and ε."""
+    """Return one row per writer or mechanism and ε."""
     rows = record.table[record.table["quantity"] != "majority"]
     names = ("label", "epsilon", "quantity", "variant", "value", "low", "high")
     lines: dict[tuple[str, str], dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""One word: its ε-strip, its most likely outputs, and the odds that an output gives."""
+"""View of one word: its ε-strip, its most likely outputs, and the odds given an output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pages.shared.progress import timed
 from pages.shared.session import Bench
 
 _ALTERNATIVES = 12
-_CERTAIN = 0.999  # a probability above it may be shown as 1 in three digits
+_CERTAIN = 0.999  # a probability above it may be displayed as 1 in three digits
 
 
 def word_view(scene: Scene) -> None:
@@ -55,7 +55,7 @@ def word_view(scene: Scene) -> None:
 
 
 def _choose(scene: Scene) -> None:
-    """The same choice as a click in the grid, for whoever prefers a list."""
+    """Draw the same choice as a click in the grid, as a list."""
     shorts = [m.short for m in scene.mechanisms]
     st.session_state["place_box"] = scene.place
     st.session_state["via_box"] = scene.chosen.short

@@ -1,4 +1,4 @@
-"""The parts of the Rewrite page that move: the grid, and the views below it."""
+"""Moving parts of the Rewrite page: the grid, and the views below it."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def workbench(
     redactors: tuple[str, ...],
     grid_place: DeltaGenerator,
 ) -> None:
-    """Draw the grid and the views, each a fragment; a dial that rests runs only these.
+    """Draw the grid and the views, each a fragment; a resting dial runs only these.
 
     Args:
         bench: the sentence.
         mechanisms: one row each.
-        choices: of the sidebar.
-        text: as it was typed.
-        seed: of the noise.
-        number: of the draw.
-        redactors: names of those that stand beside the mechanisms.
-        grid_place: where the grid stands.
+        choices: choices of the sidebar.
+        text: the typed text.
+        seed: seed of the noise.
+        number: number of the draw.
+        redactors: names of the redactors beside the mechanisms.
+        grid_place: place of the grid.
     """
     with grid_place:
         missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
@@ -108,7 +108,7 @@ def _views(
 
 
 def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
-    """The mechanism and the place that the strip and the views are about; kept in the link."""
+    """Return the mechanism and the place of the strip and the views; both are in the link."""
     if "via" not in st.session_state:
         st.session_state["via"] = st.query_params.get("via", "")
     via = st.session_state["via"]

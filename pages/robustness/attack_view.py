@@ -1,4 +1,4 @@
-"""The genetic attack: words that a mechanism would put, bred until a classifier errs; live."""
+"""View of the genetic attack: a mechanism's likely words are bred until a classifier errs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from pages.shared.taking import Takeaway, take_it_with_you
 
 _MECHANISM, _NEAREST = later("what the mechanism puts at ε"), later("the nearest words")
 _NEIGHBOURS = (1, 2, 3, 4, 8)
-_START = 9  # it takes several changes
+_START = 9  # the attack on it takes several changes
 _START_EPSILON = {"metric": 6.0}
-"""By group, where the words that the mechanism puts still have to do with the text."""
+"""By group, an ε at which a mechanism's words still relate to the text."""
 
 
 def attack_view() -> None:
@@ -120,7 +120,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
             format_func=str,
         )
     settings, seed = _choose_settings()
-    rules = Rules(labels)  # what certified training assumed, whatever the attack may try
+    rules = Rules(labels)  # assumptions of the certified training, whatever the attack tries
     prepare(words, rules)
     used = None if tried == _NEAREST else mechanism
     return Hunt(used, epsilon, rules, victim, neighbours, settings, seed)

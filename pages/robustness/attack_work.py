@@ -1,4 +1,4 @@
-"""The genetic attack on one text and on a sample; what a person typed stays in the session."""
+"""Genetic attack on one text and on a sample; typed text stays in the session."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _KEPT = 60
 
 @dataclass(frozen=True)
 class Hunt:
-    """One attack: who is attacked, with which words, how hard; a key of what is kept.
+    """Specification of an attack: target, words and settings; a key of caches.
 
     Attributes:
-        mechanism: whose likely outputs are tried; None for the nearest words.
-        epsilon: of the mechanism.
-        rules: labels, and what the certified training assumed.
-        victim: of `pages.robustness.victims.VICTIMS`.
-        neighbours: k, how many nearest words are tried where there is no mechanism.
-        settings: of the attack.
-        seed: of everything that is drawn.
+        mechanism: mechanism whose likely outputs are tried; None for the nearest words.
+        epsilon: ε of the mechanism.
+        rules: labels, and the assumptions of the certified training.
+        victim: a name of `pages.robustness.victims.VICTIMS`.
+        neighbours: k, number of nearest words that are tried where there is no mechanism.
+        settings: settings of the attack.
+        seed: seed of all random draws.
     """
 
     mechanism: Mechanism | None
@@ -58,20 +58,20 @@ class Hunt:
     seed: int
 
     def attacked(self, words: Lexicon) -> LinearModel | NetworkClassifier:
-        """The attacked classifier."""
+        """Return the attacked classifier."""
         return victim(words, self.rules, self.victim)
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What an attack on one text found.
+    """Result of an attack on one text.
 
     Attributes:
         label: the class that should stay.
         attacked: the result.
         steps: its changes, one by one.
-        method: where the words that were tried come from.
-        places: in how many places something could be tried.
+        method: source of the words that were tried.
+        places: number of places in which something could be tried.
     """
 
     label: int
@@ -85,7 +85,7 @@ def hunted(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> Found:
     """Attack one text, once in a session, as `python -m dpcore robust attack` does.
 
     Raises:
-        DpcoreError: ε or a setting is refused.
+        DpcoreError: ε or a setting is invalid.
     """
 
     def compute() -> Found:
@@ -102,7 +102,7 @@ def hunted(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> Found:
 def _candidates(
     words: Lexicon, hunt: Hunt, document: Bags
 ) -> tuple[Candidates, np.random.Generator]:
-    """What is tried in each place, and the generator as the drawing of it left it."""
+    """Return the words to try in each place, and the generator after drawing them."""
     mechanism = hunt.mechanism
     if mechanism is None:
         table = nearest_words(words, document.words, hunt.neighbours)
@@ -115,19 +115,20 @@ def _candidates(
 
     key = (mechanism, hunt.epsilon, hunt.seed, document.words.tobytes())
     candidates, state = session_memo("hunt_words", key, compute, _KEPT)
-    # A look-up draws nothing: the attack goes on where the drawing ended, the first time and later.
+    # A cached result draws nothing, so the generator is set to its state after the drawing: the
+    # attack goes on from there, the first time and later.
     rng.bit_generator.state = state
     return candidates, rng
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """An attack on a sample of the test texts.
+    """Result of an attack on a sample of the test texts.
 
     Attributes:
-        accuracy: how many stayed right.
-        certified: share that a certificate covers, where the words that are tried are
-            those of its rules; None elsewhere.
+        accuracy: adversarial accuracy on the sample.
+        certified: share that a certificate covers, where the words that are tried are those of its
+            rules; None elsewhere.
     """
 
     accuracy: AdversarialAccuracy
@@ -135,13 +136,13 @@ class Trial:
 
 
 def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
-    """Attack every so many test text, `count` in all.
+    """Attack `count` test texts at equal intervals.
 
     Raises:
-        DpcoreError: ε or a setting is refused.
+        DpcoreError: ε or a setting is invalid.
     """
     corpus, attacked = read(words, hunt.rules.labels), hunt.attacked(words)
-    # Texts of one kind follow each other: spread over all of them.
+    # Texts of one kind follow each other, so the sample is spread over all of them.
     rows = np.linspace(0, len(corpus.test) - 1, count).round().astype(np.int64)
     bags, labels = corpus.test.part(rows), corpus.test_labels[rows]
 

@@ -1,4 +1,4 @@
-"""Private rewriting by auto-encoders: recorded, and an attack on a latent vector that is live."""
+"""View of private rewriting by auto-encoders: records, and a live attack on a latent vector."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _curves(record: Recorded) -> None:
 
 
 def _baselines(record: Recorded, quantity: str, where: dict[str, str]) -> None:
-    """What comes out without noise, and what is written when only the length is known."""
+    """Draw the baselines: the output without noise, and the output from the length alone."""
     rows = record.rows(quantity, lexicon=where["lexicon"])
     rows = rows[rows["epsilon"].isna()]
     parts = []

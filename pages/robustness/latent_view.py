@@ -1,4 +1,4 @@
-"""ADePT: rewrites under the published and repaired noises; the attack on one vector, live."""
+"""ADePT: rewrites under the published and repaired noises, and a live attack on one vector."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LEARNERS = {"averaged": later("averaged vectors"), "tf-idf": "tf-idf"}
 
 
 def adept_parts(record: Recorded) -> Parts:
-    """The parts of the record of ADePT, and the live attack."""
+    """Return the parts of the record of ADePT, and the live attack."""
     return {
         later("Rewrites"): latent_rewrites,
         later("Find the utterance"): _attack,
@@ -122,7 +122,7 @@ def _attack() -> None:
 
 
 def _successes(private: Examples, noise: str, seed: int) -> None:
-    """How often the attacker is right over all utterances, beside what the two ε allow."""
+    """Draw the attacker's success rate over all utterances, beside the bounds of the two ε."""
 
     def compute() -> pd.DataFrame:
         rows = []

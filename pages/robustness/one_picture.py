@@ -65,7 +65,7 @@ def choose_picture() -> int:
 
 
 def one_picture(noise: Noise, how: Bounded, picture: int) -> None:
-    """Draw the votes on a picture, its certificate, and that at every scale of the noise."""
+    """Draw the votes on a picture, its certificate, and the certificate at every noise scale."""
     label = str(int(digits().test_labels[picture]))
     _votes(noise, how, picture, label)
     st.text(_certificate(noise, how, picture, label))
@@ -73,7 +73,7 @@ def one_picture(noise: Noise, how: Bounded, picture: int) -> None:
 
 
 def show_picture(noise: Noise, picture: int, label: str) -> None:
-    """Draw a picture as it is, and under one draw of the noise."""
+    """Draw the original picture, and one draw of the noise on it."""
     figure, caption, table = once(
         "digits look", (noise, picture, language()), lambda: _look(noise, picture, label)
     )
@@ -136,7 +136,7 @@ def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
 
 
 def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
-    """The certificate of the picture under the chosen bound, and what the other bound gives."""
+    """Draw the certificate of the picture under the chosen bound; compare the other bound."""
     lines = []
     for bound in (how.bound, _OTHER[how.bound]):
         size, tight, place = of_picture(noise, replace(how, bound=bound), picture)
@@ -170,7 +170,7 @@ def _size(value: float) -> str:
 
 
 def _growing(noise: Noise, how: Bounded, picture: int) -> None:
-    """The size of the certificate at every scale; trains a classifier for each, once."""
+    """Draw the size of the certificate at every scale; train a classifier for each, once."""
     rows = []
     missing = not all(is_drawn(replace(noise, scale=scale)) for scale in SCALES)
     try:
@@ -183,7 +183,7 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
         refuse(say("The certificate cannot be computed."), error)
         return
     if missing:
-        st.rerun()  # the dial has a reading for every step now
+        st.rerun()  # the dial now has a reading for every step
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
     abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()

@@ -1,4 +1,4 @@
-"""One text with the worst that the rules allow, and what a private rewriting is likely to do."""
+"""One text under the worst allowed changes, and under a likely private rewriting."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Document:
     """One text.
 
     Attributes:
-        text: as it was written.
+        text: the original text.
         bags: its words.
-        label: its true class; None for a text of one's own, which keeps the class it is read as.
+        label: its true class; None for a typed text, which keeps its predicted class.
     """
 
     text: str
@@ -49,13 +49,13 @@ class Document:
 
 
 def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Document | None:
-    """Draw the choice of a text; None where it is refused, and why has been said.
+    """Draw the choice of a text; if it is refused, say why and return None.
 
     Args:
         words: the lexicon.
         labels: "sentiment" or "topic".
         key: beginning of the names in the link.
-        start: number of the text that a fresh visit shows.
+        start: number of the default text.
     """
     corpus = read(words, labels)
     source = segments(
@@ -117,7 +117,7 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
             likely = _likely(words, chosen, document)
             if likely is None:
                 return
-            table, share = likely, 1.0  # a private rewriting draws every word anew
+            table, share = likely, 1.0  # a private rewriting draws every word afresh
         _both(words, rules, document, table, share)
     except DpcoreError as error:
         refuse(say("There is no certificate for this text."), error)
@@ -249,7 +249,7 @@ def _worst_case(
 
 
 def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:
-    """The words of a text, a changed one with what it became."""
+    """Return the words of a text, each changed word with its replacement."""
     names = words.words
     return " ".join(
         "·" if a < 0 else names[a] if a == b else f"[{names[a]} → {names[b]}]"
@@ -258,7 +258,7 @@ def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:
 
 
 def changed_words(words: Lexicon, old: np.ndarray, new: np.ndarray) -> pd.DataFrame:
-    """One row a changed place: its number in the text, the word before and after."""
+    """Return one row per changed place: its number in the text, the word before and after."""
     places = np.flatnonzero(old != new)
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Robustness: what a classifier provably withstands, and what attacks do to an ordinary one."""
+"""Robustness page: certificates of classifiers, and attacks on ordinary ones."""
 
 import streamlit as st
 
@@ -7,7 +7,7 @@ from pages.robustness.views import PICTURES, VIEWS
 from pages.shared.language import say
 from pages.shared.link import pick
 
-# The picture follows closely; on a phone the title has one line.
+# The picture follows closely; on a phone the title takes one line.
 _STYLE = """
 .st-key-robust_row { margin-bottom: -0.75rem; }
 @media (max-width: 640px) {

@@ -1,4 +1,4 @@
-"""Pictures of digits under a noise layer: what PixelDP proves, computed now."""
+"""View of pictures of digits under a noise layer: PixelDP's certificates, computed now."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-# The first screen of the pictures: a digit, its certified radius, and the dial of the noise.
+# First screen of the pictures: a digit, its certified radius, and the dial of the noise.
 
 
 _SCALE, _SEEN = "digits_scale", "digits_scale_linked"
@@ -57,7 +57,7 @@ _UNKNOWN = "…"
 
 
 def present_scale() -> float:
-    """The scale of the noise: as a new link says, as the dial was left, or the usual one."""
+    """Return the scale of the noise: from a new link, else from the dial, else the default."""
     linked = st.query_params.get(_SCALE)
     if linked is not None and linked != st.session_state.get(_SEEN):
         st.session_state[_SEEN] = linked
@@ -76,12 +76,12 @@ def _set(scale: float) -> None:
 
 
 def scale_dial(noise: Noise, how: Bounded, picture: int) -> None:
-    """Draw the dial of the noise; a step is read off where its classifier is trained already.
+    """Draw the dial of the noise; a step has a reading once its classifier is trained.
 
     Args:
-        noise: its scale is where the dial stands.
-        how: votes are bounded.
-        picture: whose certified radius is read off.
+        noise: its scale is the position of the dial.
+        how: bound on the votes.
+        picture: the picture whose certified radius is read.
     """
     steps = tuple(_step(replace(noise, scale=scale), how, picture) for scale in SCALES)
     dial = Dial(
@@ -106,7 +106,7 @@ def _step(noise: Noise, how: Bounded, picture: int) -> Step:
 
 
 def radius_text(noise: Noise, how: Bounded, picture: int) -> str:
-    """The certified radius of a picture by PixelDP's condition, with its distance."""
+    """Return the certified radius of a picture by PixelDP's condition, with its distance."""
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
         return say("nothing")
@@ -116,7 +116,7 @@ def radius_text(noise: Noise, how: Bounded, picture: int) -> str:
 
 
 def distance(noise: Noise) -> str:
-    """The distance that attacks are measured in."""
+    """Return the distance in which attacks are measured."""
     return "L1" if noise.accounting is Accounting.LAPLACE else "L2"
 
 
@@ -126,10 +126,10 @@ def first_picture(
     """Draw the picture without and with noise, and its certified radius as one number.
 
     Args:
-        noise: that is looked at; drawn already.
-        how: votes are bounded.
-        picture: of the test pictures.
-        places: of the picture, and of what is said of it.
+        noise: the noise layer; its scores are drawn already.
+        how: bound on the votes.
+        picture: number of the test picture.
+        places: places of the picture, and of the text about it.
     """
     left, right = places
     label = str(int(digits().test_labels[picture]))
@@ -151,7 +151,7 @@ def first_picture(
 
 
 def _finding(noise: Noise, how: Bounded, picture: int, label: str) -> str:
-    """What the number says, in pixels; a wrong or withheld answer is said to be one."""
+    """Explain the radius in pixels; a wrong or withheld answer is named as such."""
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
         return say(
@@ -184,7 +184,7 @@ def _finding(noise: Noise, how: Bounded, picture: int, label: str) -> str:
 
 
 def _pixels(noise: Noise, size: float) -> int:
-    """How many pixels may change by 1 within the size, in the norm of the noise."""
+    """Return how many pixels may change by 1 within the size, in the norm of the noise."""
     return math.floor(size if noise.accounting is Accounting.LAPLACE else size**2)
 
 
@@ -203,11 +203,11 @@ _DRAWN = "digits_part"
 
 
 def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
-    """Draw the picture with its radius, then what is known of all pictures.
+    """Draw the picture with its radius, then the results on all pictures.
 
     Args:
-        dial_place: where the dial of the noise stands.
-        row: beside the choice of the view, where the picture is chosen.
+        dial_place: place of the dial of the noise.
+        row: place of the choice of the picture, beside that of the view.
     """
     left, right = st.columns([3, 2], vertical_alignment="center")
     number = right.container()
@@ -359,7 +359,7 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
             certified_caption(shown, f"{count} pictures", size),
         )
 
-    # Half of what a step of the dial costs where the pictures are there already.
+    # This is half the cost of a step of the dial if the pictures are cached.
     figure, caption = once("digits curves", (noise, how, language()), curves)
     show_figure(figure, caption, shown, "digits_accuracy")
     abstained = int((certificates.classes == ABSTAINED).sum())

@@ -1,4 +1,4 @@
-"""What the view of pictures computes: classifiers of public digits, once for all sessions."""
+"""Classifiers of public digits and their certificates, computed once for all sessions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from pages.shared import link
 from pages.shared.once import is_there, once
 
 SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
-"""Of the noise, in units of the layer's sensitivity."""
+"""Scales of the noise, in units of the layer's sensitivity."""
 PICTURE = 3
-"""Of the test pictures, that a fresh visit shows."""
+"""Number of the default test picture."""
 DRAWS = (50, 100, 200, 500, 1_000, 2_000)
 ERRORS = (0.05, 0.01, 0.001, 0.0001)
 PROVED, TIGHT, SLIDES, ORDINARY = (
@@ -42,14 +42,14 @@ _STEPS = 80
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise layer that is looked at; a key of what is kept.
+    """Noise layer under study; a key of caches.
 
     Attributes:
-        place: where it stands.
-        accounting: which noise, and its theorem.
+        place: place of the layer.
+        accounting: type of noise, and its theorem.
         scale: in units of the sensitivity.
-        draws: of each picture.
-        seed: of training and draws.
+        draws: number of draws for each picture.
+        seed: seed of training and draws.
     """
 
     place: Place = Place.PICTURE
@@ -61,10 +61,10 @@ class Noise:
 
 @dataclass(frozen=True)
 class Bounded:
-    """How scores are bounded.
+    """Bound on scores.
 
     Attributes:
-        bound: which bound.
+        bound: type of bound.
         error: probability that a bound of a picture is wrong.
     """
 
@@ -74,17 +74,17 @@ class Bounded:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A classifier, and the scores of all test pictures under its noise."""
+    """Classifier, and the scores of all test pictures under its noise."""
 
     model: NoisyClassifier
     scores: Scores
 
 
 def drawn(noise: Noise, progress: Progress = silent) -> Drawn:
-    """Train and draw, as `python -m dpcore robust digits` does.
+    """Train a classifier and draw its scores, as `python -m dpcore robust digits` does.
 
     Raises:
-        DpcoreError: scikit-learn is not installed, or a setting is refused.
+        DpcoreError: scikit-learn is not installed, or a setting is invalid.
     """
 
     def compute() -> Drawn:
@@ -99,12 +99,12 @@ def drawn(noise: Noise, progress: Progress = silent) -> Drawn:
 
 
 def is_drawn(noise: Noise) -> bool:
-    """Whether it is only a look-up."""
+    """Return True if the scores are cached."""
     return is_there("digits", noise)
 
 
 def certified(noise: Noise, how: Bounded) -> Certified:
-    """Predictions of all test pictures with their certificates."""
+    """Return predictions of all test pictures with their certificates."""
 
     def compute() -> Certified:
         sampled = drawn(noise)
@@ -114,7 +114,7 @@ def certified(noise: Noise, how: Bounded) -> Certified:
 
 
 def of_picture(noise: Noise, how: Bounded, picture: int) -> tuple[float, float, int]:
-    """PixelDP's size, the tight one and the predicted place of one picture, without the others."""
+    """Return PixelDP's size, the tight size and the predicted place of one picture alone."""
 
     def compute() -> tuple[float, float, int]:
         sampled = drawn(noise)
@@ -127,12 +127,12 @@ def of_picture(noise: Noise, how: Bounded, picture: int) -> tuple[float, float, 
 
 
 def labels(noise: Noise) -> np.ndarray:
-    """Places of the true classes in the scores, shape (k,)."""
+    """Return the places of the true classes in the scores, shape (k,)."""
     return drawn(noise).model.places(digits().test_labels)
 
 
 def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
-    """Certified accuracy against the size of the attack: for `dpcore.plots.robust.shares`."""
+    """Return certified accuracy by size of the attack, for `dpcore.plots.robust.shares`."""
 
     def compute() -> pd.DataFrame:
         certificates, truth = certified(noise, how), labels(noise)
@@ -161,7 +161,7 @@ def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
 
 
 def measure_ahead(scale: float) -> None:
-    """Measure what a fresh visit shows of one scale of the noise, before anybody asks for it."""
+    """Compute the default view of one noise scale ahead of the first request."""
     noise, how = Noise(scale=scale), Bounded()
     accuracy_table(noise, how)
     of_picture(noise, how, PICTURE)

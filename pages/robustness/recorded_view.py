@@ -1,4 +1,4 @@
-"""The frame of a recorded view: which record, its mark, its parts, its paper, its command."""
+"""Views of records: training of text networks, and PixelDP in networks."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def recorded_view(
     """Draw the choice of a record and its parts.
 
     Args:
-        beginning: of the names of the experiments that are offered.
+        beginning: beginnings of the names of the offered experiments.
         field: beginning of the names in the link.
-        parts: of a record, by title.
-        oneself: how a person makes the like, fixed Markdown of ours.
+        parts: returns the parts of a record, by title.
+        oneself: instructions to run a similar experiment, our own fixed Markdown.
     """
     try:
         there = {entry.name: entry.title for entry in read_bundled()}
@@ -86,7 +86,7 @@ def _made(record: Recorded, oneself: str) -> None:
     note(oneself)
 
 
-# Normal, augmented and certified training of networks for texts: recorded (Xu et al. 2021).
+# Normal, augmented and certified training of text networks: recorded (Xu et al. 2021).
 
 
 _MEASURED = {
@@ -100,7 +100,7 @@ _FIRST = ("truncated-gumbel", "madlib")
 
 
 def training_view() -> None:
-    """Draw what is compared, and the record."""
+    """Draw the compared trainings, and the record."""
     note(
         say(
             "Three ways to train the same network: as usual; on four more copies of every text "
@@ -186,7 +186,7 @@ def _curves(record: Recorded) -> None:
 
 
 def _numbers(record: Recorded) -> None:
-    """One table a mechanism: every training and every measure at every ε."""
+    """Draw one table per mechanism: every training and every measure at every ε."""
     for mechanism in _mechanisms(record):
         st.header(say(resolve(mechanism).title), anchor=False)
         parts = []
@@ -228,7 +228,7 @@ _BOUNDS = {"clopper-pearson": later("Clopper–Pearson"), "hoeffding": later("Ho
 
 
 def noise_view() -> None:
-    """Draw what is recorded of PixelDP with networks."""
+    """Draw the records of PixelDP in networks."""
     note(
         say(
             "The view Pictures trains a linear classifier under the noise. Here a convolutional "
@@ -327,9 +327,9 @@ def _certified(record: Recorded) -> None:
 
 
 def _at(curves: pd.DataFrame) -> float:
-    """A size at which the curves are apart: the first where the best has lost a quarter."""
+    """Return a size at which the curves differ: the first where the best has lost a quarter."""
     best = curves.groupby("x")["mean"].max()
-    # At 0 all are alike, and far out all are at 0.
+    # At 0 all curves agree, and at large sizes all are 0.
     lost = best.index[best < 0.75 * best.max()]
     return float(lost[0] if len(lost) else best.index[-1])
 

@@ -1,4 +1,4 @@
-"""How the numbers of a view come about: computed now or recorded, and the command lines."""
+"""Provenance of the numbers of a view: computed or recorded, with commands and Python cells."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from pages.shared.taking import command_line, mechanism_words, python_beginning
 
 
 def computed_now() -> None:
-    """The mark of a live view."""
+    """Draw the mark of a live view."""
     st.badge(say("computed now"), icon=":material/bolt:", color="gray")
 
 
 def recorded_mark(date: str) -> None:
-    """The mark of a recorded view.
+    """Draw the mark of a recorded view.
 
     Args:
-        date: of the record.
+        date: date of the record.
     """
     st.badge(say("recorded {date}", date=date), icon=":material/inventory_2:", color="gray")
 
 
 def seeds(record: Recorded) -> str:
-    """Over how many seeds a mean is, in words."""
+    """Return the number of seeds of a mean, in words."""
     count = len(record.entry.plan["seeds"])
     return say("one seed") if count == 1 else say("mean over {count} seeds", count=count)
 
 
 def digits_command(noise: Noise, how: Bounded) -> str:
-    """The command of the view of pictures."""
+    """Return the command of the view of pictures."""
     words = ["--noise", noise.accounting, "--scale", f"{noise.scale:g}", "--place", noise.place]
     words += ["--draws", str(noise.draws), "--error", f"{how.error:g}", "--seed", str(noise.seed)]
     return command_line("robust", "digits", *words)
 
 
 def certify_command(rules: Rules, lexicon: str) -> str:
-    """The command of the view of words.
+    """Return the command of the view of words.
 
     Args:
-        rules: what may change, and the training.
+        rules: allowed changes, and the training.
         lexicon: its name in the catalogue.
     """
     words = ["--labels", rules.labels, "--neighbours", str(rules.neighbours)]
@@ -53,7 +53,7 @@ def certify_command(rules: Rules, lexicon: str) -> str:
 
 
 def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
-    """The command of an attack on one text by the words of a mechanism.
+    """Return the command of an attack on one text by the words of a mechanism.
 
     Args:
         hunt: the attack; it has a mechanism; certified training of a linear model has no command.
@@ -72,16 +72,16 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
     return command_line(*words, "--lexicon", lexicon, "--seed", str(hunt.seed))
 
 
-# Python cells that print the numbers of the live views, each as it stands.
+# Self-contained Python cells that print the numbers of the live views.
 
 
 def picture_cell(noise: Noise, how: Bounded, picture: int) -> str:
-    """A cell that prints what one picture is read as, and its certified sizes.
+    """Return a Python cell that prints the prediction for one picture, and its certified sizes.
 
     Args:
         noise: the layer.
-        how: its votes are bounded.
-        picture: of the test pictures.
+        how: bound on its votes.
+        picture: number of the test picture.
     """
     return "\n".join(
         (
@@ -112,7 +112,7 @@ def _lexicon(name: str) -> list[str]:
 
 
 def _texts(labels: str) -> list[str]:
-    """Lines that read the teaching corpus: `texts`, and all its `words`."""
+    """Return lines that read the teaching corpus: `texts`, and all its `words`."""
     return [
         f"texts = teaching_bags({labels!r}, lexicon)",
         "words = np.concatenate((texts.train.words, texts.test.words))",
@@ -128,10 +128,10 @@ _IMPORTS = (
 
 
 def certify_cell(rules: Rules, lexicon: str) -> str:
-    """A cell that prints accuracy and certified accuracy of both classifiers.
+    """Return a Python cell that prints accuracy and certified accuracy of both classifiers.
 
     Args:
-        rules: what may change, and the training.
+        rules: allowed changes, and the training.
         lexicon: its name in the catalogue.
     """
     return "\n".join(
@@ -154,7 +154,7 @@ def certify_cell(rules: Rules, lexicon: str) -> str:
 
 
 def attack_cell(hunt: Hunt, text: str, lexicon: str) -> str:
-    """A cell that makes the same attack on one text and prints its changes.
+    """Return a Python cell that runs the same attack on one text and prints its changes.
 
     Args:
         hunt: the attack.
@@ -200,7 +200,7 @@ def attack_cell(hunt: Hunt, text: str, lexicon: str) -> str:
 
 
 def _victim(hunt: Hunt) -> list[str]:
-    """Lines that make the attacked classifier, `model`."""
+    """Return lines that make the attacked classifier, `model`."""
     if hunt.victim in NETWORKS:
         return [f"model, _ = bundled_network({NETWORKS[hunt.victim]!r}, lexicon)"]
     rules = hunt.rules

@@ -1,4 +1,4 @@
-"""Adversarial accuracy over a sample of texts with its interval; runs of a session together."""
+"""Adversarial accuracy on a sample of texts, with its interval, over the runs of a session."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def sample_view(words: Lexicon, hunt: Hunt) -> None:
 def _run(words: Lexicon, hunt: Hunt, count: int, runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     key = (hunt, words.fingerprint, count)
     if key in runs:
-        runs[key] = runs.pop(key)  # the last one is described
+        runs[key] = runs.pop(key)  # moved to the end, since the last one is described
         return
     try:
         with Reporter(say("Attacking texts"), stop="sample_stop") as progress:
@@ -134,7 +134,7 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
 
 
 def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
-    """Runs that differ in ε alone, as a curve with intervals."""
+    """Draw runs that differ in ε alone, as a curve with intervals."""
     (last, done) = list(runs.values())[-1]
     if last.mechanism is None:
         return

@@ -1,4 +1,4 @@
-"""The slides' condition for a certified prediction, and the counterexample that refutes it."""
+"""The slides' condition for a certified prediction, its counterexample, and an equivalence."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _outcome(title: str, margin: float) -> None:
         )
 
 
-# Robust is private, almost surely: the equivalence on four inputs that can be looked at.
+# Robust is private, almost surely: the equivalence on four inputs, small enough to inspect.
 
 
 _PRIORS = {

@@ -1,4 +1,4 @@
-"""Whom an attack is made on: linear classifiers trained now, and the networks that come along."""
+"""Targets of attacks: linear classifiers trained on demand, and bundled networks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pages.shared.language import later, say
 from pages.shared.once import is_there, once
 
 NETWORKS = {later("network"): "normal", later("network, interval bounds"): "ibp"}
-"""What it is called -> name of the network that comes along."""
+"""Title -> name of a bundled network."""
 VICTIMS = (NORMAL, CERTIFIED, *NETWORKS)
 _KIND = "bundled network"
 
 
 def victim(words: Lexicon, rules: Rules, name: str) -> LinearModel | NetworkClassifier:
-    """One of `VICTIMS`, made once for all sessions.
+    """Return one of `VICTIMS`, made once for all sessions.
 
     Raises:
-        MissingPackageError: a network is wanted, and torch is not installed.
-        ParameterError: a network is wanted for other labels or words than its own.
+        MissingPackageError: a network is requested, and torch is not installed.
+        ParameterError: a network is requested for other labels or words than its own.
     """
     if name not in NETWORKS:
         return model(words, rules, certified=name == CERTIFIED)
@@ -58,9 +58,10 @@ def certified_share(
     table: Substitutions,
     share: float,
 ) -> float:
-    """Share of texts that are right whatever is substituted: exact if linear, else a lower bound.
+    """Return the share of texts that stay correct under all substitutions.
 
-    The bound of a network is for changes in all places, whatever share of them may change.
+    Exact for a linear classifier, a lower bound for a network. The bound of a network is for
+    changes in all places, whatever share of them may change.
     """
     if isinstance(attacked, NetworkClassifier):
         return attacked.certify(bags, labels, table).accuracy

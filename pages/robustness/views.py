@@ -1,4 +1,4 @@
-"""The views of the Robustness page, in their order."""
+"""Views of the Robustness page, in order."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ VIEWS: dict[str, Callable[[], None]] = {
     later("Auto-encoders"): autoencoder_view,
     later("Noise in networks"): noise_view,
 }
-"""Title, as it stands in the link -> what draws it."""
+"""Title, as in the link -> function that draws the view."""
 PICTURES = later("Pictures")
-"""The first view, which has a dial."""
+"""First view, which has a dial."""

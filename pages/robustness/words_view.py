@@ -1,4 +1,4 @@
-"""Texts and exchanged words: the exact certificate of a linear classifier, computed now."""
+"""View of texts and exchanged words: the exact certificate of a linear classifier, computed now."""
 
 from __future__ import annotations
 
@@ -111,12 +111,12 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
 
 
 def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
-    """What the certificate says in words, beside the exact one."""
+    """Describe the certificate in words, beside the exact one."""
     corpus = read(words, rules.labels)
     lengths = np.array(
         [int((part >= 0).sum()) for part in np.split(corpus.test.words, corpus.test.offsets[1:-1])]
     )
-    # One of m words, exchanged for any other, moves the mean by at most the diameter over m.
+    # Exchanging one of m words for any other moves the mean by at most the diameter over m.
     diameter = float(words.extent.diameter)
     counted = words_within(noisy.certified.sizes, lengths, diameter)
     certain = int((counted > 0).sum())
@@ -284,10 +284,10 @@ def choose_rules() -> Rules:
 
 
 def prepare(words: Lexicon, rules: Rules) -> None:
-    """Read, look up neighbours and train, with progress, unless that is done.
+    """Read, find neighbours and train, with progress, unless that is done.
 
     Raises:
-        DpcoreError: scipy's program failed, or the corpus is damaged.
+        DpcoreError: scipy's linear program failed, or the corpus is damaged.
     """
     if ready(words, rules):
         return

@@ -1,4 +1,4 @@
-"""What the views of words compute on the teaching corpus, once for all sessions."""
+"""Classifiers of the teaching corpus and their certificates, computed once for all sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.shared.language import later
 from pages.shared.once import is_there, once
 
 STRENGTH = 0.05
-"""C of the training: as the command `robust certify` has it."""
+"""C of the training, as in the command `robust certify`."""
 MOST_NEIGHBOURS = 8
 NORMAL, CERTIFIED = later("trained normally"), later("certified training")
 _SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
@@ -27,12 +27,12 @@ _SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Rules:
-    """What an attacker of texts may do, and what the certified training assumes; a key.
+    """Capabilities of an attacker of texts, and assumptions of the certified training; a key.
 
     Attributes:
         labels: "sentiment" or "topic".
-        neighbours: k, how many nearest words a word may become.
-        share: of the words that may change.
+        neighbours: k, number of nearest words that a word may become.
+        share: share of the words that may change.
         robust: weight of the worst case in the certified training.
     """
 
@@ -44,7 +44,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """The teaching corpus as words of a lexicon."""
+    """Teaching corpus as words of a lexicon."""
 
     train: Bags
     train_labels: np.ndarray
@@ -55,7 +55,7 @@ class Read:
 
 
 def read(words: Lexicon, labels: str) -> Read:
-    """The corpus under one labelling; `texts` are the test texts."""
+    """Read the corpus under one labelling; `texts` are the test texts."""
 
     def compute() -> Read:
         parts = []
@@ -70,7 +70,7 @@ def read(words: Lexicon, labels: str) -> Read:
 
 
 def near(words: Lexicon, progress: Progress = silent) -> Substitutions:
-    """The nearest words of every word of the corpus."""
+    """Return the nearest words of every word of the corpus."""
 
     def compute() -> Substitutions:
         corpus = read(words, Rules.labels)
@@ -82,7 +82,7 @@ def near(words: Lexicon, progress: Progress = silent) -> Substitutions:
 
 
 def allowed(words: Lexicon, neighbours: int) -> Substitutions:
-    """What each word of the corpus may become: its k nearest words."""
+    """Return the allowed substitutes of each word of the corpus: its k nearest words."""
     key = (words.fingerprint, neighbours)
     return once("allowed words", key, lambda: near(words).first(neighbours), 16)
 
@@ -90,7 +90,7 @@ def allowed(words: Lexicon, neighbours: int) -> Substitutions:
 def model(
     words: Lexicon, rules: Rules, *, certified: bool, progress: Progress = silent
 ) -> LinearModel:
-    """A classifier, trained normally or for the worst case under the rules."""
+    """Return a classifier, trained normally or for the worst case under the rules."""
     settings = LinearTraining(STRENGTH, rules.robust if certified else 0.0, rules.share)
 
     def compute() -> LinearModel:
@@ -105,7 +105,7 @@ def model(
 
 
 def ready(words: Lexicon, rules: Rules) -> bool:
-    """Whether both classifiers are only look-ups."""
+    """Return True if both classifiers are cached."""
     return all(is_there("linear", _key(words, rules, certified)) for certified in (False, True))
 
 
@@ -114,7 +114,7 @@ def _key(words: Lexicon, rules: Rules, certified: bool) -> tuple[object, ...]:
 
 
 def worst(words: Lexicon, rules: Rules, *, certified: bool) -> Worst:
-    """The worst allowed rewriting of every test text."""
+    """Return the worst allowed rewriting of every test text."""
 
     def compute() -> Worst:
         corpus = read(words, rules.labels)
@@ -131,7 +131,7 @@ def worst(words: Lexicon, rules: Rules, *, certified: bool) -> Worst:
 
 
 def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
-    """Certified accuracy against the share of words that may change: columns of the figure."""
+    """Return certified accuracy by share of words that may change: columns of the figure."""
 
     def compute() -> pd.DataFrame:
         corpus, table = read(words, rules.labels), allowed(words, rules.neighbours)
@@ -148,7 +148,7 @@ def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
 
 
 def _certain(classifier: LinearModel, corpus: Read, table: Substitutions, share: float) -> float:
-    """Certified accuracy; without any change it is the accuracy, ties decided as in prediction."""
+    """Return certified accuracy; without any change, the accuracy with ties as in prediction."""
     if share == 0:
         return classifier.accuracy(corpus.test, corpus.test_labels)
     return certify_linear(classifier, corpus.test, corpus.test_labels, table, share).accuracy

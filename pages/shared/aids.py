@@ -12,9 +12,10 @@ from pages.shared.messages import note
 
 EXPLAIN, LARGE = "explain", "large"
 
-# Nothing moves for who asked their system for that. Streamlit's light theme writes the letters of
-# charts in a grey of 3.7:1, too faint to read; only that grey is replaced. What scrolls the page
-# takes the focus, so that arrow keys scroll it, and Streamlit does not show it.
+# Nothing moves if the system asks for reduced motion. Streamlit's light theme writes the letters of
+# charts in a grey of 3.7:1, too faint to read; only that grey is replaced. The scrolling element
+# takes the focus, so that arrow keys scroll it; it gets an outline, since Streamlit shows no focus
+# there.
 _ALWAYS = """
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after {
@@ -35,7 +36,7 @@ html { font-size: 22px; }
 
 
 def reading_aids(page: str) -> None:
-    """Draw the language and two switches into the sidebar, and what they ask for above the page.
+    """Draw the language and two switches into the sidebar, and their effects above the page.
 
     Args:
         page: address of the page, a key of `pages.lesson.steps.BY_PAGE` or another.
@@ -47,7 +48,7 @@ def reading_aids(page: str) -> None:
             LANGUAGES,
             LANGUAGE,
             required=True,
-            format_func=LANGUAGES.__getitem__,  # who reads no German looks for "English"
+            format_func=LANGUAGES.__getitem__,  # readers without German look for "English"
             help=say("Of the pages. Links open in the language that they were made in."),
         )
         if language() != ENGLISH:

@@ -1,4 +1,4 @@
-"""The pages in the order of the menu, each with the question that it answers."""
+"""Pages in the order of the menu, each with the question that it answers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Content:
     """One page.
 
     Attributes:
-        title: in the menu, in links and in the README.
-        address: of the page.
-        question: that it answers.
-        listed: whether the menu has it; another page leads to it if not.
-        folded: whether the sidebar is folded away at first, because the picture needs the width.
+        title: title in the menu, in links and in the README.
+        address: address of the page.
+        question: question that it answers.
+        listed: True if the menu has it; otherwise another page links to it.
+        folded: True if the sidebar is folded away at first, because the picture needs the width.
     """
 
     title: str
@@ -27,7 +27,7 @@ class Content:
 
     @property
     def file(self) -> str:
-        """Its script."""
+        """Script of the page."""
         return f"pages/{self.address}/page.py"
 
 
@@ -42,8 +42,8 @@ CONTENTS = (
         later("Rewrite"),
         "rewrite",
         later(
-            "What becomes of my sentence, under each mechanism and ε, side by side? What does "
-            "each promise?"
+            "How does each mechanism rewrite my sentence at each ε, side by side? What does "
+            "each guarantee?"
         ),
     ),
     Content(
@@ -106,7 +106,7 @@ CONTENTS = (
         listed=False,
     ),
 )
-"""The first one is the page that opens at the address `/`."""
+"""All pages; the first one opens at the address `/`."""
 
 MOVED = {"neighbourhoods": "words", "audit": "papers", "utility": "release"}
-"""Addresses that pages had before -> their present ones: old links lead there."""
+"""Former addresses of pages -> their present ones, so that old links still work."""

@@ -1,20 +1,20 @@
-// What the browser does when a page is left: the fields speak before the link, and the Back button
-// leads from page to page. departure.py says why the order matters.
+// Browser side of leaving a page: the fields send their values before the link is followed, and the
+// Back button leads from page to page. departure.py says why the order matters.
 //
-// A field sends its value when it loses the focus: Streamlit collects what changed and sends it from
-// a timer. A click on a link takes the focus away and is sent at once, before that. So the click is
-// held until the timers that were set before it have run, and is then made again.
+// A field sends its value when it loses the focus: Streamlit collects the changes and sends them
+// from a timer. A click on a link takes the focus away and is sent at once, before that. So the
+// click is held until the timers that were set before it have run, and is then made again.
 //
-// Streamlit writes what the controls are set to into the address, and makes a new entry of the
+// Streamlit writes the settings of the controls into the address, and makes a new entry of the
 // history each time: the Back button would lead through every draw and every chosen word. Here only
-// a link makes an entry; where a page sends people on to another, Back would only lead them there
-// again. Between the click and the next page the address is still that of the page that is left, and
-// stays as it is: what is written then is about the next page, and is written into its entry too.
+// a link makes an entry; where a page redirects to another, Back would only lead there again.
+// Between the click and the next page the address is still that of the page that is left, and stays
+// as it is: settings written then belong to the next page, and are written into its entry too.
 //
-// A page that is empty or broken while nothing runs is asked for once more, by its address, as the
+// A page that is empty or broken while nothing runs is requested once more, by its address, as the
 // Back button would; if Streamlit's own frontend has ended, the document is loaded again. That
-// happens once for each change of page. If it does not help, the page says so and offers a link.
-// A link that led nowhere, while nothing runs, is followed once more.
+// happens once for each change of page. If it does not help, the page says so and offers a link. A
+// link that led nowhere, while nothing runs, is followed once more.
 
 const LINKS = "a[data-testid=stPageLink-NavLink], a[data-testid=stTopNavLink], "
   + "a[data-testid=stSidebarNavLink], a[data-testid=stTopNavDropdownLink]";
@@ -39,9 +39,9 @@ function keepOrder(state) {
     }
     event.preventDefault();
     event.stopImmediatePropagation();
-    // The first turn lets React draw what the lost focus changed, the second lets it be sent.
+    // The first turn lets React draw the effects of the lost focus, the second lets them be sent.
     setTimeout(() => setTimeout(() => {
-      // What the lost focus changed may have drawn the link again.
+      // The effects of the lost focus may have drawn the link again.
       follow(link.isConnected ? link : linkTo(link.href) ?? link);
     }));
   }, true);
@@ -72,8 +72,8 @@ function keepOrder(state) {
 }
 
 const LOOK_MS = 300;
-const LOOKS = 5; // a fault has to last for so long
-const ASKED = "departure_asked"; // outlives a reload
+const LOOKS = 5; // number of looks in a row for which a fault must last
+const ASKED = "departure_asked"; // survives a reload
 const ERRORS = /Bad delta path|Cannot set a node|'setIn' cannot|no anchor to set node|encountered an error/;
 
 function fault() {
@@ -146,9 +146,9 @@ function heal(state) {
   }, LOOK_MS);
 }
 
-// A browser that translates the page puts elements of its own in the place of texts, and React goes
-// on writing numbers into those that are gone: an old number stands still. So nothing is translated,
-// and the language is told.
+// A browser that translates the page replaces texts by elements of its own, and React goes on
+// writing numbers into the removed ones: an old number stays visible. So translation is turned off,
+// and the language is declared.
 function leaveAsItIs() {
   document.documentElement.translate = false;
   document.documentElement.classList.add("notranslate");

@@ -1,32 +1,32 @@
-"""An event of a page, and the link that leads away from it: each does what it is meant to do.
+"""Order of events and page changes, so that neither undoes the other.
 
-The browser says with every message which page it shows, and shows the page before until the next
-one has begun. Streamlit takes that for the page to run, whatever the message is about. So what a
-person did just before a link (a glance at a word, a field that was left) and what arrives just
-after it was taken for a wish to go back:
+With every message the browser names the page that it shows, and it shows the previous page until
+the next one has begun. Streamlit takes that name for the page to run, whatever the message is
+about. So an action just before a link was followed (a glance at a word, a field that was left), or
+a message that arrived just after it, was taken for a request to go back:
 
 - An event of a fragment waits until the new page has run. Then "Couldn't find fragment" is logged
-  and a run of the page before is announced; the browser empties the main area for it, for good.
-- Any other event stops the new page and runs the one before: the link was in vain. The run finds
-  the fields of that page without the values they had, calls all their callbacks, and so puts a
-  preset in the place of the text that was just typed.
-- A link stops a run that has not yet looked at the event that it is for. What was typed is lost.
-- A part of a page that runs again is taken out of what the browser was still to be told. What stood
-  behind it or in it is told all the same, of a place that the browser has not: it shows an empty
-  page, for good.
-- An event of a fragment that arrives when the run before it has come to its end, but not all of
-  what it drew has been told yet, begins a run of its own, and what was not yet told is dropped. The
-  browser then misses a part of the page, or is told of a place in it ("Bad delta path").
+  and a run of the previous page is announced; the browser empties the main area for it, for good.
+- Any other event stops the new page and runs the previous one: the link had no effect. The run
+  finds the fields of that page without the values they had, calls all their callbacks, and so
+  replaces the text that was just typed by a preset.
+- A link stops a run that has not yet looked at the event that it is for. The typed text is lost.
+- When a part of a page runs again, its messages to the browser that are still queued are removed.
+  Messages for elements behind it or in it are still sent, for a place that the browser does not
+  have: it shows an empty page, for good.
+- An event of a fragment may arrive when the previous run has ended but not all of its output has
+  been sent. It begins a run of its own, and the unsent output is dropped. The browser then misses a
+  part of the page, or receives a message for a place in it ("Bad delta path").
 - A run that was stopped goes on until it next draws something, beside the run that follows it. Each
-  takes a lock of its own for the state of the session, so one counts fields while the other removes
+  takes its own lock for the state of the session, so one counts fields while the other removes
   some. That raises an error, and the page shows it.
 
-So here a change of page waits until the event before it has been taken in, which is a matter of
-milliseconds, and an event of a page that was left after that is dropped; an event waits until all
-has been told that the run before it drew; of a page that stays all is told, in order; and all runs
-of a session take one lock. `departure.js` has a field that is left by a click on a link speak
-before the link. This reaches into Streamlit; `tests/pages/shared/test_departure.py` fails where
-that has changed.
+Therefore a change of page waits until the previous event has been taken in, a matter of
+milliseconds, and later events of the page that was left are dropped; an event waits until all
+output of the previous run has been sent; all output of a page that stays is sent, in order; and all
+runs of a session share one lock. `departure.js` makes a field that is left by a click on a link
+send its value before the link. This module patches Streamlit;
+`tests/pages/shared/test_departure.py` fails if Streamlit's side of this has changed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _HEALED = {
     what: f"A page was {what} in a browser while nothing ran; it was drawn again."
     for what in ("empty", "broken", "ended")
 } | {"vain": "A link led nowhere in a browser; it was followed again."}
-"""Fault that a browser mended -> line of the log."""
+"""Fault that a browser repaired -> line of the log."""
 
 _LOOK_SECONDS = 0.005
 _LOOKS = 60
@@ -73,9 +73,9 @@ _LOOKS = 60
 
 @dataclass
 class _Visit:
-    """The last page that a session was asked for."""
+    """Last page that a session requested."""
 
-    page: str = ""  # of the last change of page; none yet while it is empty
+    page: str = ""  # of the last change of page; empty before the first one
     waiting: ClientState | None = None
     unheard: list[ClientState] = field(default_factory=list)
 
@@ -86,11 +86,11 @@ _clear_queue = AppSession._clear_queue
 _wrap_state = SafeSessionState.__init__
 _making_lock = Lock()
 _locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
-"""The lock of each state of a session by its identity, as long as some run holds it."""
+"""Lock of each session state by its identity, as long as some run holds it."""
 
 
 def keep_order() -> None:
-    """Have the sessions of this process keep the order; once is enough."""
+    """Make the sessions of this process keep the order; further calls have no effect."""
     if AppSession.request_rerun is _request_rerun:
         AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
         AppSession._clear_queue = _clear_for_page  # type: ignore[assignment, method-assign]
@@ -108,7 +108,7 @@ def _share_lock(
 
 
 def _clear_for_page(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
-    """Forget what was still to be told when the whole page runs again, not when parts of it do."""
+    """Clear the queued messages when the whole page runs again, but not when parts of it do."""
     _clear_queue(session, None if fragment_ids_this_run is None else [])
 
 
@@ -128,7 +128,7 @@ def _in_order(session: AppSession, state: ClientState | None) -> None:
 
 
 def _hear(session: AppSession, visit: _Visit, looks: int) -> None:
-    """Take in the events, once all is told that a run drew which has come to its end."""
+    """Process the events once all output of a run that has ended is sent."""
     if looks and session._scriptrunner is not None and _has_ended(session._scriptrunner):
         session._event_loop.call_later(_LOOK_SECONDS, _hear, session, visit, looks - 1)
         return
@@ -138,7 +138,7 @@ def _hear(session: AppSession, visit: _Visit, looks: int) -> None:
 
 
 def _has_ended(runner: ScriptRunner) -> bool:
-    """Return True if a run will take nothing in any more, and its session was not told so yet."""
+    """Return True if a run accepts no more requests but its session does not know yet."""
     with runner._requests._lock:
         return runner._requests._state is ScriptRequestType.STOP
 
@@ -154,13 +154,13 @@ def _change_page(session: AppSession, visit: _Visit, state: ClientState, looks: 
     visit.waiting = None
     if state.page_script_hash:
         visit.page = state.page_script_hash
-        # Streamlit says so itself when the run begins, which is too late for an event before that.
+        # Streamlit sets it when the run begins, which is too late for an event before that.
         session._client_state.page_script_hash = state.page_script_hash
     _request_rerun(session, state)
 
 
 def _is_event(state: ClientState) -> bool:
-    """Return True for a message about the page that it names; else it asks for that page."""
+    """Return True for a message about the page that it names, False for a request for that page."""
     if state.fragment_id:
         return True
     fields = (user_key_from_element_id(widget.id) for widget in state.widget_states.widgets)
@@ -168,14 +168,14 @@ def _is_event(state: ClientState) -> bool:
 
 
 def _has_news(runner: ScriptRunner) -> bool:
-    """Return True if a run was asked for that has not yet taken in the values of the fields."""
+    """Return True if a requested run has not yet taken in the values of the fields."""
     requests = runner._requests
     with requests._lock:
         asked = requests._state is ScriptRequestType.RERUN
         data = requests._rerun_data
-    if asked and data.fragment_id_queue:  # a part of the page, which waits for the present run
+    if asked and data.fragment_id_queue:  # a fragment, which waits for the present run
         whole = replace(data, fragment_id_queue=[], is_fragment_scoped_rerun=False)
-        runner.request_rerun(whole)  # does not
+        runner.request_rerun(whole)  # a request for the whole page does not wait
     context = getattr(runner._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, None)
     stopped = requests._state is ScriptRequestType.STOP
     return asked or not (stopped or (context is not None and context.has_script_started))
@@ -188,10 +188,10 @@ def _component() -> Callable[..., object]:
 
 
 def mind_links(language: str) -> None:
-    """Have the browser keep the order too, and ask once more for a page that is empty or broken.
+    """Make the browser keep the order too, and request a page again if it is empty or broken.
 
     Args:
-        language: of the page, which the browser is told, to read it aloud.
+        language: language of the page, for screen readers.
     """
     data = {
         "language": language,
@@ -202,6 +202,6 @@ def mind_links(language: str) -> None:
 
 
 def _log_healed() -> None:
-    """Say in the log that a browser asked for a page once more."""
+    """Log that a browser requested a page again."""
     told = getattr(st.session_state.get(_KEY), "healed", None)
     _LOGGER.warning(_HEALED.get(str(told), _HEALED["broken"]))

@@ -1,6 +1,6 @@
-// The dial: one slider with two readings, what is given away and what is promised. Moving it only
-// shows another step and says so to the page (event "dpcore:dial"): what moves with it has its
-// numbers already. The server hears of it when the hand is off.
+// Dial: one slider with two readings, leakage and guarantee. Moving it only shows another step and
+// announces it to the page (event "dpcore:dial"): the components that follow it already have their
+// numbers. The server is informed when the dial rests.
 
 const REST_MS = 250;
 
@@ -25,7 +25,7 @@ function field(state, name) {
   input.type = "number";
   input.step = "any";
   input.min = "0";
-  // The nearest step: equally far apart are those whose ratios are equal.
+  // The nearest step: equal ratios are equal distances.
   input.addEventListener("change", () => {
     const wanted = Math.log(Number(input.value));
     if (!Number.isFinite(wanted)) return show(state, state.step);
@@ -93,7 +93,7 @@ function build(state) {
   input.setAttribute("aria-label", data.label);
   input.addEventListener("input", () => moved(state, Number(input.value)));
   input.addEventListener("change", () => rest(state));
-  // Whoever turns to something else, a link perhaps, has done with the dial.
+  // Moving on to something else, such as a link, ends the use of the dial.
   input.addEventListener("blur", () => {
     if (state.step !== state.sent) settle(state);
   });
@@ -137,8 +137,8 @@ export default function (component) {
     state.data = data;
     build(state);
   }
-  // A step of the server counts where it chose it (a link, a button), not where it repeats what it
-  // heard: the hand may be further on.
+  // A step from the server counts if the server chose it (a link, a button), not if it repeats a
+  // step that it received: the dial may have moved on.
   if (other || turn !== state.turn) {
     state.turn = turn;
     show(state, step);

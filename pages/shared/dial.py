@@ -1,7 +1,7 @@
-"""The dial: what is given away and what is promised, in one control that stays in sight.
+"""Dial that shows leakage and guarantee in one control, and the groups of mechanisms.
 
-A step moves in the browser alone: other components of the page hear the event "dpcore:dial" and
-have the numbers of every step. The server hears of a step when the hand is off.
+Moving it needs only the browser: other components of the page listen to the event "dpcore:dial" and
+hold the numbers of every step. The server receives a step when the dial rests.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _KEY = "word_privacy_lab.dial"
 _PLACE = "dial_place"
 _TURNS = "dial_turns"
 
-# Below Streamlit's own bar, above what scrolls. An element sticks within what it stands in, so what
-# sticks is the block of the page that holds the dial: a page gives the dial a block of its own.
+# Below Streamlit's own bar, above the scrolling content. A sticky element stays within its parent,
+# so the sticky element is the block of the page that holds the dial: each page gives the dial a
+# block of its own.
 _STYLE = f"""
 [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
   > :has([class*="st-key-{_PLACE}"]) {{
@@ -42,11 +43,11 @@ class Step:
     """One step of a dial, in words.
 
     Attributes:
-        left: what is given away: what the number is, and the number.
-        right: what is promised for it, likewise.
+        left: the leakage: its name, and its number.
+        right: the guarantee, likewise.
         spoken: both in one sentence, for a screen reader.
-        epsilon: ε; None where it differs between what is shown.
-        share: what is given away, 0 to 1; None if it is not known.
+        epsilon: ε; None where it differs between the shown mechanisms.
+        share: the leakage, 0 to 1; None if it is not known.
     """
 
     left: tuple[str, str]
@@ -58,13 +59,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Dial:
-    """A dial.
+    """Dial with all its steps.
 
     Attributes:
-        name: of the quantity: what moves with it listens for this name.
-        label: what it sets, for a screen reader.
+        name: name of the quantity: the components that follow it listen for this name.
+        label: label for a screen reader.
         steps: from the most private one on.
-        ends: what its two ends mean.
+        ends: meanings of its two ends.
         fields: titles of numbers that can be typed, by attribute of `Step`; "logarithm" is ln ε.
     """
 
@@ -82,12 +83,12 @@ def _component() -> Callable[..., Any]:
 
 
 def show_dial(dial: Dial, step: int, on_rest: Callable[[int], None]) -> None:
-    """Draw the dial, in sight wherever one scrolls; in a block of the page with nothing else.
+    """Draw the dial, always in sight; it needs a block of the page that holds nothing else.
 
     Args:
-        dial: what it sets.
-        step: where it stands; heeded in the first run and after `turn_dial`.
-        on_rest: called with the step when the hand is off.
+        dial: the dial.
+        step: its position; used in the first run and after `turn_dial`.
+        on_rest: called with the step when the dial rests.
     """
     key = f"dial_{dial.name}"
 
@@ -102,7 +103,7 @@ def show_dial(dial: Dial, step: int, on_rest: Callable[[int], None]) -> None:
 
 
 def turn_dial(name: str) -> None:
-    """Let the dial go where the page says in its next run, wherever it was left."""
+    """Let the page set the position of the dial in its next run, wherever the user left it."""
     turns = st.session_state.setdefault(_TURNS, {})
     turns[name] = turns.get(name, 0) + 1
 
@@ -130,10 +131,10 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else float(f"{100 * share:.3g}")
 
 
-# The three groups of mechanisms, each with a slider of its own: their ε are not one quantity.
+# The three groups of mechanisms, each with its own slider: their ε are different quantities.
 
 
-# Finer where a decade begins, so that neighbouring steps differ by 11 to 25 % all the way.
+# Finer where a decade begins, so that neighbouring steps differ by 11 to 25 % everywhere.
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
@@ -144,17 +145,17 @@ def _decades(first: int, last: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Group:
-    """Mechanisms whose ε means the same.
+    """Mechanisms whose ε has the same meaning.
 
     Attributes:
-        name: in links: the slider is `eps_<name>`, the choice of mechanisms `<name>`.
-        title: for people.
+        name: name in links: the slider is `eps_<name>`, the choice of mechanisms `<name>`.
+        title: displayed title.
         explanation: one sentence on what ε bounds.
-        meanings: of ε.
-        grid: the steps of the slider: ε, whatever is shown of it.
+        meanings: meanings of ε in the group.
+        grid: values of ε at the steps of the slider.
         start: where the slider begins, a value of `grid`.
-        logarithm: whether ln ε is shown and stands in links. The slider hands over ε: nobody behind
-            it converts anything.
+        logarithm: True if ln ε is displayed and used in links. The slider itself returns ε, so
+            callers convert nothing.
     """
 
     name: str
@@ -166,17 +167,17 @@ class Group:
     logarithm: bool = False
 
     def label(self, epsilon: float) -> str:
-        """A step of the slider as it is shown and as it stands in links."""
+        """Return a step of the slider as displayed and as used in links."""
         return f"{math.log(epsilon) if self.logarithm else epsilon:g}"
 
     def reading(self, epsilon: float) -> str:
-        """A step of the slider in running text: ε, and ln ε where that is what is shown."""
+        """Return a step of the slider in running text: ε, and ln ε where that is displayed."""
         if self.logarithm:
             return f"ln ε = {numeral(self.label(epsilon))} (ε = {numeral(number(epsilon))})"
         return f"ε = {numeral(f'{epsilon:,g}')}"
 
     def finding(self, epsilon: float) -> str:
-        """The same for a finding, which is in English in every language."""
+        """Return the same for a finding, which is in English in every language."""
         with speaking(ENGLISH):
             return self.reading(epsilon)
 
@@ -220,25 +221,25 @@ GROUPS = (
 )
 
 START_EPSILON = {"metric": 2.5}
-"""By group, where an attacker of the bundled lexicon learns something and not everything."""
+"""By group, an ε at which an attacker of the bundled lexicon learns some words but not all."""
 
 
 def group_of(meaning: EpsilonMeaning) -> Group:
-    """The group that a meaning of ε belongs to."""
+    """Return the group that a meaning of ε belongs to."""
     return next(group for group in GROUPS if meaning in group.meanings)
 
 
 def grouped(mechanisms: Iterable[Mechanism]) -> list[tuple[Group, list[Mechanism]]]:
-    """The groups that have a mechanism, each with its own, in their order."""
+    """Return the groups that have a mechanism, each with its own, in their order."""
     every = list(mechanisms)
     parts = [(group, [m for m in every if m.meaning in group.meanings]) for group in GROUPS]
     return [(group, members) for group, members in parts if members]
 
 
 def admissible_grid(group: Group, mechanisms: Iterable[Mechanism]) -> tuple[float, ...]:
-    """The steps of a group's slider at which at least one of its mechanisms is defined.
+    """Return the steps of a group's slider at which at least one of its mechanisms is defined.
 
-    The grid is the same for everybody except that A4-like mechanisms begin at the low end of
+    The grid is the same for all lexicons except that A4-like mechanisms begin at the low end of
     their domain, which depends on the lexicon.
     """
     if not group.logarithm:

@@ -1,6 +1,6 @@
-"""The dial of ε of one group of mechanisms, the same on every page, with what a stranger guesses.
+"""Dial of ε of one group of mechanisms, the same on every page, with the guessed words.
 
-ε stands in the session and in the link as `eps_<group>`, and goes along from page to page.
+ε is kept in the session and in the link as `eps_<group>`, and carries over from page to page.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ def epsilon_dial(
     start: float | None = None,
     grid: Sequence[float] | None = None,
 ) -> float:
-    """Draw the dial; in a block of the page of its own it stays in sight.
+    """Draw the dial and return ε; in a block of its own it stays in sight.
 
-    While it moves, components of the page hear the event "dpcore:dial" with the group's name and
-    the place in the grid; the server hears of it when the hand is off.
+    While it moves, components of the page receive the event "dpcore:dial" with the group's name and
+    the place in the grid; the server is informed when the dial rests.
 
     Args:
         group: the group.
-        members: its mechanisms that are shown; one of them at least is defined at every step.
-        on_rest: called when the hand is off and ε is set.
-        start: where a fresh visit begins; None for `usual_epsilon`.
+        members: its shown mechanisms; at least one of them is defined at every step.
+        on_rest: called when the dial rests and ε is set.
+        start: ε of a new visit; None for `usual_epsilon`.
         grid: the values of ε to choose from; None for those of the group.
 
     Returns:
@@ -79,10 +79,10 @@ def epsilon_dial(
 
 
 def usual_epsilon(group: Group, members: Sequence[Mechanism]) -> float:
-    """Where there is something to see: a stranger guesses a quarter of the words.
+    """Return an informative default ε: an attacker guesses a quarter of the words there.
 
-    Half of the most, where the first mechanism never gives away so much; the group's own start
-    where nothing was recorded.
+    If the first mechanism never leaks that much, half of its largest share is used; without a
+    record, the group's own start.
     """
     curve = recorded_curve(members[0])
     if curve is None:
@@ -101,7 +101,7 @@ def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> Non
     Args:
         group: the group.
         epsilon: its ε; a page whose dial lacks it takes the nearest step.
-        usual: where a fresh visit to the page begins, which its link leaves out.
+        usual: default of the page, which its link leaves out.
     """
     st.session_state[_key(group)] = epsilon
     label = group.label(epsilon)
@@ -110,7 +110,7 @@ def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> Non
 
 
 def epsilon_of(group: Group) -> float:
-    """ε of a group whose dial this page has drawn; its start on a page that has none."""
+    """Return ε of a group whose dial this page has drawn; its start on a page that has none."""
     return float(st.session_state.get(_key(group), START_EPSILON.get(group.name, group.start)))
 
 
@@ -119,7 +119,7 @@ def _key(group: Group) -> str:
 
 
 def _present(group: Group, steps: Sequence[float], usual: int) -> float:
-    """Where the dial stands: as a new link says, as it was left, or where a visit begins."""
+    """Return the position of the dial: from a new link, else the last one, else the default."""
     key = _key(group)
     linked = st.query_params.get(key)
     seen = st.session_state.setdefault(_LINKED, {})
@@ -160,7 +160,7 @@ def _step(
     curves: Sequence[TradeCurve | None],
     epsilon: float,
 ) -> Step:
-    """One ε: what a stranger guesses where that was measured, else what ε permits at most."""
+    """Return one step: the share of guessed words if measured, else the bound that ε gives."""
     shares = [
         share
         for curve in curves
@@ -173,7 +173,7 @@ def _step(
     promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
     if shares:
         low, high = of_100(min(shares)), of_100(max(shares))
-        alike = high.lstrip("0123456789.,")  # " of 100" is said once
+        alike = high.lstrip("0123456789.,")  # " of 100" appears once
         value = (
             say("{low} words", low=low)
             if low == high

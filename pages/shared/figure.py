@@ -1,4 +1,4 @@
-"""A figure as every page shows it: chart, caption, text alternative, numbers, downloads."""
+"""Figure with caption, text alternative, numbers and downloads, as every page shows it."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def _files() -> Callable[..., Any]:
 
 
 def figure_buttons(name: str) -> None:
-    """Buttons that save a figure in the browser, without a word to the server.
+    """Draw buttons that save a figure in the browser, without a request to the server.
 
-    Plotly's own menu cannot be used: it appears under a pointer only, knows one format, and
-    leaves out the marks that are laid over a figure.
+    Plotly's own menu cannot be used: it appears under a pointer only, offers one format, and leaves
+    out the marks that are laid over a figure.
 
     Args:
-        name: of the file, without its ending; the figure has the key `figure_<name>`, and the
+        name: name of the file, without its ending; the figure has the key `figure_<name>`, and the
             block of the figure with its marks, if it has any, `still_<name>`.
     """
     _files()(
@@ -61,7 +61,7 @@ def figure_buttons(name: str) -> None:
 
 
 def _files_data(name: str) -> dict[str, Any]:
-    """Data of both kinds of buttons: of each format its name, its label and its help."""
+    """Return the data of both kinds of buttons: name, label and help of each format."""
     formats = [
         (form, say("Figure as {form}", form=form.upper()), say(explained))
         for form, explained in _FORMATS.items()
@@ -77,10 +77,10 @@ def _drawing_files() -> Callable[..., Any]:
 
 
 def drawing_buttons(name: str) -> None:
-    """Buttons that save a drawing of a component of ours, in the browser alone.
+    """Draw buttons that save a drawing of our own component, in the browser alone.
 
     Args:
-        name: of the file, without its ending, and of the drawing.
+        name: name of the file, without its ending, and of the drawing.
     """
     _drawing_files()(
         key=f"files_{name}",
@@ -90,13 +90,13 @@ def drawing_buttons(name: str) -> None:
 
 
 def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key: str) -> None:
-    """A button that downloads a table, the same in every language, built when it is pressed.
+    """Draw a button that downloads a table, built when pressed; it is the same in every language.
 
     Args:
-        label: of the button.
-        name: of the file, without its ending.
+        label: label of the button.
+        name: name of the file, without its ending.
         table: builds the table; it must not call Streamlit.
-        key: of the button.
+        key: key of the button.
     """
 
     def csv() -> bytes:
@@ -127,15 +127,16 @@ def show_figure(
     *,
     files: bool = True,
 ) -> None:
-    """Draw a figure with all that belongs to it.
+    """Draw a figure with its caption, numbers and files.
 
     Args:
         figure: from `dpcore.plots`.
-        caption: what to see in it, computed from the same numbers; the text alternative too.
+        caption: the finding, computed from the same numbers; also the text alternative.
         table: the numbers.
-        name: of the files and of the elements' keys.
-        on_click: called when a point was clicked; `st.session_state["figure_<name>"]` tells which.
-        files: whether numbers, files and how it was computed belong to it here; else the page has
+        name: name of the files and of the elements' keys.
+        on_click: called when a point was clicked; `st.session_state["figure_<name>"]` has the
+            point.
+        files: True if numbers, files and the method are shown with it; otherwise the page has
             drawers for them.
     """
     _chart(figure, name, caption.alternative, on_click)
@@ -148,16 +149,16 @@ def show_figure(
 
 def _finding(caption: Caption, name: str) -> None:
     with st.container(key=f"finding_{name}"):
-        # st.text: names in it may be of a lexicon that a person added.
+        # st.text: it may contain names from a lexicon that the user added.
         st.text(caption.finding)
 
 
 def show_caption(caption: Caption, name: str) -> None:
-    """Write the finding below a drawing, and how it was computed folded away.
+    """Write the finding below a drawing, and the method folded away.
 
     Args:
-        caption: of the drawing.
-        name: of the elements' keys.
+        caption: caption of the drawing.
+        name: name of the elements' keys.
     """
     _finding(caption, name)
     if caption.how != caption.finding:
@@ -167,17 +168,17 @@ def show_caption(caption: Caption, name: str) -> None:
 
 @dataclass(frozen=True)
 class Still:
-    """Beside a figure that stands still: where what moves with ε is drawn."""
+    """Places around a static figure for the parts that change with ε."""
 
     _mark: DeltaGenerator
     _caption: DeltaGenerator
     _name: str
 
     def show(self, caption: Caption, mark: str) -> None:
-        """Draw what moves, in the fragment of what moves, each time that it runs.
+        """Draw the changing parts; called each time that their fragment runs.
 
         Args:
-            caption: what to see in the figure now.
+            caption: finding at the current ε.
             mark: HTML from `dpcore.plots.traces` that is laid over the figure.
         """
         self._mark.html(mark)
@@ -186,16 +187,16 @@ class Still:
 
 
 def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:
-    """Draw a figure that is the same at every ε, outside the fragment of what moves.
+    """Draw a figure that is the same at every ε, outside the fragment of the changing parts.
 
     Args:
         figure: from `dpcore.plots`.
-        alt: its text alternative, with nothing in it that moves.
+        alt: its text alternative, without anything that changes.
         table: the numbers.
-        name: of the files and of the elements' keys.
+        name: name of the files and of the elements' keys.
 
     Returns:
-        Where its mark and its caption are to be drawn.
+        Places for its mark and its caption.
     """
     with st.container(gap=None, key=f"still_{name}"):
         _chart(figure, name, alt, None)
@@ -208,13 +209,13 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
 def show_numbers(
     table: pd.DataFrame, name: str, alt: str, csv: Callable[[], pd.DataFrame] | None = None
 ) -> None:
-    """Draw the numbers and files of a figure, folded away: nothing is sent until it is wanted.
+    """Draw the numbers and files of a figure, folded away: nothing is sent until it is opened.
 
     Args:
         table: the numbers.
-        name: of the files and of the elements' keys.
-        alt: what the table holds, in words.
-        csv: makes the table of the file; then the drawing has buttons of its own for its picture.
+        name: name of the files and of the elements' keys.
+        alt: description of the table.
+        csv: builds the table of the file; the drawing then has its own buttons for its picture.
             None for the same table, beside buttons for a figure of Plotly.
     """
     drawer = st.expander(
@@ -244,15 +245,15 @@ def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] 
     )
 
 
-# Rewritten texts at the steps of a dial, as a component of ours gets them.
+# Rewritten texts at the steps of a dial, in the form that our own components read.
 
 
 SCRIPT = Path(__file__).with_name("marked_words.js")
-"""What shows them; it is put before the script of the component."""
+"""Script that shows them; it is put before the script of the component."""
 
 
 def marked_words(drawn: SentenceDraw, epsilon: float, texts: dict[str, int]) -> list[list[Any]]:
-    """The tokens at one ε, each as [index of its text, whether it changed, the gap before it].
+    """Return the tokens at one ε, each as [index of its text, changed or not, the gap before it].
 
     Args:
         drawn: the draw.

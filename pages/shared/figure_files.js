@@ -1,5 +1,6 @@
-// Saves a figure as it stands on the page. What moves with a slider is no part of the figure: it is
-// laid over it (dpcore.plots.mark), so the saved figure gets a shape for each of these parts.
+// Saves a figure as it appears on the page. The parts that change with a slider are not in the
+// figure: they are laid over it (dpcore.plots.mark), so the saved figure gets a shape for each of
+// these parts.
 
 const clear = (colour) => colour === "rgba(0, 0, 0, 0)";
 
@@ -41,7 +42,7 @@ function shape(part, plot) {
 }
 
 // The theme with its axes in the colour of the text: Streamlit's light theme has them in a grey of
-// 3.7:1, which a style of the page mends on the screen alone.
+// 3.7:1, which a style of the page corrects on the screen only.
 function legible(plot) {
   const { template } = plot.layout;
   const grey = template?.layout?.font?.color;
@@ -50,12 +51,12 @@ function legible(plot) {
   return JSON.parse(JSON.stringify(template).replaceAll(JSON.stringify(grey), JSON.stringify(ink)));
 }
 
-// The element with this key of Streamlit's.
+// The element with this Streamlit key.
 const keyed = (key) => `.st-key-${key.replaceAll(/[^a-zA-Z0-9_-]/g, "-")}`;
 
 function save(name, format) {
   const plot = document.querySelector(`${keyed(`figure_${name}`)} .js-plotly-plot`);
-  if (!plot || !plot._fullLayout || !window.Plotly) return; // it is not drawn yet
+  if (!plot || !plot._fullLayout || !window.Plotly) return; // not drawn yet
   const over = `${keyed(`still_${name}`)} [data-testid=stHtml] [aria-hidden] > div`;
   const marks = [...document.querySelectorAll(over)].map((part) => shape(part, plot));
   const { width, height } = plot._fullLayout;

@@ -1,4 +1,4 @@
-"""The footer: from what the page was computed, and what does not leave it."""
+"""Footer: provenance of the numbers, and data that does not leave the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.shared.language import ENGLISH, language, later, say
 from pages.shared.messages import note
 
 IN_ENGLISH = later("Findings, promises and proofs are in English, as they are computed.")
-"""What a page in another language says of itself."""
+"""Note on a page in another language."""
 
 
 def footer(words: Lexicon, seed: int, draws: str) -> None:
@@ -18,8 +18,8 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
 
     Args:
         words: the lexicon of the page.
-        seed: of what is shown.
-        draws: how many draws the shown numbers come from, in words.
+        seed: seed of the shown numbers.
+        draws: number of draws behind the shown numbers, in words.
     """
     provenance(
         say(
@@ -36,13 +36,13 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
 
 
 def provenance(origin: str) -> None:
-    """Draw the footer of a view without a lexicon of its own.
+    """Draw the footer of a view without its own lexicon.
 
     Args:
-        origin: from what, how and when; as plain text.
+        origin: source, method and date; as plain text.
     """
     st.divider()
-    # st.text: a lexicon's name is given by whoever added it and is no Markdown.
+    # st.text: the name of an added lexicon is user input and not Markdown.
     st.text(f"{origin} · dpcore {dpcore.__version__}")
     if language() != ENGLISH:
         note(say(IN_ENGLISH))

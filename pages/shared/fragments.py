@@ -1,4 +1,4 @@
-"""Fragments of a page that run by themselves."""
+"""Fragments: parts of a page that run by themselves."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def fragment(
     """Draw a part of the page as a fragment.
 
     A run that was stopped goes on until it next draws something, beside the run that follows it. If
-    it declared the fragment after that one had, the part would show from then on what was asked for
-    before: the words of an older draw of noise below the number of the newer. So it ends here.
+    it declared the fragment after the newer run had, the part would from then on show the older
+    request: the words of an older draw of noise below the number of the newer. So it ends here.
 
     Args:
         draw: the function.
@@ -32,10 +32,10 @@ def fragment(
 def run_parts(*keys: str) -> None:
     """From a callback: run these fragments, unless the whole page runs anyway.
 
-    What was done in one hurry arrives together. A field without a callback asks for a run of the
-    page by being silent, and Streamlit would not hear it beside a wish for fragments: what was
-    chosen there would not be shown, and if the last run of the page had been cut short, places that
-    it had not filled would be missing for good.
+    Quick successive actions arrive together. A field without a callback requests a run of the whole
+    page implicitly, and Streamlit would ignore it if fragments were requested as well: the choice
+    in that field would not be shown, and if the last run of the page had been cut short, places
+    that it had not filled would be missing for good.
     """
     context = get_script_run_ctx()
     if context is None or context.fragment_ids_this_run:

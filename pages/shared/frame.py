@@ -1,4 +1,4 @@
-"""The frame around every page: the list of pages, the menu, and the settings of a link."""
+"""Frame around every page: the list of pages, the menu, and the settings of a link."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _OPEN, _MOVED = "open_page", "moved_on"
 TITLE = "Word Privacy Lab"
 
 _MAY_BE_EMPTY = frozenset({"drawn", "curves", *(group.name for group in GROUPS)})
-"""Ends of the names of choices of which nothing may be chosen."""
+"""Last parts of the names of choices that may be empty."""
 
 _SHARED = frozenset(
     {"lexicon", "unknown", "stop", "case", "attacked", "seed", "draw", "preset", LANGUAGE}
 )
-"""Names of choices that mean the same on every page; so do every ε and the settings."""
+"""Names of choices that mean the same on every page, besides every ε and the settings."""
 
-# Legible on both themes, for it is a picture and knows neither.
+# Legible on both themes, since it is a picture and cannot adapt to them.
 _WORDMARK = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="190" height="28" viewBox="0 0 190 28">'
     '<text x="0" y="20" font-family="Source Sans Pro, Source Sans 3, Helvetica, Arial, sans-serif" '
     f'font-size="19" font-weight="700" fill="#3A86B8">{TITLE}</text></svg>'
 )
 
-# What moves should be in sight when the page opens: less air above and smaller titles. The ends of
-# a slider, which show under the pointer, are too faint on the dark ground, and so are words on a
-# chosen button or a badge for who sees little (7 to 1). A link's words are not cut off.
+# The moving part should be in sight when the page opens: less air above and smaller titles. The
+# ends of a slider, which show under the pointer, are too faint on the dark ground, and so are words
+# on a chosen button or a badge for people with low vision (7 to 1). A link's words are not cut off.
 _STYLE = """
 [data-testid=stMainBlockContainer] { padding-top: 4rem; }
 [data-testid=stMainBlockContainer] h1 { font-size: 2.1rem; padding: 0 0 0.25rem; }
@@ -48,11 +48,11 @@ _STYLE = """
 
 
 def page_list() -> list[st.Page]:
-    """All pages in the order of the menu.
+    """Return all pages in the order of the menu.
 
-    The first one has the address `/`, and no other: its name in links is kept by a hidden entry.
-    So are the addresses that pages had before.
-    No page has a Material icon: browsers would fetch it from a third party as the tab's icon.
+    The first one has the address `/`, and no other: its name in links is kept by a hidden entry. So
+    are the former addresses of pages. No page has a Material icon: browsers would fetch it from a
+    third party as the tab's icon.
     """
     first, *others = CONTENTS
     return [
@@ -87,7 +87,7 @@ def open_frame() -> st.Page:
         address = MOVED[page.url_path]
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         st.switch_page(next(each for each in pages if each.url_path == address), query_params=given)
-    _mend_link()  # starts over on this page, which is known only now
+    _mend_link()  # reruns this page, which is known only now
     _take_along(page.url_path)
     folded = any(each.folded and say(each.title) == page.title for each in CONTENTS)
     st.set_page_config(
@@ -102,9 +102,9 @@ def open_frame() -> st.Page:
 
 
 def _mend_link() -> None:
-    """Start over without those settings of a link that no field can hold.
+    """Rerun the page without the link settings that no field can hold.
 
-    Streamlit checks the values of a link against its fields, but an endless number breaks a field
+    Streamlit checks the values of a link against its fields, but an infinite number breaks a field
     of whole numbers, and an empty value empties a choice that must not be empty.
     """
     given = {name: st.query_params.get_all(name) for name in st.query_params}
@@ -115,9 +115,9 @@ def _mend_link() -> None:
 
 
 def _take_along(address: str) -> None:
-    """Begin a page that the menu led to with the link of the page before, as far as both share it.
+    """Begin a page reached by the menu with the settings that it shares with the page before.
 
-    Streamlit takes the values of fields along from the second run of a page on; what a link set
+    Streamlit keeps the values of fields from the second run of a page on; a value that a link set
     in the first run would be forgotten on the next page, and be back on the page after it.
     """
     before, runs, given = st.session_state.get(_OPEN, (address, 0, None))
@@ -130,21 +130,21 @@ def _take_along(address: str) -> None:
         st.session_state[_OPEN] = address, 1, None
     else:
         st.session_state[_OPEN] = address, 0, asked
-        st.rerun()  # which reads the whole link of the page before
+        st.rerun()  # to read the whole link of the previous page
     if given is not None:
         kept = {name: values for name, values in asked.items() if _shared(name)}
         link.put(dict.fromkeys(asked, ()) | kept | given)
 
 
 def open_address() -> str:
-    """Address of the page that is open."""
+    """Return the address of the open page."""
     return str(st.session_state[_OPEN][0])
 
 
 def arrived_by_address() -> bool:
-    """Whether this is the page that the visit began with: the link is of whoever gave it.
+    """Return True if this is the page on which the visit began, so that its link came from outside.
 
-    On a page that the menu led to, the link also holds what was taken along.
+    On a page reached by the menu, the link also holds settings of earlier pages.
     """
     return _MOVED not in st.session_state
 
@@ -161,4 +161,4 @@ def _usable(name: str, value: str) -> bool:
     try:
         return math.isfinite(float(value))
     except ValueError:
-        return True  # no number; whether it is a choice, its field knows
+        return True  # not a number; its field checks if it is a valid choice

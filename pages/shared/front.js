@@ -1,4 +1,4 @@
-// Says why the page stays empty, where nothing of the app can: its web socket has not opened.
+// Explains why the page stays empty when the app cannot do so: its web socket has not opened.
 (() => {
   const SECONDS = 10
   const box = document.getElementById("blocked")

@@ -1,8 +1,8 @@
-"""The page that a browser loads first, before anything of the app can be drawn.
+"""First page that a browser loads, before anything of the app can be drawn.
 
-It is Streamlit's, and says why it stays empty where scripts or web sockets are blocked: Streamlit
-1.67 shows nothing for 39 seconds, and then a sentence about its own server.
-`tests/browser/test_blocked.py` fails where Streamlit says something itself.
+It is Streamlit's page, and explains why it stays empty where scripts or web sockets are blocked:
+Streamlit 1.67 shows nothing for 39 seconds, and then a sentence about its own server.
+`tests/browser/test_blocked.py` fails if Streamlit explains it itself.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ NO_SCRIPT = later(
     "This page needs JavaScript. Allow it for this address in your browser, or ask the people "
     "who look after your computer."
 )
-_ADDRESS = "<code></code>"  # which the script fills
+_ADDRESS = "<code></code>"  # filled by the script
 _NO_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
 
 
 @cache
 def front_page() -> str:
-    """Streamlit's page with our sentences in it, in all languages."""
+    """Return Streamlit's page with our sentences in it, in all languages."""
     page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
     here = Path(__file__)
     style = here.with_suffix(".css").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def front_page() -> str:
 
 
 def front_routes() -> list[Route]:
-    """The addresses of all pages, each with this page."""
+    """Return routes from the addresses of all pages to this page."""
     base = config.get_option("server.baseUrlPath")
     addresses = ["", *(page.address for page in CONTENTS), *MOVED]
     return [Route(make_url_path(base, address), _answer) for address in addresses]

@@ -1,7 +1,7 @@
-// The rewrite grid. Whatever was typed arrives as data and is only ever set as textContent, so it
-// cannot become markup. The tree is rebuilt when what it shows has changed (a few hundred nodes);
-// the focus and the open promises are put back. The likely outputs of a word are asked for when
-// somebody looks at it ("peek") and kept until the grid changes. grid_card.js stands before this.
+// Rewrite grid. Typed text arrives as data and is only ever set as textContent, so it cannot become
+// markup. The tree is rebuilt when its data has changed (a few hundred nodes); the focus and the
+// open guarantees are restored. The likely outputs of a word are requested on hover or focus
+// ("peek") and kept until the grid changes. grid_card.js is prepended.
 
 const spoken = (token, input) =>
   filled(token.changed ? words.became : words.stayed, { input, output: token.text });
@@ -30,7 +30,7 @@ function wordButton(token, row, state) {
   return button;
 }
 
-// One tab stop a row; the arrow keys move inside it and between the rows.
+// One tab stop per row; the arrow keys move inside it and between the rows.
 function move(event, state) {
   const button = event.target.closest(".word");
   if (!button) return;
@@ -92,7 +92,7 @@ function mechanismRow(row, state) {
     body.append(element("p", "problem", row.problem));
   } else {
     const line = element("div", "words");
-    // Of a redactor there is nothing to choose: its row is a text, and no toolbar.
+    // A redactor offers no choice: its row is a text, not a toolbar.
     const choosing = row.tokens.some((token) => token.place !== undefined);
     line.setAttribute("role", choosing ? "toolbar" : "group");
     line.setAttribute("aria-label", filled(choosing ? words.row : words.redacted, { title: row.title }));
@@ -125,7 +125,7 @@ function mechanismRow(row, state) {
   return frame;
 }
 
-// What this one draw makes of the chosen word over the whole range of the slider.
+// Outputs of this one draw for the chosen word over the whole range of the slider.
 function strip(row) {
   const figure = element("div", "strip");
   const bar = element("div", "pieces");
@@ -206,7 +206,7 @@ export default function (component) {
     state = { root, card, open: new Set(), shown: null, timer: 0, asking: 0, likely: new Map() };
     card.addEventListener("mouseleave", () => later(state));
     root.addEventListener("keydown", (event) => move(event, state));
-    // A card whose word was drawn anew under a resting pointer, or by a tap, has no "leave".
+    // A card whose word was redrawn under a resting pointer, or by a tap, gets no "leave" event.
     root.addEventListener("pointermove", (event) => {
       if (!state.shown || event.target.closest(".card")) return;
       const over = event.target.closest(".word");

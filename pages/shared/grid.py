@@ -1,7 +1,7 @@
-"""The rewrite grid: one row a mechanism, one button a word, drawn by a component of our own.
+"""Rewrite grid: one row per mechanism, one button per word, drawn by our own component.
 
-Typed text reaches the browser only as data (never as HTML, CSS or script) and is set there as
-text content.
+Typed text reaches the browser only as data (never as HTML, CSS or script) and is set there as text
+content.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORDS = {
     "distance": later("distance"),
     "itself": later("0 (itself)"),
 }
-"""What the component says itself; it fills the gaps."""
+"""Sentences of the component itself, which fills their gaps."""
 
 
 @cache
@@ -59,16 +59,16 @@ def rewrite_grid(
             epsilon, rows), the chosen `mechanism` and `place`, and `likely` (id "mechanism/place",
             outputs as [word, probability, distance], note). A row holds key, title, glyph, colour,
             count, status, promise, strip, and tokens or a problem; a token holds gap and text, and
-            a rewritten word place and changed, any other a role (`block` is what a redactor writes
-            over personal data).
-        key: of the element.
+            a rewritten word place and changed, any other a role (`block` is a redactor's label over
+            personal data).
+        key: key of the element.
         on_word: called with mechanism and place when a word is chosen.
         on_peek: the same when its likely outputs are looked at and were not in `likely`.
     """
 
     def heard(name: str, handler: Callable[[str, int], None]) -> Callable[[], None]:
         def hear() -> None:
-            # A glance at a word may arrive when its page was just left, and its state is gone.
+            # A glance at a word may arrive just after its page was left, when the state is gone.
             word = st.session_state.get(key, {}).get(name)
             if word is not None:
                 handler(str(word["mechanism"]), int(word["place"]))

@@ -1,5 +1,5 @@
-// The card of a word: its most likely outputs, shown while somebody looks at the word. This text is
-// put before that of grid.js, and both are one module. spoken.js stands before both.
+// Card of a word: its most likely outputs, shown on hover or focus. This file is prepended to
+// grid.js, and both are one module. spoken.js is prepended to both.
 
 const element = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -64,7 +64,7 @@ function place(card, target, root) {
   card.style.top = `${box.bottom - inside.top + 4}px`;
 }
 
-// Show the card; ask for what is not known yet, once the look has lasted a moment.
+// Shows the card; requests missing outputs after a moment.
 function look(state, button, token, row) {
   const id = button.dataset.id;
   clearTimeout(state.timer);

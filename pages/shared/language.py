@@ -1,8 +1,8 @@
-"""The language of a session: its sentences, its labels and how it writes numbers.
+"""Language of a session: its sentences, labels and number format.
 
 The English sentence in the code is the key of the catalogue, `pages/locale/<language>/`; where it
-has no translation, English is shown. What stands in links, files and the session state is the same
-in all languages: only what is drawn is translated, and only when it is drawn.
+has no translation, English is shown. Links, files and the session state are the same in all
+languages: translation happens only when something is drawn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
-"""Name in links -> name of the language in itself; the first is that of a fresh visit."""
+"""Name in links -> name of the language in itself; the first is the default."""
 
 LANGUAGE = "lang"
 """Key of the choice, and its name in the link."""
@@ -45,7 +45,7 @@ _of_run = threading.local()  # .context, .language: of the script run of this th
 
 
 def language() -> str:
-    """The language of this session; English where there is none, in a thread of the server.
+    """Return the language of this session; English where there is none, in a thread of the server.
 
     It is looked up once in a script run: a field that changes it begins another one.
     """
@@ -61,19 +61,19 @@ def language() -> str:
 
 
 def begin_language() -> None:
-    """Look up the language at the beginning of a run: as it was chosen, else as the link says."""
+    """Look up the language at the beginning of a run: the last choice, else that of the link."""
     _of_run.context = get_script_run_ctx(suppress_warning=True)
     wanted = st.session_state.get(LANGUAGE) or st.query_params.get(LANGUAGE, ENGLISH)
     _of_run.language = wanted if wanted in LANGUAGES else ENGLISH
 
 
 def say(sentence: str, /, **values: Any) -> str:
-    """A sentence of ours in the language of this session.
+    """Translate a sentence of ours into the language of this session.
 
     Args:
-        sentence: in English, as it stands in the catalogue, or one of the engine that knows its own
+        sentence: in English, as in the catalogue, or a sentence of the engine that knows its own
             gaps.
-        values: of its places, as for `str.format`; numbers are written as the language does.
+        values: values of its gaps, as for `str.format`; numbers are written as the language does.
     """
     spoken = language()
     if spoken == ENGLISH:
@@ -86,7 +86,7 @@ def say(sentence: str, /, **values: Any) -> str:
 
 @contextmanager
 def speaking(spoken: str) -> Iterator[None]:
-    """A block that speaks this language: for a file that is made when nobody's page is drawn."""
+    """Run a block in this language: for a file that is made while no page is drawn."""
     before = getattr(_of_run, "file", None)
     _of_run.file = spoken
     try:
@@ -101,20 +101,20 @@ def later(sentence: str) -> str:
 
 
 class Waiting(str):
-    """A sentence that Streamlit draws by itself, such as that of a spinner of a cache.
+    """Sentence that Streamlit draws by itself, such as that of a spinner of a cache.
 
-    It is translated at that moment, when it is made a string.
+    It is translated when it is converted to a string.
     """
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        """The sentence in the language of the session that waits."""
+        """Return the sentence in the language of the waiting session."""
         return say(self[:])
 
 
 def numeral(text: str) -> str:
-    """A number that was written in English, "1,200.5" or "at most 0.3", as this language does."""
+    """Convert a number in English, "1,200.5" or "at most 0.3", to the format of this language."""
     spoken = language()
     if spoken == ENGLISH:
         return text
@@ -125,15 +125,15 @@ def numeral(text: str) -> str:
 
 
 def _exchanged(number: str) -> str:
-    """A number with a comma before the decimals, points between the thousands, and 5 %."""
+    """Write a comma before the decimals, points between the thousands, and 5 %."""
     return _PERCENT.sub("\N{NO-BREAK SPACE}%", number.translate(_EXCHANGED))
 
 
 def for_component(sentences: Mapping[str, str]) -> dict[str, Any]:
-    """What a component says itself, for its data: see `spoken.js`.
+    """Return sentences of a component for its data: see `spoken.js`.
 
     Args:
-        sentences: in English, by the name under which the component knows them; it fills the gaps.
+        sentences: in English, by the name that the component uses; the component fills the gaps.
     """
     return {
         "words": {name: say(sentence) for name, sentence in sentences.items()},
@@ -142,21 +142,21 @@ def for_component(sentences: Mapping[str, str]) -> dict[str, Any]:
 
 
 def translated(sentence: str, spoken: str) -> str:
-    """A sentence in another language than English; itself where the catalogue has none."""
-    return _catalogue(spoken).gettext(sentence) if sentence else ""  # the head is kept under ""
+    """Translate a sentence from English; return it unchanged if the catalogue lacks it."""
+    return _catalogue(spoken).gettext(sentence) if sentence else ""  # the header is stored under ""
 
 
 @cache
 def _catalogue(spoken: str) -> gettext.NullTranslations:
-    """The catalogue of a language, read when somebody first asks for it."""
+    """Return the catalogue of a language, read at the first request."""
     return gettext.translation(DOMAIN, str(LOCALE), [spoken])
 
 
 class _Numbers(Formatter):
-    """Writes numbers with a comma before the decimals and points between the thousands."""
+    """Formatter of numbers with a comma before the decimals and points between the thousands."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """One value; only a number is changed, a text may be a word with a point in it."""
+        """Format one value; only numbers change, since a text may be a word with a point in it."""
         if isinstance(value, Filled):
             value = say(value)
         text = str(super().format_field(value, format_spec))
@@ -165,7 +165,7 @@ class _Numbers(Formatter):
         return _exchanged(text)
 
 
-# What is written in a drawing, in the language of the page: axes, curves, marks, numbers.
+# Text in a drawing, in the language of the page: axes, curves, marks, numbers.
 
 
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -174,7 +174,7 @@ _BETWEEN = ", "
 
 
 def spoken(figure: go.Figure) -> go.Figure:
-    """A figure as it is shown: a copy in another language than English, else the figure itself.
+    """Return a figure for display: a copy in another language than English, else the figure itself.
 
     Args:
         figure: from `dpcore.plots`, in English; it may be shared between sessions.
@@ -200,7 +200,7 @@ def spoken(figure: go.Figure) -> go.Figure:
 
 
 def _titles(layout: Any) -> Iterator[tuple[Any, str]]:
-    """Where a drawing has words outside its curves."""
+    """Yield the places of a drawing that hold words outside its curves."""
     axes = [layout[name] for name in layout if re.fullmatch(r"[xy]axis\d*|coloraxis", name)]
     for axis in axes:
         title = axis.colorbar.title if hasattr(axis, "colorbar") else axis.title
@@ -212,7 +212,7 @@ def _titles(layout: Any) -> Iterator[tuple[Any, str]]:
 
 
 def lettering(text: str) -> str:
-    """A text of a drawing in this language: whole, with a number in it, or part by part."""
+    """Translate a text of a drawing: whole, with a number in it, or part by part."""
     to = language()
     whole = translated(text, to)
     if whole != text:

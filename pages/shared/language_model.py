@@ -1,4 +1,4 @@
-"""The large language model, which two pages ask: loaded once in the process, when it is needed."""
+"""Large language model of two pages: loaded once in the process, when it is needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.shared.once import is_there, once
 
 
 def load_language_model() -> None:
-    """Load it, if nobody has; a line says so meanwhile.
+    """Load the model unless it is loaded; a line on the page says so meanwhile.
 
     Raises:
         MissingPackageError: it is not installed.

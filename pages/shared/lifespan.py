@@ -1,4 +1,4 @@
-"""What the server does from its start on, before anybody has come."""
+"""Work of the server from its start, before the first visitor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.shared.received import keep_types
 
 @asynccontextmanager
 async def prepared(_: App) -> AsyncIterator[None]:
-    """Make ready while the server waits: who comes a little later waits for nothing."""
+    """Warm caches at start-up so that the first visitor does not wait."""
     keep_log_short()
     give_memory_back()
     keep_theme()
@@ -25,6 +25,6 @@ async def prepared(_: App) -> AsyncIterator[None]:
 
 
 def _make_ready() -> None:
-    from pages.shared.warmup import warm  # whose caches want a server that is there
+    from pages.shared.warmup import warm  # its caches need a running server
 
     warm()

@@ -1,7 +1,7 @@
 """Links that reproduce a view.
 
-Controls write themselves to the address (`bind="query-params"`). What is no control, such as the
-chosen word, is written here. Typed text gets into a link only when a person asks for it.
+Controls write themselves to the address (`bind="query-params"`). Other settings, such as the chosen
+word, are written here. Typed text gets into a link only at the user's request.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pages.shared import link
 from pages.shared.language import ENGLISH, language, numeral, say
 
 SEED = 2024
-"""The seed that a fresh visit begins with: the same for everybody, so that all see one draw."""
+"""Default seed: the same for everyone, so that all see one draw."""
 
 
 def read_whole(name: str, low: int, high: int, default: int) -> int:
-    """A whole number from the link; `default` if it is absent, no number or out of range."""
+    """Read a whole number from the link; `default` if absent, not a number or out of range."""
     text = st.query_params.get(name, "")
     value = int(text) if text.isascii() and text.isdigit() and len(text) < 17 else default
     return value if low <= value <= high else default
 
 
 def write(name: str, value: str, default: str) -> None:
-    """Put a value into the address, or take it out where it is the default.
+    """Put a value into the address, or remove it if it is the default.
 
-    A link that says the default in so many words says what is shown, and stays as it is.
+    A link that states the default explicitly matches the view and stays as it is.
     """
     if st.query_params.get(name) == value:
         return
@@ -41,12 +41,12 @@ def write(name: str, value: str, default: str) -> None:
 
 
 def drop(*names: str) -> None:
-    """Take parameters out of the address."""
+    """Remove parameters from the address."""
     put({name: [] for name in names})
 
 
 def put(wanted: Mapping[str, Iterable[str]]) -> None:
-    """Set parameters of the address, or take out those that have no values.
+    """Set parameters of the address, or remove those that have no values.
 
     `st.query_params` refuses to change a parameter while a field is bound to it. A field of the
     page before stays bound until the next run has ended, and a field may write a value into the
@@ -68,11 +68,11 @@ def put(wanted: Mapping[str, Iterable[str]]) -> None:
 
 
 def permalink(text: str | None = None, field: str = "text") -> str:
-    """The link of the present view.
+    """Return the link of the present view.
 
     Args:
         text: the typed text, to be part of the link; None leaves it out.
-        field: under which name the text stands in the link.
+        field: name of the text in the link.
     """
     pairs = [
         (name, value)
@@ -86,7 +86,7 @@ def permalink(text: str | None = None, field: str = "text") -> str:
     return f"{base}?{urlencode(pairs)}" if pairs else base
 
 
-# Choices that are shown by titles and stand in the link under short names.
+# Choices that are displayed by titles and appear in the link under short names.
 
 
 _BETWEEN = ","
@@ -95,14 +95,14 @@ _BETWEEN = ","
 def choose_one(
     draw: Callable[..., Any], label: str, titles: Mapping[str, str], field: str, **more: Any
 ) -> str:
-    """Draw a control with one choice; the first option is the usual one and not in the link.
+    """Draw a control with one choice; the first option is the default and not in the link.
 
     Args:
-        draw: `st.selectbox` or the like.
-        label: of the control.
-        titles: by short name, what is shown, in English.
-        field: of the link, and key of the control.
-        more: for `draw`; with a `format_func` the titles are not translated.
+        draw: `st.selectbox` or a similar function.
+        label: label of the control.
+        titles: displayed English titles by short name.
+        field: field of the link, and key of the control.
+        more: further arguments of `draw`; with a `format_func` the titles are not translated.
     """
     usual = next(iter(titles))
     wanted = st.session_state.get(field, st.query_params.get(field, usual))
@@ -117,14 +117,14 @@ def choose_one(
 def choose_some(
     label: str, titles: Mapping[str, str], field: str, usual: Sequence[str], **more: Any
 ) -> list[str]:
-    """Draw pills of which any number may be chosen; in the link they stand in one value.
+    """Draw pills of which any number may be chosen; in the link they share one value.
 
     Args:
-        label: of the control.
-        titles: by short name, what is shown, in English.
-        field: of the link, and key of the control.
-        usual: what a fresh visit begins with.
-        more: for `st.pills`.
+        label: label of the control.
+        titles: displayed English titles by short name.
+        field: field of the link, and key of the control.
+        usual: default choice.
+        more: further arguments of `st.pills`.
 
     Returns:
         Short names in the order of `titles`.
@@ -151,11 +151,12 @@ def choose_some(
     return chosen
 
 
-# Fields that stand in the link of a view: a choice, a step of a slider, a whole number, the seed.
+# Fields that are part of the link of a view: a choice, a step of a slider, a whole number, the
+# seed.
 #
-# Streamlit checks the value of a link against the field, so that whatever a link says is a choice.
-# It writes into the link what it shows; so a field of words is its own only in English, and in
-# another language the link, which is the same in all of them, is read and written here.
+# Streamlit checks the value of a link against the field, so that every value of a link is a valid
+# choice. It writes the displayed value into the link; so a field of words binds itself only in
+# English. In another language the link, which is the same in all of them, is read and written here.
 
 
 V = TypeVar("V")
@@ -174,12 +175,12 @@ def segments(
     """Draw options side by side, one of which is always chosen.
 
     Args:
-        label: of the field.
-        options: of which the first is chosen at first if there is no `start`.
-        key: of the field, and its name in the link.
+        label: label of the field.
+        options: the options; the first is the default if there is no `start`.
+        key: key of the field, and its name in the link.
         explained: help.
-        start: what a fresh visit begins with.
-        more: for `st.segmented_control`.
+        start: default option.
+        more: further arguments of `st.segmented_control`.
     """
     given = list(options)
     first = given[0] if start is None else start
@@ -197,7 +198,7 @@ def segments(
         help=explained,
         **more,
     )
-    return first if chosen is None else chosen  # no page offers it, but a browser may send it
+    return first if chosen is None else chosen  # a browser may send an empty choice
 
 
 def translated_choice(
@@ -214,12 +215,12 @@ def translated_choice(
 
     Args:
         draw: `st.segmented_control` or another choice of one.
-        label: of the field.
-        options: of which one is chosen, or none where `start` is None.
-        start: what a fresh visit begins with; the link leaves it out.
-        key: of the field, and its name in the link.
-        format_func: the English name of an option.
-        more: for `draw`.
+        label: label of the field.
+        options: one of them is chosen, or none where `start` is None.
+        start: default option; the link leaves it out.
+        key: key of the field, and its name in the link.
+        format_func: returns the English name of an option.
+        more: further arguments of `draw`.
     """
     names = {option: format_func(option) for option in options}
     seen = st.session_state.setdefault(_LINKED, {})
@@ -251,15 +252,15 @@ def _shown(option: object, name: str) -> str:
 def pick(
     label: str, options: Iterable[V], key: str, explained: str, *, names: bool = False, **more: Any
 ) -> V:
-    """Draw a list of options that unfolds; the first one is chosen at first.
+    """Draw a list of options that unfolds; the first one is the default.
 
     Args:
-        label: of the field.
+        label: label of the field.
         options: at least one.
-        key: of the field, and its name in the link.
+        key: key of the field, and its name in the link.
         explained: help.
-        names: whether the options are names, the same in every language.
-        more: for `st.selectbox`.
+        names: True if the options are names, the same in every language.
+        more: further arguments of `st.selectbox`.
     """
     if language() != ENGLISH and not names:
         given, more = list(options), more | {"help": explained}
@@ -276,12 +277,12 @@ def steps(
     """Draw a slider over given numbers.
 
     Args:
-        label: of the field.
+        label: label of the field.
         options: the numbers, ascending.
-        start: what a fresh visit begins with, one of them.
-        key: of the field, and its name in the link.
+        start: default, one of the numbers.
+        key: key of the field, and its name in the link.
         explained: help.
-        more: for `st.select_slider`.
+        more: further arguments of `st.select_slider`.
     """
     if language() != ENGLISH:
         more |= {"format_func": "{:g}".format, "help": explained}
@@ -304,11 +305,11 @@ def whole_number(
     """Draw a field of a whole number.
 
     Args:
-        label: of the field.
-        low: the smallest that is allowed.
+        label: label of the field.
+        low: the smallest allowed number.
         high: the largest.
-        start: what a fresh visit begins with.
-        key: of the field, and its name in the link.
+        start: default.
+        key: key of the field, and its name in the link.
         explained: help.
         width: in pixels.
     """
@@ -320,7 +321,7 @@ def whole_number(
 
 
 def name_ends(left: str, right: str) -> None:
-    """Say below a slider what its two ends mean."""
+    """Draw the meanings of a slider's two ends below it."""
     with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
         st.markdown(f":small[{left}]", width="content")
         st.markdown(f":small[{right}]", width="content")
@@ -330,24 +331,24 @@ def choose_seed(meaning: str, width: int = 200) -> int:
     """Draw the field of the seed, the same on every page.
 
     Args:
-        meaning: what the seed decides on this page, as help.
+        meaning: effect of the seed on this page, as help.
         width: in pixels.
     """
     return whole_number(say("Seed"), 0, MAX_SEED, link.SEED, "seed", meaning, width=width)
 
 
-# Tabs of which only the open one is computed; which one that is stands in the link.
+# Tabs of which only the open one is computed; its title is part of the link.
 
 
 def tabs(views: Mapping[str, Callable[..., object]], key: str, *given: Any) -> None:
     """Draw tabs.
 
-    The English title of the open one stands in the session state and in the link.
+    The session state and the link hold the English title of the open one.
 
     Args:
-        views: English title -> what draws the tab, the first one open at first.
+        views: English title -> function that draws the tab; the first one is open at first.
         key: name in the link.
-        given: what the views are called with.
+        given: arguments of the views.
     """
     spoken = language()
     if spoken == ENGLISH:
@@ -361,7 +362,7 @@ def tabs(views: Mapping[str, Callable[..., object]], key: str, *given: Any) -> N
 
 
 def _translated(titles: list[str], key: str, field: str) -> Sequence[TabContainer]:
-    """The tabs in another language: what Streamlit shows of them is what it keeps and links."""
+    """Return the tabs in another language; Streamlit stores and links the displayed titles."""
     shown = {say(title): title for title in titles}
     linked, seen = st.query_params.get(key), st.session_state.get(f"{field}_linked")
     title = st.session_state.get(key) if linked in {None, seen} else linked

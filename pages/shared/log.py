@@ -1,6 +1,6 @@
-"""The log of the server: a line for each event, no text of a person, and no flood.
+"""Log of the server: one line per event, no user text, and no flood.
 
-The text of an exception may hold what a person typed, and a message may hold what a browser sent.
+The text of an exception may hold typed text, and a message may hold data that a browser sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CONTROLS = dict.fromkeys((*range(32), *range(127, 160), 8232, 8233), " ")
 
 
 def keep_log_short() -> None:
-    """Have every logger of this process write short lines; `--logger.level debug` has all."""
+    """Make every logger of this process write short lines; `--logger.level debug` has all."""
     plain = logging.getLogRecordFactory()
     if not isinstance(plain, _Short) and config.get_option("logger.level") != "debug":
         config.set_option("logger.enableRich", False)  # it would print values past the log
@@ -33,11 +33,11 @@ def keep_log_short() -> None:
 
 
 class _Short:
-    """Makes records of one line, and leaves out those that say the same again and again."""
+    """Factory of one-line log records that drops frequent repetitions."""
 
     def __init__(self, plain: Callable[..., logging.LogRecord]) -> None:
         self._plain = plain
-        # Place in the code -> when its window began, and how often it has spoken since.
+        # Place in the code -> start of its window, and number of its messages since.
         self._kinds: OrderedDict[tuple[Any, ...], tuple[float, int]] = OrderedDict()
 
     def __call__(self, *given: Any, **named: Any) -> logging.LogRecord:
@@ -65,7 +65,7 @@ class _Short:
         return record
 
     def _count(self, kind: tuple[Any, ...]) -> tuple[int, int]:
-        """Count of this message in the present window, and of those left out before."""
+        """Count this message in the present window; return it with the number left out before."""
         now = time.monotonic()
         begin, count = self._kinds.pop(kind, (now, 0))
         left_out = 0
@@ -78,17 +78,17 @@ class _Short:
 
 
 def _is_late(error: BaseException | None) -> bool:
-    """Return True for a request for the table of a page that was left; the browser says so."""
+    """Return True for a request for the table of a page that was left; the browser reports it."""
     return isinstance(error, MediaFileStorageError) and str(error).endswith("not found")
 
 
 def without_text(error: type[BaseException], trace: TracebackType | None) -> str:
-    """A traceback with the type of its exception but not its text."""
+    """Format a traceback with the type of its exception but not its text."""
     frames = "".join(traceback.format_tb(trace)).rstrip("\n")
     return f"Traceback (most recent call last):\n{frames}\n{error.__name__}"
 
 
 def _place(trace: TracebackType | None) -> tuple[str, int] | None:
-    """File and line where an exception was raised."""
+    """Return file and line where an exception was raised."""
     frames = traceback.extract_tb(trace)
     return (frames[-1].filename, frames[-1].lineno or 0) if frames else None

@@ -1,5 +1,5 @@
-// A rewritten text at the steps of a dial: which words, and which of them changed. Whatever was
-// typed is only ever set as text. This text is put before that of a component that shows one.
+// Rewritten text at the steps of a dial: its words, and which of them changed. Typed text is only
+// ever set as text. This file is prepended to a component that shows such a text.
 
 const node = (tag, className, text) => {
   const fresh = document.createElement(tag);

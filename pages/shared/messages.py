@@ -1,4 +1,4 @@
-"""Small explanations, and refusals that may repeat what a person typed."""
+"""Short explanations, and error messages that may repeat typed text."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import streamlit as st
 
 
 def note(text: str) -> None:
-    """A small explanation of ours, in full contrast (a caption of Streamlit is too pale).
+    """Draw a short explanation in full contrast (a caption of Streamlit is too pale).
 
     Args:
-        text: fixed Markdown of ours with numbers in it; never what a person typed.
+        text: our own fixed Markdown with numbers in it; never typed text.
     """
     st.markdown(f":small[{text}]")
 
 
 def inform(text: str) -> None:
-    """Say why something is not there, and what to do for it.
+    """Explain why something is missing, and how to get it.
 
     Args:
-        text: fixed Markdown of ours, as for `note`.
+        text: our own fixed Markdown, as for `note`.
     """
     st.info(text, icon=":material/info:")
 
 
 def refuse(what: str, error: Exception) -> None:
-    """Say what could not be done, and the engine's own sentence that says what to do.
+    """Say what failed, with the engine's own sentence that says what to do.
 
     Args:
-        what: fixed text of ours.
-        error: its message may repeat typed words, so it is not rendered.
+        what: our own fixed text.
+        error: its message may repeat typed words, so it is not rendered as Markdown.
     """
     st.error(what, icon=":material/error:")
     st.text(str(error))

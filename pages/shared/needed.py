@@ -1,4 +1,4 @@
-"""Load the lexicon and mechanisms of a page. Without them the page says why, and ends."""
+"""Lexicon and mechanisms of a page; without them the page says why, and ends."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pages.shared.session import Settings, admissible, lexicon, mechanism
 
 
 def lexicon_or_stop(name: str) -> Lexicon:
-    """A lexicon of the catalogue; one that cannot be loaded is refused and ends the page.
+    """Return a lexicon of the catalogue; if it cannot be loaded, say why and end the page.
 
     Args:
-        name: in the catalogue.
+        name: name in the catalogue.
     """
     try:
         return lexicon(name)
@@ -31,21 +31,21 @@ def lexicon_or_stop(name: str) -> Lexicon:
 def mechanisms_or_stop(
     words: Lexicon, chosen: Iterable[tuple[str, Settings]], *, on_dial: bool = False
 ) -> list[Mechanism]:
-    """The chosen mechanisms over a lexicon; those that refuse a setting are left out and said.
+    """Return the chosen mechanisms over a lexicon; report and skip those that refuse a setting.
 
-    With none left the page says how to choose one, and ends.
+    If none is left, the page says how to choose one, and ends.
 
     Args:
         words: the lexicon.
         chosen: registry keys and settings.
-        on_dial: whether those are left out, too, that admit no ε of the dial on this lexicon.
+        on_dial: True to leave out mechanisms that admit no ε of the dial on this lexicon as well.
     """
     mechanisms: list[Mechanism] = []
     for key, settings in chosen:
         try:
             made = mechanism(words, key, settings)
             if on_dial and not admissible(made).size:
-                made.check_epsilon(group_of(made.meaning).grid[-1])  # which says what it admits
+                made.check_epsilon(group_of(made.meaning).grid[-1])  # says what it admits
             mechanisms.append(made)
         except DpcoreError as error:
             refuse(say("A mechanism is left out: change its settings in the sidebar."), error)

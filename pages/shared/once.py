@@ -1,7 +1,7 @@
 """Public results that are computed once for all sessions, with progress where first needed.
 
-`st.cache_resource` would record what a function draws, and a progress bar cannot be drawn in it.
-Keys are names, fingerprints, settings and seeds; nothing that a person typed is ever part of one.
+`st.cache_resource` would record the drawing of a function, and a progress bar cannot be drawn in
+it. Keys are names, fingerprints, settings and seeds; typed text is never part of one.
 """
 
 from __future__ import annotations
@@ -20,48 +20,48 @@ from dpcore.lexicon.cache import only_in_memory
 from dpcore.limits import MAX_PAGE_WORK
 from pages.shared.language import say
 
-# What was computed is kept and looked up: in a table, or under a name of one session.
+# Caches of results: in a table, or under a name of one session.
 
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _KEEPING = threading.Lock()
-_KEPT = 200  # entries of a table; the oldest goes first
+_KEPT = 200  # entries of a table; the oldest is dropped first
 
 
 def memo(known: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
-    """The value under a key, computed if it is not known; past `kept` the oldest go first."""
-    with suppress(KeyError):  # not asked first whether it is there: it may go meanwhile
+    """Return the value under a key, computed if missing; beyond `kept` the oldest are dropped."""
+    with suppress(KeyError):  # no check beforehand, since the entry may be dropped in between
         return known[key]
     value = compute()
     with _KEEPING:
         while len(known) >= kept:
             known.pop(next(iter(known)))
-        # Of two sessions that computed it at once, both show the value of the first.
+        # If two sessions computed it at once, both show the value of the first.
         return known.setdefault(key, value)
 
 
 def session_memo(slot: str, key: Hashable, compute: Callable[[], V], kept: int = _KEPT) -> V:
-    """The same in this session alone: what a person typed may be part of the key.
+    """Do the same within this session: typed text may be part of the key.
 
     Args:
         slot: name of the table in the session state.
-        key: of the value.
-        compute: makes it.
-        kept: values in the table.
+        key: key of the value.
+        compute: computes it.
+        kept: number of values in the table.
     """
     known: dict[Hashable, V] = st.session_state.setdefault(slot, {})
     return memo(known, key, compute, kept)
 
 
 def latest(slot: str, identity: object, compute: Callable[[], V]) -> V:
-    """One value of this session, computed anew when what it is of has changed.
+    """Return one value of this session, computed again when its identity has changed.
 
     Args:
         slot: its name in the session state, which holds the pair of identity and value.
-        identity: of what it is made.
-        compute: makes it.
+        identity: everything that the value depends on.
+        compute: computes it.
     """
     pair = st.session_state.get(slot)
     if pair is None or pair[0] != identity:
@@ -72,13 +72,13 @@ def latest(slot: str, identity: object, compute: Callable[[], V]) -> V:
 
 # Long computations in the process of the pages: a few at a time, the others in their turn.
 #
-# A computation takes its turn when it has lasted a moment, so that nobody waits to do something
-# short. What is made under a lock of `pages.shared.once` never waits in it: who is at work may be
-# waiting for that very result.
+# A computation takes its turn once it has lasted a moment, so that short work never waits. Work
+# under a lock of `pages.shared.once` never waits for a turn: a running computation may be waiting
+# for that very result.
 
 
 WORK = Turns(MAX_PAGE_WORK)
-"""The line of this process."""
+"""Queue of this process."""
 
 _PULSE_SECONDS = 0.25
 _thread = threading.local()  # .turn: the turn that this script run holds; .locks: of `once`
@@ -86,7 +86,7 @@ _thread = threading.local()  # .turn: the turn that this script run holds; .lock
 
 @contextmanager
 def under_a_lock() -> Iterator[None]:
-    """A block that others may be waiting for."""
+    """Mark a block that others may be waiting for."""
     _thread.locks = getattr(_thread, "locks", 0) + 1
     try:
         yield
@@ -95,13 +95,13 @@ def under_a_lock() -> Iterator[None]:
 
 
 def take_turn(slot: Any = None) -> Turn | None:
-    """Wait until it is this script run's turn, and say how many are before it.
+    """Wait for this script run's turn, and show how many are before it.
 
     Args:
         slot: an empty place of the page; None for a new one.
 
     Returns:
-        What is to be left when the work is done; None where this run has its turn already, or
+        The turn, to be left when the work is done; None where this run has its turn already, or
         must not wait.
     """
     taken: Turn | None = getattr(_thread, "turn", lambda: None)()
@@ -117,7 +117,7 @@ def take_turn(slot: Any = None) -> Turn | None:
                 0.0,
                 text=say("{state}; long computations take turns.", state=waiting_text(turn.before)),
             )
-    except BaseException:  # the person clicked elsewhere, or left
+    except BaseException:  # the user clicked elsewhere, or left
         turn.leave()
         raise
     if place is not None:
@@ -126,10 +126,10 @@ def take_turn(slot: Any = None) -> Turn | None:
 
 
 def waiting_text(before: int) -> str:
-    """What is said to who waits.
+    """Return the message for a waiting user.
 
     Args:
-        before: how many come first; at 0 it begins now.
+        before: number of turns before this one; at 0 the work is starting.
     """
     return say("Waiting: {before} before you", before=before) if before else say("Starting")
 
@@ -149,7 +149,7 @@ class _Shelf:
 
 
 _SHELVES: dict[str, _Shelf] = {}
-"""By kind, of which there are some thirty."""
+"""Shelves by kind; there are some thirty kinds."""
 
 
 def _shelf(name: str) -> _Shelf:
@@ -157,14 +157,14 @@ def _shelf(name: str) -> _Shelf:
 
 
 def is_there(name: str, key: Hashable) -> bool:
-    """Whether a result is only a look-up."""
+    """Return True if a result is cached."""
     if _of_ones_own(key):
         return key in st.session_state.get(f"own {name}", {})
     return key in _shelf(name).results
 
 
 def _of_ones_own(key: object) -> bool:
-    """Whether a result is of vectors that a person uploaded: those are of that session alone."""
+    """Return True if a key involves uploaded vectors, whose results belong to one session."""
     if isinstance(key, tuple):
         return any(map(_of_ones_own, key))
     if isinstance(key, (int, float)):
@@ -175,24 +175,24 @@ def _of_ones_own(key: object) -> bool:
 
 
 def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT_ONCE) -> T:
-    """The result under a key; who asks while it is being computed waits for that.
+    """Return the result under a key; concurrent callers wait for a computation in progress.
 
     Args:
-        name: of the kind of result.
-        key: of this one.
-        compute: makes it; may draw progress, and may be interrupted by it.
-        kept: results of this kind; past it the oldest go first.
+        name: kind of the result.
+        key: key of this result.
+        compute: computes it; may draw progress, and may be interrupted by it.
+        kept: number of results of this kind; beyond it the oldest are dropped.
     """
     if _of_ones_own(key):
         return session_memo(f"own {name}", key, compute, kept)
     shelf = _shelf(name)
     known: T | object = shelf.results.get(key, _ABSENT)
-    if known is not _ABSENT:  # a page asks hundreds of times
+    if known is not _ABSENT:  # fast path: a page asks hundreds of times
         return cast("T", known)
     with _LOCK:
         making = shelf.making.setdefault(key, threading.Lock())
-    # Two keys are computed side by side; who asks for the same one waits here, and computes it only
-    # if the first was interrupted.
+    # Different keys are computed side by side; a second caller of the same key waits here, and
+    # computes it only if the first was interrupted.
     with making, under_a_lock():
         known = shelf.results.get(key, _ABSENT)
         if known is not _ABSENT:

@@ -1,5 +1,5 @@
-// Bounds, rounded outwards as `dpcore/outwards.py` does it: the shortest decimal of a number is
-// rounded, digit by digit. This text is put before that of a component.
+// Bounds, rounded outwards as in `dpcore/outwards.py`: the shortest decimal of a number is rounded,
+// digit by digit. This file is prepended to a component.
 
 function outwards(number, digits, up) {
   if (!(Number.isFinite(number) && number > 0)) return number;
@@ -11,11 +11,12 @@ function outwards(number, digits, up) {
   return Number(`${head}e${Number(exponent) - digits + 1}`);
 }
 
-// In so many significant digits: an upper bound is never rounded down, a lower one never up.
+// Rounds to a number of significant digits: an upper bound is never rounded down, a lower one never
+// up.
 const atMost = (bound, digits) => outwards(bound, digits, true);
 const atLeast = (bound, digits) => outwards(bound, digits, false);
 
-// A share of 100, whole and no less.
+// A share of 100 as a whole number, rounded up.
 const percentAtMost = (share) => share > 0
   ? Math.round(100 * atMost(share, Number(share.toExponential().split("e")[1]) + 3))
   : 0;

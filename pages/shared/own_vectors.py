@@ -1,4 +1,4 @@
-"""Uploaded vectors: checked, and kept in this session alone."""
+"""Uploaded vectors: checked, and kept in this session only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 
 NAME = "yours"
-"""In the list of lexicons, and in links, which lead to the bundled one in any other session."""
+"""Name in the list of lexicons and in links; in any other session they lead to the bundled one."""
 
 _OWN = "own_vectors"
 _ANOTHER = "und"  # undetermined, in ISO 639
@@ -29,10 +29,10 @@ class _Brought:
 
     Attributes:
         file: its id.
-        language: of its words, as was chosen.
+        language: chosen language of its words.
         lexicon: None if it was refused.
-        report: how it was read.
-        refused: why not.
+        report: report on reading it.
+        refused: reason of the refusal.
     """
 
     file: str
@@ -47,13 +47,13 @@ class _Brought:
 
 
 def own_lexicon() -> Lexicon | None:
-    """The lexicon that this session brought along, if it did."""
+    """Return the lexicon that was uploaded in this session, if any."""
     brought: _Brought | None = st.session_state.get(_OWN)
     return None if brought is None else brought.lexicon
 
 
 def choose_own() -> None:
-    """Draw the upload and what was checked."""
+    """Draw the upload and the results of the checks."""
     with st.popover(say("Vectors of your own"), icon=":material/upload_file:", width="stretch"):
         file = st.file_uploader(
             say("A file of word vectors"),
@@ -87,7 +87,7 @@ def choose_own() -> None:
         if file is not None and (brought is None or brought.is_not(file.file_id, spoken)):
             with st.spinner(say("Reading and checking the vectors…")):
                 st.session_state[_OWN] = _read(file.file_id, spoken, file.name, file.getvalue())
-            st.rerun()  # the list of lexicons knows it now
+            st.rerun()  # the list of lexicons now contains it
         if brought is not None:
             _checked(brought)
 
@@ -100,7 +100,7 @@ def _checked(brought: _Brought) -> None:
     if words is None or report is None:
         return
     left_out = say(", left out: {dropped}", dropped=report.dropped) if report.dropped.total else ""
-    # st.text: what a file says is no Markdown.
+    # st.text: text from a file is not Markdown.
     st.text(
         say(
             "{format}: {rows:,} rows read, {count:,} words of {dimension} dimensions "
@@ -129,7 +129,7 @@ def _checked(brought: _Brought) -> None:
 
 
 def _forget(file: str) -> None:
-    """Leave only the file's id: it may still lie in the field, and is not to be read again."""
+    """Keep only the file's id: it may still be in the field, and must not be read again."""
     st.session_state[_OWN] = _Brought(file)
 
 

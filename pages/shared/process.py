@@ -1,8 +1,8 @@
-"""What the pages change in their process as a whole, what each change buys, and where it does so.
+"""Process-wide changes by the pages, the gain of each, and where it applies.
 
 All numbers are of the commits that made the change, on two cores, with Chromium on the machine.
 
-| what | without | with |
+| change | without | with |
 |---|---|---|
 | `send_at_once` | a step of a slider 48 ms, a change of page 50 ms | 21 ms, 12 to 37 ms |
 | `give_memory_back` | memory of a process that has shown all pages | 30 % less, and Arrow's \
@@ -32,7 +32,7 @@ from pathlib import Path
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 
 AHEAD = "ahead"
-"""Name of the threads that compute what nobody has asked for yet."""
+"""Name of the threads that compute ahead of the first request."""
 
 _OWN_FILES = "/dev/fd"  # Linux and macOS
 _OPTIONS = {-8: 2, -3: 2**18, -1: 2**18}
@@ -41,24 +41,24 @@ _PASS_SECONDS = 20.0
 
 
 def leave_with_the_process() -> None:
-    """End this thread when the process is ending; for a thread that computes, between two steps.
+    """End this computing thread when the process is ending; called between two steps.
 
-    Such a thread is no daemon: Python would stop it in the middle of native code, whose library is
-    then torn down under it, which is a segmentation fault now and then. So it is waited for, and
-    should not be long.
+    Such a thread is not a daemon: Python would stop it in the middle of native code whose library
+    is being torn down, which occasionally causes a segmentation fault. So the process waits for it,
+    and each step should be short.
     """
     if not threading.main_thread().is_alive():
-        raise SystemExit  # ends a thread without a word
+        raise SystemExit  # ends a thread silently
 
 
 _HURRIED: set[int] = set()
-"""Threads whose page somebody is waiting for."""
+"""Threads that compute a page for a waiting user."""
 _PATIENCE_SECONDS = 2.0
 
 
 @contextlib.contextmanager
 def hurried() -> Iterator[None]:
-    """A block to which threads that compute ahead give way, between two steps."""
+    """Run a block to which threads that compute ahead give way, between two steps."""
     mine = threading.get_ident()
     _HURRIED.add(mine)
     try:
@@ -68,7 +68,7 @@ def hurried() -> Iterator[None]:
 
 
 def give_way() -> None:
-    """Between two steps of what is computed ahead: end with the process, let who is hurried pass.
+    """Let waiting pages go first, and end with the process; called between steps of work ahead.
 
     Python computes one thread at a time: two that compute side by side both end late.
     """
@@ -79,12 +79,12 @@ def give_way() -> None:
 
 
 def send_at_once() -> None:
-    """Have no TCP connection of this process wait for acknowledgements before it sends on.
+    """Make TCP connections of this process send without waiting for acknowledgements.
 
-    An answer of the server is several small frames. By default the second waits until the browser
-    has acknowledged the first, which browsers put off for 40 ms and more. Connections inherit this
-    from the socket that listens, which Streamlit opens without it. Elsewhere than on Linux and
-    macOS nothing is done.
+    A response of the server is several small frames. By default the second waits until the browser
+    has acknowledged the first, which browsers delay by 40 ms and more. Connections inherit the
+    option from the listening socket, which Streamlit opens without it. On systems other than Linux
+    and macOS nothing is done.
     """
     try:
         files = [int(file.name) for file in Path(_OWN_FILES).iterdir()]
@@ -97,7 +97,7 @@ def send_at_once() -> None:
             continue
         try:
             connection = socket.socket(fileno=copy)
-        except OSError:  # no socket
+        except OSError:  # not a socket
             os.close(copy)
             continue
         with connection, contextlib.suppress(OSError):
@@ -107,10 +107,11 @@ def send_at_once() -> None:
 
 
 def leave_routing_to_app() -> None:
-    """Turn off Streamlit's older router, before there is any session.
+    """Turn off Streamlit's older router before the first session.
 
-    It would serve the first session of a process, since there is a folder pages/, and tell whoever
-    came by a link that there is no such page: it looks for scripts directly in that folder alone.
+    It would serve the first session of a process, since there is a folder pages/, and tell a
+    visitor who follows a link that there is no such page: it looks for scripts directly in that
+    folder alone.
     """
     from streamlit.runtime.pages_manager import PagesManager
 
@@ -118,7 +119,7 @@ def leave_routing_to_app() -> None:
 
 
 def keep_theme() -> None:
-    """Have Streamlit read the theme, which is the same for everybody, once and not in every run.
+    """Make Streamlit read the theme, which is the same for everyone, once and not in every run.
 
     Reading it walks all settings for each of its six parts: 2 ms, a fourth of a step on Start.
     """
@@ -130,7 +131,7 @@ def keep_theme() -> None:
 
 
 class _Theme:
-    """Fills the parts of a message from what was read the first time."""
+    """Theme that fills the parts of a message from the first reading."""
 
     def __init__(self, read: Callable[[CustomThemeConfig, str], None]) -> None:
         self._read = read
@@ -142,17 +143,17 @@ class _Theme:
             part = type(message)()
             self._read(part, section)
             self.kept[section] = part
-        if self.kept[section].ByteSize():  # else the part would be there, and empty
+        if self.kept[section].ByteSize():  # otherwise the part would be present, but empty
             message.MergeFrom(self.kept[section])
 
 
 def give_memory_back() -> None:
-    """Have the C library return what is freed; elsewhere than with glibc nothing is done.
+    """Make the C library return freed memory; without glibc nothing is done.
 
     Every script run is a thread of its own, and glibc keeps up to eight heaps for each core in
-    which arrays of passing runs leave holes. So there are two heaps, and arrays from a quarter of
-    a megabyte on are taken from the system one by one. Arrow, which reads this when it is imported,
-    has its memory from there too: its own pool keeps what is freed.
+    which arrays of passing runs leave holes. So there are two heaps, and arrays from a quarter of a
+    megabyte on are taken from the system one by one. Arrow, which reads this when it is imported,
+    takes its memory from there too: its own pool keeps freed memory.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     with contextlib.suppress(OSError, AttributeError, TypeError):
@@ -163,9 +164,9 @@ def give_memory_back() -> None:
 
 @contextlib.contextmanager
 def one_thread_each() -> Iterator[None]:
-    """What is imported in this block computes matrix products and FAISS with one thread each.
+    """Import modules in this block so that matrix products and FAISS use one thread each.
 
-    A class of people has to share the processor: what one sentence does not win by a second
+    A class of users has to share the processor: the time that one sentence gains by a second
     thread, another one loses.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by FAISS when it is imported
@@ -176,14 +177,14 @@ def one_thread_each() -> Iterator[None]:
 
 
 class _Passes:
-    """When everything was last looked through for what can be given back."""
+    """Time of the last garbage collection."""
 
     def __init__(self) -> None:
         self._busy = threading.Lock()
         self._last = time.monotonic()
 
     def due(self) -> bool:
-        """Whether it is time for another one, which the caller then makes."""
+        """Return True if another collection is due, which the caller then makes."""
         with self._busy:
             now = time.monotonic()
             if now < self._last + _PASS_SECONDS:
@@ -196,18 +197,18 @@ _PASSES = _Passes()
 
 
 def settle() -> None:
-    """At the end of a run, now and then: give back what nobody can reach any more.
+    """Collect unreachable objects at the end of a run, but not at every one.
 
-    Every run would be too often, since it is what all sessions hold that is walked here.
+    Every run would be too often, since a collection walks the objects of all sessions.
     """
     if _PASSES.due():
         freeze()
 
 
 def freeze() -> None:
-    """Give back what nobody can reach any more, and freeze what stays.
+    """Collect unreachable objects, and freeze the others.
 
-    The collections that Python makes by itself then walk only what is newer.
+    Python's automatic collections then walk only newer objects.
     """
     gc.unfreeze()
     gc.collect()

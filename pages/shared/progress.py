@@ -21,13 +21,13 @@ _PULSE_SECONDS = 0.2
 def timed(label: str, items: Sequence[T]) -> Iterator[T]:
     """Yield the items; show how many are done and the time left once it has taken a moment.
 
-    From then on it takes its turn with the long computations of others. Its place is there from the
-    start, since what stands behind it must stand in the same place whether it took a moment or not:
-    Streamlit names a fragment after its place, and drops what a person did in one of another name.
+    From then on it takes turns with other long computations. Its place exists from the start, since
+    the elements after it must keep their position whether it took a moment or not: Streamlit names
+    a fragment after its position, and drops an event of a fragment with another name.
 
     Args:
-        label: fixed text of ours.
-        items: the steps; each may be interrupted by the next click, and what is done stays.
+        label: our own fixed text.
+        items: the steps; each may be interrupted by the next click, and finished steps stay.
     """
     slot, shown, turn, start = st.empty(), False, None, time.monotonic()
     try:
@@ -36,7 +36,7 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
             if done and spent > _SILENT_SECONDS:
                 shown = True
                 if turn is None and (turn := take_turn(slot)) is not None:
-                    start = time.monotonic() - spent  # waiting is no work
+                    start = time.monotonic() - spent  # waiting does not count as work
                 left = spent / done * (len(items) - done)
                 text = say(
                     "{label}: {done} of {count}, about {seconds} s left",
@@ -55,14 +55,14 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
 
 
 class Reporter:
-    """Shows the progress that the engine reports, once it has taken a moment, with the time left.
+    """Progress reports of the engine with the time left, shown once the work has taken a moment.
 
-    From then on the work takes its turn with the long computations of others. It draws inside a
-    place of its own, which is emptied at the end of its block. With a key there is a button that
-    ends the work: its click interrupts the script at the next report.
+    From then on the work takes turns with other long computations. It draws inside its own place,
+    which is emptied at the end of its block. With a key there is a button that ends the work: its
+    click interrupts the script at the next report.
 
     Args:
-        label: fixed text of ours.
+        label: our own fixed text.
         stop: key of the button; None for none.
     """
 
@@ -76,11 +76,11 @@ class Reporter:
         self._told = self._start
 
     def __enter__(self) -> Progress:
-        """What the engine calls with (stage, done, total); the time left is that of the stage."""
+        """Return the engine's callback (stage, done, total); the time left is of the stage."""
         return self._report
 
     def __exit__(self, *_: object) -> None:
-        """Take away what was drawn, and let others have their turn."""
+        """Remove the drawing, and leave the turn."""
         if self._turn is not None:
             self._turn.leave()
         self._place.empty()
@@ -103,7 +103,7 @@ class Reporter:
                     )
                 self._bar = st.empty()
             self._turn = take_turn(self._bar)
-            waited = time.monotonic() - now  # which is no work
+            waited = time.monotonic() - now  # waiting does not count as work
             self._start, now = self._start + waited, now + waited
         text = f"{self._label}: {say(stage)}"
         if not total:

@@ -1,4 +1,4 @@
-"""What ε promises, in a line: ε in plain words, and what the promise alone would permit."""
+"""Guarantee in one line: ε in plain words, and the success rate that it would allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.shared.once import once
 from pages.shared.session import identity
 
 _NEARLY = 0.99
-_KEPT = 10_000  # steps of the dials of all mechanisms a few times
+_KEPT = 10_000  # a few times the steps of the dials of all mechanisms
 PLAIN = {
     EpsilonMeaning.METRIC: later("per distance"),
     EpsilonMeaning.METRIC_LOG: later("per distance"),
@@ -25,7 +25,7 @@ PLAIN = {
 
 
 def promise(mechanism: Mechanism, epsilon: float) -> str:
-    """ε, and what the promise alone would permit, where that is known."""
+    """Return ε, and the success rate that the guarantee alone would allow, if it is known."""
     permitted = permits(mechanism, epsilon)
     text = promised_epsilon(mechanism, epsilon)
     if permitted is None:
@@ -34,7 +34,7 @@ def promise(mechanism: Mechanism, epsilon: float) -> str:
 
 
 def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
-    """ε in plain words, the value that is set: "ε = 2.03 per distance"."""
+    """Return ε in plain words, the value that is set: "ε = 2.03 per distance"."""
     group = group_of(mechanism.meaning)
     unit = "ln ε" if group.logarithm else "ε"
     value = math.log(epsilon) if group.logarithm else epsilon
@@ -42,24 +42,24 @@ def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:
 
 
 def of_100(share: float) -> str:
-    """An estimate of a share of words: "29 of 100"."""
+    """Format an estimate of a share of words: "29 of 100"."""
     return say("nearly all") if share > _NEARLY else say("{share:.2g} of 100", share=100 * share)
 
 
 def of_100_at_most(share: float) -> str:
-    """An upper bound on a share of words, rounded up: "30 of 100" for 29.04."""
+    """Format an upper bound on a share of words, rounded up: "30 of 100" for 29.04."""
     return of_100(float(at_most(share, 2)))
 
 
 def of_100_at_least(share: float) -> str:
-    """A lower bound on a share of words, rounded down: "at least 9.3 of 100" for 9.38."""
+    """Format a lower bound on a share of words, rounded down: "at least 9.3 of 100" for 9.38."""
     return say("at least {share:.2g} of 100", share=100 * float(at_least(share, 2)))
 
 
 def permits(mechanism: Mechanism, epsilon: float) -> float | None:
-    """The share of words that the promise permits to be guessed; None where that is not known.
+    """Return the share of words that the guarantee allows to be guessed; None where it is unknown.
 
-    It is looked up once in a process (of vectors of one's own, in a session): a tighter bound that
+    It is looked up once in a process (for uploaded vectors, in a session): a tighter bound that
     another process computes for a lexicon meanwhile is seen after the next start.
     """
     key = (identity(mechanism), epsilon)

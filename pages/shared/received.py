@@ -1,4 +1,4 @@
-"""Messages of a browser: which kinds are read, and which values a field may be given."""
+"""Messages of a browser: the kinds that are read, and the values that a field may be given."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _KINDS = frozenset(
 )
 """Kinds of messages that pages need.
 
-The others are for the person who writes an app: `clear_cache`, which any browser may send,
-empties the caches of all sessions (Streamlit 1.67).
+The others are for developers of an app: `clear_cache`, which any browser may send, empties the
+caches of all sessions (Streamlit 1.67).
 """
 
 _NAME = re.compile(r"[0-9a-zA-Z_-]{0,64}")
-"""The hash of a page, or the id of a part of one."""
+"""Hash of a page, or id of a fragment."""
 
 _FIELD = re.compile(r"\$\$(STREAMLIT_INTERNAL_KEY_\$\$)?ID-[0-9a-f]+-[^\x00-\x1f]{0,200}")
-"""The id of a field."""
+"""Id of a field."""
 
 _NUMBERS = {"int_value", "double_value"}
 
@@ -66,11 +66,11 @@ def _plausible(state: ClientState) -> bool:
 
 
 def keep_types() -> None:
-    """Have a field that is given a value of another type than its own keep its first value.
+    """Make a field keep its first value if it is given a value of another type.
 
-    Streamlit 1.67 hands any value of a message to the field, and so to the page: every run of
-    that session then ends in an error, with three to thirteen kilobytes of the log.
-    `tests/pages/shared/test_received.py` fails where Streamlit looks at the type itself.
+    Streamlit 1.67 passes any value of a message to the field, and so to the page: every run of that
+    session then ends in an error, with three to thirteen kilobytes of the log.
+    `tests/pages/shared/test_received.py` fails where Streamlit checks the type itself.
     """
     WStates.__getitem__ = _typed  # type: ignore[method-assign]
 
@@ -84,7 +84,7 @@ def _typed(states: WStates, name: str) -> Any:
     if given in (None, field.value_type) or {given, field.value_type} == _NUMBERS:
         try:
             return _read(states, name)
-        except Exception:  # noqa: S110 - of a value that a field of Streamlit's cannot read
+        except Exception:  # noqa: S110 - a value that a field of Streamlit's cannot read
             pass
     first = field.deserializer(None)
     states.states[name] = Value(first)

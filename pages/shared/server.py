@@ -1,4 +1,4 @@
-"""The security of the server: whom it answers, and what browsers may do with an answer."""
+"""Security of the server: rate limits, uploads, hosts, origins, and headers for browsers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from dpcore.limits import (
 from pages.shared.front import front_page
 from pages.shared.received import judge
 
-# How much one visitor may ask of the server: what is too much waits, so that others need not.
+# Rate of requests per visitor: excess requests wait, so that other visitors need not.
 
 
 _TOO_BIG = 1009  # RFC 6455, 7.4.1
@@ -52,11 +52,11 @@ _RETRY = {"Retry-After": "5"}
 
 
 class Pace:
-    """Holds every visitor to a pace that leaves room for the others.
+    """Rate limit per visitor, so that room is left for the others.
 
-    A tab is a web socket. What waits is not read, so it waits on its way in the network; nothing
-    is dropped, since the last value of a slider is the one that counts. How often an address may
-    open tabs is for a proxy to limit: a class that sits behind one address opens fifty at once.
+    A tab is a web socket. Waiting messages are not read, so they wait in the network; nothing is
+    dropped, since the last value of a slider is the one that counts. How often an address may open
+    tabs is for a proxy to limit: a class behind one address opens fifty at once.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -81,35 +81,36 @@ class Pace:
         try:
             await self._app(scope, tab.receive, tab.send)
         except RuntimeError:
-            # Streamlit closes a socket once more that was lost while it sent; who should hear of it
+            # Streamlit closes a socket a second time if it was lost while sending; the recipient
             # has gone.
             if not tab.over:
                 raise
         finally:
             self._tabs[address] -= 1
-            self._tabs += Counter()  # keeps no address with no tab
+            self._tabs += Counter()  # drops addresses without tabs
 
 
 class Tab:
-    """One web socket, read at the pace of a person.
+    """One web socket, read at a person's pace.
 
     Args:
-        receive: its next message; until it is asked for, uvicorn reads no more.
-        send: a message to it.
+        receive: returns its next message; until it is called, uvicorn reads no more.
+        send: sends a message to it.
     """
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
         self.over = False
-        """Whether one of the two ends has closed it, or it was lost."""
-        # What is left may fall below 0 by one long message, which is then waited off.
+        """True once one of the two ends has closed it, or it was lost."""
+        # The balance may fall below 0 by one long message; the next message waits until it
+        # recovers.
         self._left, self._then = float(MAX_REQUESTS_AT_ONCE), time.monotonic()
 
     async def receive(self) -> Message:
-        """The next message, once this tab may ask for something again (a token bucket).
+        """Return the next message, once this tab may send another request (a token bucket).
 
-        A long message is read at once, and what follows waits for it. A message that no page
-        sends is left out, or ends the tab.
+        A long message is read at once, and the messages after it wait. A message that no page sends
+        is left out, or ends the tab.
         """
         while True:
             await asyncio.sleep(max(0.0, -self._refilled() / REQUESTS_A_SECOND))
@@ -147,7 +148,7 @@ class Tab:
 
 
 def bound_uploads() -> None:
-    """Have the server refuse a file that is too much for its session; without a server nothing."""
+    """Make the server refuse files beyond a session's limits; without a server, do nothing."""
     from streamlit import runtime
 
     if not runtime.exists():
@@ -177,16 +178,16 @@ def _bounded(
 
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods whose requests have no body that anything reads."""
+"""Methods whose requests have no body that is read."""
 
-_CLOSE = {"Connection": "close"}  # else what still comes of a refused body would be read
+_CLOSE = {"Connection": "close"}  # otherwise the rest of a refused body would be read
 _LATER = {**_CLOSE, "Retry-After": "30"}
 
 
 class Uploads:
-    """Receives request bodies in turns: a share for each address, a least rate, a deadline.
+    """Reception of request bodies in turns: a share for each address, a least rate, a deadline.
 
-    The address is the one that uvicorn trusts: of the connection, or the one that a proxy of
+    The address is the one that uvicorn trusts: that of the connection, or the one that a proxy of
     `FORWARDED_ALLOW_IPS` forwards. Until its turn comes a body is not read, and so waits in the
     network.
     """
@@ -221,7 +222,7 @@ class Uploads:
 
     @asynccontextmanager
     async def _turn(self, address: str) -> AsyncIterator[bool]:
-        """A place in the line of this address, then in the one of all; False if none came up."""
+        """Wait in the queue of this address, then in the common one; yield False on a timeout."""
         self._lines[address] += 1
         share, taken = self._shares[address], []
         try:
@@ -244,7 +245,7 @@ class Uploads:
     async def _receive(
         self, scope: Scope, receive: Receive, send: Send
     ) -> PlainTextResponse | None:
-        """Pass a request on; returns a refusal if its body came too slowly."""
+        """Pass a request on; return a refusal if its body came too slowly."""
         begun = lost = False
 
         async def watched(message: Message) -> None:
@@ -263,7 +264,7 @@ class Uploads:
                 await self._app(scope, _in_time(receive, deadline, end), watched)
         except TimeoutError:
             if begun:
-                return None  # uvicorn closes the connection of an answer that was not completed
+                return None  # uvicorn closes the connection of an incomplete response
             slow = f"the upload took longer than {MAX_UPLOAD_SECONDS} seconds"
             if clock() < end:
                 slow = f"the upload brought less than {UPLOAD_BYTES_A_SECOND:,} bytes a second"
@@ -309,14 +310,14 @@ _PASSED_ON = (
     "x-real-ip",
     "sec-fetch-site",
 )
-"""Headers that proxies add, and the one that browsers add to what a page asks for."""
+"""Headers that proxies add, and the one that browsers add to the requests of a page."""
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 def guards() -> list[Middleware]:
-    """What every request passes before Streamlit sees it, the outermost first.
+    """Return the middleware in front of Streamlit, the outermost first.
 
-    Whom the server answers is set where Streamlit sets it: `server.allowedHosts`, and
+    The allowed clients are configured where Streamlit configures them: `server.allowedHosts`, and
     `server.corsAllowedOrigins` for a proxy that does not pass the host on.
     """
     return [
@@ -330,11 +331,11 @@ def guards() -> list[Middleware]:
 
 
 def browser_rules(page: str) -> dict[str, str]:
-    """Headers of every answer.
+    """Return the headers of every response.
 
     Nothing comes from another server, and no other page may show the app in a frame. Scripts are
-    Streamlit's files, the scripts that stand in the page (by their hash), and our own components,
-    which it loads as blobs. Styles are written into the page by Streamlit, Plotly and ourselves.
+    Streamlit's files, the inline scripts of the page (by their hash), and our own components, which
+    it loads as blobs. Styles are written into the page by Streamlit, Plotly and ourselves.
 
     Args:
         page: the page that browsers load first.
@@ -365,7 +366,7 @@ def browser_rules(page: str) -> dict[str, str]:
 
 
 class BrowserRules:
-    """Says to browsers what they may do with what they get, in every answer."""
+    """Security headers in every response."""
 
     def __init__(self, app: ASGIApp, rules: dict[str, str]) -> None:
         self._app, self._rules = app, rules
@@ -382,10 +383,11 @@ class BrowserRules:
 
 
 class OwnHosts:
-    """Answers under the names that it was told alone, so that no foreign name leads to it.
+    """Restriction to the configured host names, so that no foreign name leads to the server.
 
-    A page of a foreign site whose name suddenly means this machine (DNS rebinding) asks under that
-    name. Whether the server is up, and its metrics, may also be asked for on the machine itself.
+    A page of a foreign site whose name suddenly resolves to this machine (DNS rebinding) sends
+    requests under that name. The health check and the metrics may also be requested on the machine
+    itself.
     """
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
@@ -401,9 +403,9 @@ class OwnHosts:
 
 
 class OwnMetrics:
-    """Keeps the metrics of the process for its operator: the machine itself, without a proxy.
+    """Restriction of the process metrics to their operator: the machine itself, without a proxy.
 
-    To gather them Streamlit walks all that all sessions hold.
+    To gather them, Streamlit walks the data of all sessions.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -419,27 +421,27 @@ class OwnMetrics:
 
 
 def _asks_for(scope: Scope, path: str) -> bool:
-    """Whether this is a request for a path, under whatever base (Starlette drops a line end)."""
+    """Return True for a request for a path, under any base (Starlette drops a line end)."""
     return scope["type"] == "http" and str(scope["path"]).rstrip("\n").endswith(path)
 
 
 def _direct(scope: Scope) -> bool:
-    """Whether a program of this machine asks, and neither a proxy nor a page of a browser."""
+    """Return True if a program on this machine asks, not a proxy or a page of a browser."""
     headers = Headers(scope=scope)
     passed_on = any(name in headers for name in _PASSED_ON)
     address = (scope.get("client") or ("",))[0]
     try:
         return ip_address(address).is_loopback and not passed_on
-    except ValueError:  # no address of the internet
+    except ValueError:  # not an internet address
         return False
 
 
 class OwnOrigins:
-    """Lets no page of another origin open a session, or send anything but a plain request.
+    """Restriction of sessions, and of all but plain requests, to pages of the own origin.
 
-    Streamlit itself takes every port of this machine for its own, and asks a third party for the
-    machine's address when it does not know an origin: so it is not asked, the header ends here.
-    Programs that are no browsers send no origin and are let in.
+    Streamlit itself trusts every port of this machine, and asks a third party for the machine's
+    address when it does not know an origin: so the header is removed here before Streamlit sees it.
+    Programs other than browsers send no origin and are let in.
     """
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
@@ -468,11 +470,11 @@ class OwnOrigins:
 
 
 def _authority(origin: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port; None of an address that is no origin of a page on the web."""
+    """Return scheme, host and port; None if the address is not the origin of a page on the web."""
     try:
         address = urlsplit(origin)
         port = address.port or _PORTS.get(address.scheme)
-    except ValueError:  # a bracket without its partner, a port that is no number
+    except ValueError:  # an unmatched bracket, or a port that is not a number
         return None
     if address.hostname is None or port is None or "@" in address.netloc:
         return None

@@ -1,6 +1,7 @@
-"""The one bench of a session: made anew when the text or an option changes.
+"""Bench of a session, shared lexicons and mechanisms, and the example sentences.
 
-The sentence that all sessions begin with is public, and has one bench for all of them.
+A session has one bench, made again when the text or an option changes. The sentence that all
+sessions begin with is public, and has one bench for all of them.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from pages.shared.sidebar import Choices
 
 
-# What one session holds for one text: draws, laws and promises, computed once and looked up.
+# Per-session cache of draws, laws and guarantees for one text.
 #
-# The bench of what a person typed lives in the session state and nowhere else: nothing in it is
-# shared between people. That of the first example is one for all, in several sessions at once.
+# The bench of a typed text is kept in the session state only: nothing in it is shared between
+# people. That of the first example is shared, and used by several sessions at once.
 
 
 _KEPT_DRAWS = 400  # places with many draws: two mechanisms of a text of the greatest length
@@ -48,14 +49,14 @@ _Grid: TypeAlias = tuple[float, ...]
 
 @dataclass
 class Bench:
-    """The work on one sentence.
+    """Cached results for one sentence.
 
     The memos are keyed by the mechanism itself, so that another setting is another key.
 
     Attributes:
-        sentence: what was typed, read under one set of options.
+        sentence: the typed text, read under one set of options.
         shared: public noise directions that estimate laws.
-        sent: what components of the pages were given of it; such a thing is not changed.
+        sent: data sent to components of the pages; never modified.
     """
 
     sentence: Sentence
@@ -80,18 +81,18 @@ class Bench:
         return self.sentence.lexicon
 
     def word(self, place: int) -> int:
-        """Lexicon index of the word at an open place; −1 for an unknown one."""
+        """Return the lexicon index of the word at an open place; −1 for an unknown one."""
         return int(self.sentence.words[place])
 
     def label(self, place: int) -> str:
-        """The word at an open place as it was read; may be what a person typed."""
+        """Return the word at an open place as it was read; it may be typed text."""
         slot = self.sentence.encoding.open_slots[place]
         if slot.index >= 0:
             return self.lexicon.words[slot.index]
         return self.sentence.tokens[slot.source].text
 
     def first_content_word(self) -> int:
-        """The first place whose word is no function word; 0 if there is none."""
+        """Return the first place whose word is not a function word; 0 if there is none."""
         language = self.sentence.encoding.language
         places = range(self.sentence.protected)
         return next(
@@ -99,14 +100,14 @@ class Bench:
         )
 
     def has_redaction(self, redactor: str) -> bool:
-        """Whether what this redactor finds is only a look-up."""
+        """Return True if the result of this redactor is cached."""
         return redactor in self._redactions
 
     def redaction(self, text: str, redactor: str) -> Redaction:
-        """What a redactor blacks out.
+        """Return the redaction of the text by a redactor.
 
         Args:
-            text: of this bench, as it was typed.
+            text: typed text of this bench.
             redactor: its name.
 
         Raises:
@@ -115,20 +116,20 @@ class Bench:
         return memo(self._redactions, redactor, lambda: redact(text, redactor))
 
     def has_draw(self, mechanism: Mechanism, seed: int, number: int) -> bool:
-        """Whether this draw is only a look-up."""
+        """Return True if this draw is cached."""
         return (mechanism, seed, number, ()) in self._draws
 
     def draw(
         self, mechanism: Mechanism, seed: int, number: int, grid: tuple[float, ...] = ()
     ) -> SentenceDraw:
-        """One noise draw for every ε.
+        """Draw noise once for every ε.
 
         Args:
-            mechanism: which.
-            seed: of the noise.
-            number: of the draw.
-            grid: the ε at which a mechanism is looked at whose paths are not exact, ascending; of
-                the slider if there is none.
+            mechanism: the mechanism.
+            seed: seed of the noise.
+            number: number of the draw.
+            grid: the ε, ascending, for a mechanism whose paths are not exact; those of the slider
+                if there is none.
         """
 
         def compute() -> SentenceDraw:
@@ -140,9 +141,9 @@ class Bench:
     def redraw(
         self, mechanism: Mechanism, seed: int, draws: int, place: int, epsilon: float
     ) -> EpsilonPaths:
-        """Many independent draws of one place, for every ε of the dial, and for this one.
+        """Draw one place many times independently, for every ε of the dial, and for this one.
 
-        One place at a time, so that a page can show how far it is and stop.
+        One place at a time, so that a page can show progress and stop.
         """
         grid = _together(mechanism, epsilon)
 
@@ -155,15 +156,15 @@ class Bench:
     def has_redraw(
         self, mechanism: Mechanism, seed: int, draws: int, place: int, epsilon: float
     ) -> bool:
-        """Whether these draws are only a look-up."""
+        """Return True if these draws are cached."""
         return (mechanism, seed, draws, place, _together(mechanism, epsilon)) in self._many
 
     def has_law(self, mechanism: Mechanism, word: int, epsilon: float) -> bool:
-        """Whether this law is only a look-up."""
+        """Return True if this law is cached."""
         return (mechanism, word, _along_rays(mechanism, epsilon)) in self._laws
 
     def law(self, mechanism: Mechanism, word: int, epsilon: float) -> tuple[Law, int]:
-        """The law of a word, and the position of ε in it.
+        """Return the law of a word, and the position of ε in it.
 
         An estimate over shared directions is made for the whole grid at once, since one set of
         directions serves every ε; any other law, or one at another ε, is computed for this ε alone.
@@ -180,7 +181,7 @@ class Bench:
     def probability(
         self, mechanism: Mechanism, word: int, output: int, epsilon: float
     ) -> tuple[float, float, float]:
-        """How likely an output is, with the ends of its interval: all equal where it is exact.
+        """Return the probability of an output with the ends of its interval: all equal if exact.
 
         An estimate is made along rays towards this output: `law` may not have seen it.
         """
@@ -205,7 +206,7 @@ class Bench:
     def log_probability(
         self, mechanism: Mechanism, word: int, output: int, epsilon: float
     ) -> float:
-        """ln of how likely an output is, of an exact law; it does not underflow where P does."""
+        """Return ln of P(output) under an exact law; it does not underflow where P does."""
 
         def compute() -> float:
             ranking = self.sentence.rankings(np.array([word]))[0]
@@ -214,7 +215,7 @@ class Bench:
         return memo(self._logarithms, (mechanism, word, output, epsilon), compute)
 
     def log_change(self, mechanism: Mechanism, word: int, epsilon: float) -> float:
-        """ln of the probability that a word does not stay, of an exact law.
+        """Return ln of the probability that a word does not stay, of an exact law.
 
         Summed from the logarithms of all other outputs: where a word stays almost certainly, its
         probability is rounded to 1, and 1 − P would be 0. It is −∞ where all others underflow.
@@ -228,14 +229,14 @@ class Bench:
         return memo(self._changes, (mechanism, word, epsilon), compute)
 
     def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
-        """The guarantee at ε, or None where the mechanism is not defined."""
+        """Return the guarantee at ε, or None where the mechanism is not defined."""
         try:
             return memo(self._promises, (mechanism, epsilon), lambda: mechanism.guarantee(epsilon))
         except EpsilonError:
             return None
 
     def distance(self, word: int, outputs: list[int]) -> list[float]:
-        """True Euclidean distances of outputs from a word."""
+        """Return the true Euclidean distances of outputs from a word."""
         from dpcore.lexicon.metric import Metric, distances
 
         vectors = self.lexicon.vectors
@@ -244,12 +245,12 @@ class Bench:
         return [0.0 if o == word else float(d) for o, d in zip(outputs, far, strict=True)]
 
     def neighbours(self, word: int, count: int) -> list[int]:
-        """The words nearest to a word, itself left out."""
+        """Return the words nearest to a word, without the word itself."""
         order = self.sentence.rankings(np.array([word]))[0].order
         return [int(i) for i in order[: count + 1] if i != word][:count]
 
     def nearest_distance(self) -> float | None:
-        """Median over the known words of the distance to the nearest other word."""
+        """Return the median over the known words of the distance to the nearest other word."""
         known = self.sentence.words[self.sentence.words >= 0]
         if not known.size:
             return None
@@ -257,28 +258,27 @@ class Bench:
 
 
 def admissible(mechanism: Mechanism) -> np.ndarray:
-    """The ε of the slider at which a mechanism is defined, ascending."""
+    """Return the ε of the slider at which a mechanism is defined, ascending."""
     grid = group_of(mechanism.meaning).grid
     return np.array([epsilon for epsilon in grid if epsilon in mechanism.admissible])
 
 
 def _along_rays(mechanism: Mechanism, epsilon: float) -> _Grid:
-    """The ε that are computed together with this one: along rays one estimate serves the dial."""
+    """Return the ε that are computed with this one: along rays one estimate serves the dial."""
     return (epsilon,) if mechanism.rays is None else _together(mechanism, epsilon)
 
 
 def _together(mechanism: Mechanism, epsilon: float) -> _Grid:
-    """Every ε of the dial if this one is among them, else this one alone."""
+    """Return every ε of the dial if this one is among them, else this one alone."""
     grid = tuple(admissible(mechanism).tolist())
     return grid if epsilon in grid else (epsilon,)
 
 
-# What all sessions share: lexicons and mechanisms, which are public and immutable.
+# Results shared by all sessions: lexicons and mechanisms, which are public and immutable.
 #
-# Keys are names, fingerprints and settings; nothing that a person typed is ever part of one, and
-# nothing is shared of vectors that a person uploaded. The rule of `budget` is a setting that is
-# typed: only one that the mechanism accepts gets so far, which is names of kinds of words, and
-# numbers.
+# Keys are names, fingerprints and settings; typed text is never part of one, and nothing derived
+# from uploaded vectors is shared. The rule of `budget` is a typed setting: only a rule that the
+# mechanism accepts gets so far, and that consists of names of kinds of words, and numbers.
 
 
 T = TypeVar("T")
@@ -287,12 +287,12 @@ Identity = tuple[str, str, Settings]
 
 
 def of_lexicon(**options: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """`st.cache_resource` for a function whose first argument is a lexicon's fingerprint.
+    """Return `st.cache_resource` for a function whose first argument is a lexicon's fingerprint.
 
-    What is made of vectors that a person uploaded is kept in that session alone.
+    Results from uploaded vectors are kept in their session alone.
 
     Args:
-        options: of `st.cache_resource`.
+        options: options of `st.cache_resource`.
     """
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
@@ -312,7 +312,7 @@ def of_lexicon(**options: Any) -> Callable[[Callable[..., T]], Callable[..., T]]
 
 @st.cache_resource(max_entries=4, show_spinner=Waiting("Loading the lexicon…"))
 def catalogued(name: str) -> Lexicon:
-    """A lexicon of the catalogue, for all sessions.
+    """Load a lexicon of the catalogue, for all sessions.
 
     Raises:
         LexiconError: it is unknown or damaged.
@@ -323,7 +323,7 @@ def catalogued(name: str) -> Lexicon:
 
 
 def lexicon(name: str) -> Lexicon:
-    """A lexicon of the catalogue, by name, or the one that this session brought along.
+    """Return a lexicon of the catalogue, by name, or the one uploaded in this session.
 
     Raises:
         LexiconError: it is unknown or damaged.
@@ -334,7 +334,7 @@ def lexicon(name: str) -> Lexicon:
 
 @of_lexicon(max_entries=64, show_spinner=Waiting("Preparing a mechanism…"))
 def _mechanism(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    fingerprint: str,  # noqa: ARG001 - represents the lexicon in the key of the cache
     key: str,
     settings: Settings,
     _lexicon: Lexicon,
@@ -345,18 +345,18 @@ def _mechanism(
 
 
 def mechanism(words: Lexicon, key: str, settings: Settings = ()) -> Mechanism:
-    """A mechanism over a lexicon, made once for all sessions.
+    """Return a mechanism over a lexicon, made once for all sessions.
 
     Raises:
-        DpcoreError: the key or a setting is refused.
+        DpcoreError: the key or a setting is invalid.
     """
     return _mechanism(words.fingerprint, key, settings, words)
 
 
 def identity(mechanism: Mechanism) -> Identity:
-    """What tells a mechanism from all others: its lexicon's fingerprint, its key, its settings.
+    """Return a unique key of a mechanism: its lexicon's fingerprint, its key, its settings.
 
-    A key for what is kept of a mechanism: the mechanism itself as a key would keep its lexicon.
+    Caches use this key, since the mechanism itself as a key would keep its lexicon in memory.
     """
     settings = tuple(sorted(mechanism.settings().items()))
     return mechanism.lexicon.fingerprint, mechanism.key, settings
@@ -364,7 +364,7 @@ def identity(mechanism: Mechanism) -> Identity:
 
 @st.cache_data(ttl=60, show_spinner=False)
 def lexicon_names() -> list[str]:
-    """Names of the lexicons of the catalogue; looked up again after a minute."""
+    """Return the names of the lexicons of the catalogue; read again after a minute."""
     from dpcore.lexicon.catalogue import available
 
     return [entry.name for entry in available()]
@@ -372,13 +372,13 @@ def lexicon_names() -> list[str]:
 
 @of_lexicon(max_entries=2, show_spinner=False)
 def directions(fingerprint: str) -> SharedDirections:  # noqa: ARG001 - the key of the cache
-    """Public noise directions that estimate the laws of a lexicon's words, for all sessions."""
+    """Return public noise directions, shared by all sessions, to estimate laws of words."""
     from dpcore.mechanisms.additive.additive import SharedDirections
 
     return SharedDirections()
 
 
-# The sentences that a person can start from, and the mechanisms that the page opens with.
+# Example sentences, and the default mechanisms of the page.
 
 
 PRESETS = {
@@ -393,7 +393,7 @@ PRESETS = {
     later("message"): "I lost my job last week, so I cannot pay you the 250 dollars before winter.",
     later("trip"): "We flew from London to Paris with our dog and missed the last train home.",
 }
-"""Preset name -> sentence; the names stand in links."""
+"""Preset name -> sentence; the names are part of links."""
 
 DEFAULT_PRESET = "hospital"
 
@@ -405,10 +405,10 @@ DEFAULT_MECHANISMS = (
     "truncated-gumbel",
     "gaussian",
 )
-"""Short names."""
+"""Short names of the default mechanisms."""
 
 CURVE_MECHANISMS = ("madlib", "tem", "truncated-gumbel")
-"""Of a page that measures whole curves: fast ones, one of each kind of method."""
+"""Default mechanisms of a page that measures whole curves: fast, one of each kind of method."""
 
 
 _BENCH = "bench"
@@ -416,7 +416,7 @@ _READINGS = 4  # lexicons and options whose first bench is kept
 
 
 def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
-    """The bench of this text under these options, from the session if it is the same.
+    """Return the bench of this text under these options, from the session if it is the same.
 
     Raises:
         TextError: the text cannot be rewritten; the message says why and what is allowed.
@@ -429,7 +429,7 @@ def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
 
 
 def first_bench(words: Lexicon, treatment: Treatment) -> Bench:
-    """The bench of the first example: fifty people who open the page need not draw it each."""
+    """Return the bench of the first example, so that fifty visitors need not each draw it."""
     return once(
         "first bench",
         (words.fingerprint, treatment),

@@ -1,4 +1,4 @@
-"""The sidebar: the vocabulary, what becomes of a text's words, and the mechanisms to compare."""
+"""Sidebar: the vocabulary, the treatment of a text's words, and the mechanisms to compare."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pages.shared.messages import note
 from pages.shared.own_vectors import NAME, choose_own, own_lexicon
 from pages.shared.session import DEFAULT_MECHANISMS, Settings, lexicon_names
 
-# The settings of the chosen mechanisms, drawn from what each mechanism declares.
+# Settings of the chosen mechanisms, drawn from the parameters that each mechanism declares.
 
 
 _LONGEST = 500  # characters of a rule
 
 
 def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
-    """Draw one field for each declared parameter; every field stands in the link.
+    """Draw one field for each declared parameter; every field is part of the link.
 
     Returns:
         By registry key, the settings that differ from their defaults.
@@ -82,22 +82,22 @@ def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
 
 
 def _step(default: float | None) -> float:
-    """A step of about a tenth of the default."""
+    """Return a step of about a tenth of the default."""
     return 1.0 if default is None else float(f"{default / 10:.0e}") if default < 0.1 else 0.05
 
 
 START_MECHANISM = "tem"
-"""Where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
+"""Default where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
 _CHOSEN, _SEEN = "mechanisms_chosen", "mechanisms_seen"
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen in the sidebar.
+    """Choices in the sidebar.
 
     Attributes:
         lexicon: name in the catalogue.
-        treatment: what becomes of unknown words, function words and capital letters.
+        treatment: treatment of unknown words, function words and capital letters.
         mechanisms: registry keys and settings, in the registry's order within each group.
     """
 
@@ -107,7 +107,7 @@ class Choices:
 
 
 def sidebar() -> Choices:
-    """Draw the sidebar and return what is chosen; every control stands in the link."""
+    """Draw the sidebar and return the choices; every control is part of the link."""
     with st.sidebar:
         mechanisms = choose_mechanisms(DEFAULT_MECHANISMS)
         name = choose_lexicon()
@@ -147,7 +147,7 @@ def sidebar() -> Choices:
 
 
 def carried_choices(lexicon: str) -> Choices:
-    """What was chosen of a text's words on the pages that ask for it, with no mechanism.
+    """Return the treatment chosen on the pages that ask for it, with no mechanism.
 
     Args:
         lexicon: name in the catalogue.
@@ -177,10 +177,10 @@ def choose_lexicon() -> str:
 
 
 def choose_mechanism(explained: str) -> tuple[str, Settings]:
-    """Draw the choice of one mechanism and its settings; it goes along from page to page.
+    """Draw the choice of one mechanism and its settings; it carries over from page to page.
 
     Args:
-        explained: what the choice means on this page, as help.
+        explained: meaning of the choice on this page, as help.
 
     Returns:
         Its registry key and the settings that differ from their defaults.
@@ -205,9 +205,9 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
     """Draw the choice of mechanisms and their settings.
 
     Args:
-        default: short names of those that a fresh visit begins with.
-        prefix: of the names in the link; pages that begin with other mechanisms have different
-            ones. What a person chose goes along from page to page all the same.
+        default: short names of the default mechanisms.
+        prefix: prefix of the names in the link; pages with other default mechanisms have different
+            ones. The user's choice nevertheless carries over from page to page.
 
     Returns:
         Registry keys and the settings that differ from their defaults.
@@ -224,9 +224,9 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
         carried = _news(group.name, key)
         if carried is not None and key not in st.query_params:
             st.session_state[key] = carried
-            if carried != start:  # the widget writes into the link only what is chosen in it
+            if carried != start:  # the widget writes into the link only choices made in it
                 link.put({key: carried or [""]})
-            start = None  # a default beside a value in the session state is one too many
+            start = None  # no default beside a value in the session state
         names = st.pills(
             say(group.title),
             [kind.short for kind in kinds],
@@ -239,7 +239,7 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
             help=f"{say(group.explanation)}\n\n{lines}",
         )
         if key in st.query_params and names != _last(group.name)[1]:
-            _carry(group.name, key)  # what a link chose goes along too
+            _carry(group.name, key)  # a choice from a link carries over too
         chosen += [resolve(kind.short) for kind in kinds if kind.short in names]
     _say_what_is_left_out()
     chosen = list(dict.fromkeys(chosen))
@@ -248,20 +248,20 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
 
 
 def _described(kind: type[Mechanism]) -> str:
-    """What a mechanism is, and whose, if it is not ours."""
+    """Describe a mechanism, with its package if it is not ours."""
     package = package_of(kind)
     whose = "" if package is None else say(" (from the package {package})", package=package)
     return f"{say(kind.title)}. {say(kind.summary)}{whose}"
 
 
 def _say_what_is_left_out() -> None:
-    """Name what an installed package offers and the laboratory could not take."""
+    """List the offers of installed packages that could not be loaded."""
     for problem in MECHANISMS.problems:
-        st.text(_sentence(problem))  # it repeats what foreign code says
+        st.text(_sentence(problem))  # it repeats text of foreign code
 
 
 def _news(group: str, key: str) -> list[str] | None:
-    """What was chosen by hand in a group since the field `key` was last drawn; else None."""
+    """Return the manual choice in a group since the field `key` was last drawn; else None."""
     number, names = _last(group)
     seen = st.session_state.setdefault(_SEEN, {})
     news = names if number > seen.get(key, 0) else None
@@ -270,13 +270,13 @@ def _news(group: str, key: str) -> list[str] | None:
 
 
 def _last(group: str) -> tuple[int, list[str] | None]:
-    """How often a group was chosen anew, and what was chosen last."""
+    """Return the number of choices made in a group, and the last one."""
     last: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
     return last
 
 
 def _carry(group: str, key: str) -> None:
-    """Remember a choice; the field that it was made in need not be told."""
+    """Record a choice; the field in which it was made need not be updated."""
     chosen = st.session_state.setdefault(_CHOSEN, {})
     number = _last(group)[0] + 1
     chosen[group] = number, list(st.session_state[key])

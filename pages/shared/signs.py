@@ -1,4 +1,4 @@
-"""One sign for each word that says how a promise stands, the same on every page."""
+"""Signs for the status of a guarantee, the same on every page."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// The sentences that a component says itself come with its data, in the language of the page, and a
-// page has one language. This text is put before that of a component.
+// The sentences of a component come with its data, in the language of the page; a page has one
+// language. This file is prepended to a component.
 
 let words = {};
 let locale = "en-US";
@@ -8,7 +8,7 @@ function speakAs(data) {
   ({ words, locale } = data);
 }
 
-// A sentence with its gaps, such as "{input}", filled.
+// Fills the gaps of a sentence, such as "{input}".
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 const written = (number, options) => number.toLocaleString(locale, options);

@@ -1,4 +1,4 @@
-// Buttons that ask the drawing of this name on the page to save itself (event "dpcore:save").
+// Buttons that make the drawing of this name on the page save itself (event "dpcore:save").
 
 export default function (component) {
   const { data, parentElement } = component;

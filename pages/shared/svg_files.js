@@ -1,5 +1,5 @@
-// Saves drawings of a component as files. What a style sheet says of them is written into a copy,
-// which stands alone. This text is put before that of a component that has such drawings.
+// Saves drawings of a component as files. The rules of style sheets are written into a copy, which
+// is self-contained. This file is prepended to a component that has such drawings.
 
 const WRITTEN = [
   "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
@@ -28,7 +28,7 @@ function hand(address, name, format) {
   link.click();
 }
 
-// A sheet that has its width and height: as SVG, or as PNG in three times the size.
+// A sheet with its width and height: as SVG, or as PNG in three times the size.
 function saveSheet(sheet, name, format) {
   const text = new XMLSerializer().serializeToString(sheet);
   const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
@@ -47,7 +47,7 @@ function saveSheet(sheet, name, format) {
   picture.src = address;
 }
 
-// One drawing by itself, on the ground of its page.
+// One drawing by itself, on the background of its page.
 function saveSvg(svg, name, format) {
   const sheet = styled(svg);
   const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);

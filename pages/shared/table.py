@@ -1,4 +1,4 @@
-"""A table as every page shows it: no numbers of rows, three digits, and what it holds in words."""
+"""Table without row numbers, with three digits and a text alternative, as on every page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dpcore.plots.style import number
 from pages.shared.language import ENGLISH, language, numeral, say
 
 DIGITS, PERCENT = "%.3g", "%.3g %%"
-"""How numbers stand in a column: three digits, or shares as percentages."""
+"""Formats of a column: three digits, or shares as percentages."""
 
-_LEAST = 1e-6  # a browser writes what is nearer to 0 with an e
+_LEAST = 1e-6  # a browser writes numbers nearer to 0 with an e
 
 
 def show_table(
@@ -31,11 +31,12 @@ def show_table(
     """Draw a table whose cells are plain text and numbers.
 
     Args:
-        table: a DataFrame or one of Arrow; rows of somebody's own, a list, are shown as they are.
+        table: a DataFrame or one of Arrow; a list of user rows is shown unchanged.
         alt: its text alternative.
         place: where it is drawn; None for where the page is.
-        spoken: columns whose cells are sentences of ours; those that know their gaps are anyway.
-        more: for `st.dataframe`.
+        spoken: columns whose cells are sentences of ours; those that know their gaps are translated
+            anyway.
+        more: further arguments of `st.dataframe`.
     """
     config = dict(more.pop("column_config", {}))
     if language() != ENGLISH and hasattr(table, "to_pandas"):
@@ -49,7 +50,7 @@ def show_table(
 
 
 def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[str]) -> pd.DataFrame:
-    """The table in this language; in a file it is in English."""
+    """Return the table in this language; in a file it is in English."""
     if language() == ENGLISH:
         return table
     _name(table.columns, config)
@@ -60,7 +61,7 @@ def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[st
 
 
 def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
-    """The table with numbers as this language writes them; they are sorted as numbers still."""
+    """Return the table with numbers written as this language does; they still sort as numbers."""
     if language() == ENGLISH or table.size > pd.get_option("styler.render.max_elements"):
         return table
     forms: dict[Any, str | Callable[[object], str] | None] = {}
@@ -69,7 +70,7 @@ def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
         kind = given.get("type_config", {})
         form = kind.get("format")
         if kind.get("type") == "number" and form is not None and form.startswith("%"):
-            # A form of Streamlit's would be taken in place of what is written here.
+            # Streamlit's format would override the text that is written here.
             config[name] = {**given, "type_config": {**kind, "format": None}}
             forms[name] = partial(_number, form)
     return table.style.format(forms, na_rep="") if forms else table
@@ -80,7 +81,7 @@ def _number(form: str, value: object) -> str:
 
 
 def _name(columns: Iterable[Any], config: dict[str, Any]) -> None:
-    """Give columns without a heading of their own theirs in this language."""
+    """Give columns without a heading of their own one in this language."""
     for name in columns:
         given = config.get(name, {})
         if isinstance(name, str) and not (isinstance(given, str) or given.get("label")):
@@ -94,12 +95,12 @@ def _told(cell: object) -> object:
 
 
 def numbers(names: Iterable[str], form: str = DIGITS) -> dict[str, Any]:
-    """Configuration of columns of numbers, for `column_config`."""
+    """Return the configuration of columns of numbers, for `column_config`."""
     return dict.fromkeys(names, st.column_config.NumberColumn(format=form))
 
 
 def _legible(table: pd.DataFrame, config: dict[str, Any]) -> pd.DataFrame:
-    """The table with numbers for people; columns without a form get one in `config`."""
+    """Return the table with readable numbers; columns without a format get one in `config`."""
     changed: dict[str, Any] = {}
     for name in table.columns[[dtype.kind == "f" for dtype in table.dtypes]]:
         column = table[name]

@@ -1,4 +1,4 @@
-"""Take it with you: link, figure, tables, command, Python cell and BibTeX of a view."""
+"""Drawer "Take it with you": link, figure, tables, command, Python cell and BibTeX of a view."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The link of a view and the command that prints its numbers.
+# Link of a view and the command that prints its numbers.
 
 
 def show_line(line: str) -> None:
-    """Draw a line to be copied: a link, a command, or a text as it is.
+    """Draw a line to copy: a link, a command, or a text as it is.
 
     Args:
-        line: shown letter by letter, whatever stands in it.
+        line: shown letter by letter, without interpretation.
     """
     st.code(line, language=None, wrap_lines=True)
 
 
 def command_line(*words: str) -> str:
-    """A command of the engine, each word quoted where a shell would take it apart."""
+    """Return a command of the engine, each word quoted where a shell would split it."""
     return shlex.join(("python", "-m", "dpcore", *words))
 
 
 def mechanism_words(mechanism: Mechanism, epsilon: float) -> list[str]:
-    """The options that name a mechanism with those settings that are not the usual ones, and ε."""
+    """Return the options for a mechanism with its non-default settings, and ε."""
     words = ["--mechanism", mechanism.key, "--epsilon", repr(epsilon)]
     declared = mechanism.parameters()
     for name, value in mechanism.settings().items():
@@ -56,10 +56,10 @@ def mechanism_words(mechanism: Mechanism, epsilon: float) -> list[str]:
 
 
 def python_beginning(mechanism: Mechanism, lexicon: str) -> list[str]:
-    """First lines of a Python cell: `lexicon`, and `mechanism` with its settings.
+    """Return the first lines of a Python cell: `lexicon`, and `mechanism` with its settings.
 
     Args:
-        mechanism: which.
+        mechanism: the mechanism.
         lexicon: its name in the catalogue.
     """
     words = "dp.lexicon()" if lexicon == "default" else f"dp.lexicon({lexicon!r})"
@@ -83,20 +83,20 @@ _KEY = "taking"
 
 @dataclass(frozen=True)
 class Takeaway:
-    """What a view can be taken along as.
+    """Exports of a view.
 
     Attributes:
-        cell: Python that computes the same on its own, as it stands; None where there is nothing
-            to compute.
-        cited: keys of BibTeX entries; that of the laboratory is always added.
+        cell: Python that computes the same by itself, unchanged; None where there is nothing to
+            compute.
+        cited: keys of BibTeX entries; that of this software is always added.
         command: lines of a shell; None for a view without one.
-        prints: what the command prints, in one sentence.
-        typed: whether the view shows what a person typed: the link leaves it out.
-        text: what was typed, where the link can hold it if its maker asks for that; else None.
-        tables: by title, what builds a table; it must not call Streamlit.
-        drawing: name of the drawing of a component of ours; None for a view without one.
+        prints: description of the command's output, in one sentence.
+        typed: True if the view shows typed text: the link leaves it out.
+        text: the typed text, where the link can hold it at the user's request; else None.
+        tables: by title, a function that builds a table; it must not call Streamlit.
+        drawing: name of the drawing of our own component; None for a view without one.
         figure: name of a figure that has no files beside it.
-        address: the link, where typed text is wished for in it; None for the usual one.
+        address: the link with typed text, at the user's request; None for the usual one.
     """
 
     cell: str | None
@@ -112,10 +112,10 @@ class Takeaway:
 
 
 def take_it_with_you(make: Callable[[], Takeaway]) -> None:
-    """Draw the drawer, the last thing of a page above its footer; closed, nothing is computed.
+    """Draw the drawer, the last element of a page above its footer; closed, it computes nothing.
 
     Args:
-        make: says what there is to take along.
+        make: returns the exports.
     """
     drawer = st.expander(say(TITLE), icon=":material/download:", key=_KEY, on_change="rerun")
     if not drawer.open:
@@ -159,12 +159,12 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
 
 
 def drawer_is_open() -> bool:
-    """Whether the link and the commands of this page are in sight, so that they must follow."""
+    """Return True if the link and the commands of this page are visible and must be updated."""
     return bool(st.session_state.get(_KEY))
 
 
 def _with_text() -> bool:
-    """Draw the choice whether what was typed stands in the link."""
+    """Draw the choice to put typed text into the link."""
     asked = st.toggle(
         say("Put my text into the link"),
         key="link_text",
@@ -178,15 +178,15 @@ def _with_text() -> bool:
     return asked
 
 
-# A recorded experiment on a page: read once, what its paper says, and how it was made.
+# Recorded experiment on a page: read once, its comparison with the paper, its provenance.
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def recorded(name: str) -> Recorded:
-    """A recorded experiment, read once for all sessions.
+    """Return a recorded experiment, read once for all sessions.
 
     Raises:
-        DpcoreError: it is not there, or damaged.
+        DpcoreError: it is missing, or damaged.
     """
     return read_recorded(name)
 
@@ -197,7 +197,7 @@ def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: A
 
 
 def compared_rows(experiment: Recorded) -> tuple[Row, ...]:
-    """Paper against measurement, compared once for all sessions; empty if there is no paper.
+    """Compare paper and measurement once for all sessions; empty if there is no paper.
 
     Raises:
         DpcoreError: a curve that is compared is not in the record.
@@ -208,7 +208,7 @@ def compared_rows(experiment: Recorded) -> tuple[Row, ...]:
 def show_compared(row: Row) -> None:
     """Draw numbers, and beside them (on a phone below them) the reason.
 
-    No table: its columns would be too narrow for the reasons.
+    Not a table: its columns would be too narrow for the reasons.
     """
     numbers = [
         say("The paper: {figure}", figure=row.in_paper),
@@ -224,7 +224,7 @@ def show_compared(row: Row) -> None:
 
 
 def papers_view(experiment: Recorded) -> None:
-    """Draw what the paper says beside what is measured."""
+    """Draw the paper's numbers beside the measurements."""
     try:
         rows = compared_rows(experiment)
     except DpcoreError as error:
@@ -237,7 +237,7 @@ def papers_view(experiment: Recorded) -> None:
 
 
 def made_view(experiment: Recorded) -> None:
-    """Draw the command that makes it again, and how it was made."""
+    """Draw the command that makes the record again, and its provenance."""
     st.header(say("Command"), anchor=False)
     show_line(experiment.entry.command)
     version = experiment.entry.version
@@ -255,7 +255,7 @@ def made_view(experiment: Recorded) -> None:
 
 
 def recorded_footer(experiment: Recorded) -> None:
-    """Draw from what a recorded view is, and what does not leave it."""
+    """Draw the source of a recorded view, and data that does not leave it."""
     entry = experiment.entry
     parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
     if not entry.of_words:

@@ -1,4 +1,4 @@
-"""The sentence box with its presets. What is typed stays in the session."""
+"""Sentence box with its presets, and the choice of a draw. Typed text stays in the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PRESET, _PAGE = "preset", "text_box_page"
 def text_box() -> str:
     """Draw the presets and the box; return the text.
 
-    A link may name a preset (`preset=`) or, if its maker asked for that, hold a text (`text=`).
+    A link may name a preset (`preset=`) or, at its maker's request, hold a text (`text=`).
     """
     _start()
     _presets()
@@ -46,7 +46,7 @@ def _presets() -> None:
         "help": say("Puts an example into the box below; you can change it there."),
     }
     if language() == ENGLISH:
-        # A default beside a value in the session state is one too many, and is logged.
+        # Streamlit logs a warning for a default beside a value in the session state.
         default = None if _PRESET in st.session_state else DEFAULT_PRESET
         st.pills(label, options, default=default, bind="query-params", **more)
         return
@@ -63,7 +63,7 @@ def _start() -> None:
     moved = st.session_state.get(_PAGE) != page
     st.session_state[_PAGE] = page
     if TEXT in st.session_state:
-        if moved:  # Streamlit does not take along what code put into a box that nobody touched
+        if moved:  # Streamlit does not carry over text that code put into an untouched box
             st.session_state[TEXT] = st.session_state[TEXT]
         return
     given = st.query_params.get(TEXT)
@@ -83,13 +83,13 @@ def _take_preset() -> None:
 
 
 def _typed() -> None:
-    """A text of one's own belongs to no preset, and an old text leaves the link."""
+    """Select the preset with the typed text, if any, and remove an old text from the link."""
     text = st.session_state[TEXT]
     st.session_state[_PRESET] = next((n for n, t in PRESETS.items() if t == text), None)
     link.drop(TEXT)
 
 
-# Which draw of noise is shown: a button for the next one, the number of the draw and the seed.
+# Choice of the draw of noise: a button for the next one, the number of the draw and the seed.
 
 
 MAX_DRAW = 9_999
@@ -97,7 +97,7 @@ _DRAW = "draw"
 
 
 def draw_again() -> None:
-    """Draw the button that takes fresh noise."""
+    """Draw the button that draws new noise."""
     st.button(
         say("Draw again"),
         key="again",
@@ -131,7 +131,7 @@ def choose_draw() -> tuple[int, int]:
 
 
 def seed_and_draw() -> tuple[int, int]:
-    """Which draw is shown where the fields are not: that of the pages that have them."""
+    """Return seed and draw on pages without the fields: those of the pages that have them."""
     return int(st.session_state.get("seed", link.SEED)), int(st.session_state.get(_DRAW, 0))
 
 

@@ -1,4 +1,4 @@
-"""Everything that is slow once, done once, from the start of the server on."""
+"""Slow one-time work, done from the start of the server on."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _BEGUN = threading.Event()
 
 @st.cache_resource(show_spinner=False)
 def receive() -> None:
-    """What wants a server that listens, before the first page is drawn."""
+    """Do the set-up that needs a listening server, before the first page is drawn."""
     send_at_once()
     bound_uploads()
 
 
 @st.cache_resource(show_spinner=Waiting("Starting the laboratory: loading words and mechanisms…"))
 def warm_up() -> None:
-    """Have everything there that is slow once; who needs it while it is being made waits for it."""
+    """Finish the slow one-time work; a caller that needs it meanwhile waits for it."""
     warm()
 
 
@@ -44,7 +44,7 @@ def warm() -> None:
     with one_thread_each():
         import faiss  # noqa: F401
 
-        # What the first page is made of comes first: somebody may be waiting for it.
+        # The imports of the first page come first: a visitor may be waiting for it.
         import pages.papers.store
         import pages.shared.aids
         import pages.shared.frame
@@ -57,7 +57,7 @@ def warm() -> None:
         import pandas  # noqa: F401 - this one and the next so that no click waits for them
         import plotly.graph_objects  # noqa: F401
 
-        # What other pages consist of is imported here too, so that it is frozen with the rest.
+        # Modules of other pages are imported here too, so that they are frozen with the rest.
         give_way()
         import pages.deniability.board
         import pages.papers.experiments
@@ -79,7 +79,7 @@ def warm() -> None:
 
 
 def _with_first_bench(prepare: Callable[[Bench], None]) -> None:
-    """Prepare the first example, if that is possible: a page meets the same error and says it."""
+    """Prepare the first example if possible; the page meets and reports the same error."""
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
 
@@ -95,7 +95,7 @@ def _draw_all(bench: Bench) -> None:
 
 
 def _look_ahead() -> None:
-    """Begin in the background what the first view of another page would wait for."""
+    """Start background work for the first views of other pages."""
     from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.curves import Work, measure_ahead
@@ -133,17 +133,17 @@ def _look_ahead() -> None:
 def _in_background(jobs: Sequence[Callable[[], object]]) -> None:
     """Run jobs on public data in a thread, one after the other, once in a process.
 
-    A session that needs what is just being computed waits for it.
+    A session that needs a result in progress waits for it.
 
     Args:
-        jobs: the most wanted first. One that meets an error of ours is left out: the page meets
-            the same error and says what to do.
+        jobs: the most useful first. One that raises an error of ours is skipped: the page meets the
+            same error and says what to do.
     """
     if _BEGUN.is_set():
         return
     _BEGUN.set()
 
-    @st.cache_resource(show_spinner=False)  # in which no other draws a spinner: here is no page
+    @st.cache_resource(show_spinner=False)  # it draws no spinner: there is no page here
     def run() -> None:
         for job in jobs:
             give_way()

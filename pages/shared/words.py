@@ -1,4 +1,4 @@
-"""Words that a person types: how the lexicon spells them, a field to choose one, and refusals."""
+"""Typed words: their spelling in the lexicon, a field to choose one, error messages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _UNKNOWN, _LONGEST = "unknown_word", 40
 
 
 def spelled(word: str, lexicon: Lexicon) -> str | None:
-    """A word as it was typed, else in small letters; None if the lexicon holds neither."""
+    """Return a word as it was typed, else in small letters; None if the lexicon holds neither."""
     return next((form for form in (word, word.lower()) if form in lexicon), None)
 
 
 def plain_label(word: str) -> str:
-    """A word as the label of a button, each sign of Markdown taken literally."""
+    """Return a word as the label of a button, with Markdown characters escaped."""
     return _MARKDOWN.sub(r"\\\1", word)
 
 
@@ -40,14 +40,14 @@ def choose_word(
     """Draw the choice of one word; any word of the vocabulary can be typed.
 
     Args:
-        label: of the control.
-        key: of the control, in the session alone.
-        chosen: the word that is shown.
+        label: label of the control.
+        key: key of the control, in the session alone.
+        chosen: the shown word.
         words: the vocabulary.
         take: called with the new word, as the lexicon spells it.
-        offered: words that can be picked without typing, the chosen one among them.
+        offered: words that can be picked without typing, including the chosen one.
         explained: help.
-        clear: called when no word is chosen any more; None where one must be.
+        clear: called when the choice is cleared; None where a word must be chosen.
     """
     if st.session_state.get(key) != chosen:
         st.session_state[key] = chosen
@@ -77,7 +77,7 @@ def choose_word(
 
 
 def say_unknown(words: Lexicon) -> None:
-    """One sentence on a word that is not in the vocabulary, once."""
+    """Show one message about a word that is not in the vocabulary, once."""
     word = st.session_state.pop(_UNKNOWN, None)
     if word is not None:
         st.warning(say("This word could not be chosen."), icon=":material/search_off:")
@@ -93,8 +93,8 @@ def say_unknown(words: Lexicon) -> None:
 
 # The two words in focus, the same on every page: a click on one page selects the word on all.
 #
-# A word that was picked out of the vocabulary stands in the link (`word=`, `other=`). A word of a
-# sentence that a person typed is kept in the session alone: typed text enters no address unasked.
+# A word picked from the vocabulary is part of the link (`word=`, `other=`). A word of a typed
+# sentence is kept in the session alone: typed text enters no address without a request.
 
 
 WORD, OTHER = "word", "other_word"
@@ -105,7 +105,7 @@ _TYPED = "pair_typed"  # slots whose word comes from a typed text
 
 
 def chosen_pair(lexicon: Lexicon) -> tuple[str | None, str | None]:
-    """The chosen words that this lexicon holds: of the session, else of the link, else None."""
+    """Return the chosen words in this lexicon: of the session, else of the link, else None."""
     return _chosen(lexicon, WORD), _chosen(lexicon, OTHER)
 
 
@@ -115,7 +115,7 @@ def choose(slot: str, word: str, *, typed: bool = False) -> None:
     Args:
         slot: `WORD` or `OTHER`.
         word: as the lexicon spells it.
-        typed: whether it comes from a text that a person typed; then it leaves the link.
+        typed: True if it comes from a typed text; the link then leaves it out.
     """
     st.session_state[slot] = word
     others = st.session_state.get(_TYPED, frozenset()) - {slot}
@@ -125,8 +125,8 @@ def choose(slot: str, word: str, *, typed: bool = False) -> None:
 
 
 def exchange(first: str, second: str) -> None:
-    """Select two words that are shown in each other's place; each keeps its privacy."""
-    # Read before the first choice, which changes what is typed.
+    """Swap two shown words; each keeps its privacy."""
+    # Read before the first choice, which changes the set of typed words.
     swap = {WORD: OTHER, OTHER: WORD}
     typed = frozenset(swap[slot] for slot in st.session_state.get(_TYPED, frozenset()))
     choose(WORD, second, typed=WORD in typed)
@@ -139,7 +139,7 @@ def write_pair(first: str, second: str, defaults: tuple[str, str]) -> None:
     Args:
         first: the shown first word.
         second: the shown second word.
-        defaults: what a visit without these words in its link shows.
+        defaults: the pair of a visit without these words in its link.
     """
     hidden = st.session_state.get(_TYPED, frozenset())
     for slot, word, default in zip((WORD, OTHER), (first, second), defaults, strict=True):
@@ -147,7 +147,7 @@ def write_pair(first: str, second: str, defaults: tuple[str, str]) -> None:
 
 
 def pair_is_typed() -> bool:
-    """Whether a chosen word comes from a typed text, so that the link leaves it out."""
+    """Return True if a chosen word comes from a typed text, so that the link leaves it out."""
     return bool(st.session_state.get(_TYPED))
 
 
@@ -156,5 +156,5 @@ def _chosen(lexicon: Lexicon, slot: str) -> str | None:
     if word is None:
         word = st.query_params.get(_FIELDS[slot])
         if word is not None and word in lexicon:
-            st.session_state[slot] = word  # the menu takes no address along to another page
+            st.session_state[slot] = word  # the menu carries no address to another page
     return word if word is not None and word in lexicon else None

@@ -1,5 +1,5 @@
-// The sentence that changes under the thumb, and what a stranger learns from it. marked_words.js
-// stands before this.
+// The sentence that changes with the dial, and the words that an attacker guesses. marked_words.js
+// is prepended.
 
 function show(state) {
   state.waiting = 0;

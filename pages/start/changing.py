@@ -1,4 +1,4 @@
-"""The first screen: one sentence, one dial, and what a stranger learns at every step of it."""
+"""First screen: one sentence, one dial, and the words that an attacker guesses at every step."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SHOWN = {
 }
 """By name in the link: a recorded curve, and how its method exchanges a word."""
 _NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
-_MOST = 0.9  # of the words: where a method goes so far, the sentence is nearly what was written
+_MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
 _START, _LEVEL = 0.08, "guessed"
 
 
@@ -72,14 +72,14 @@ def choose_method() -> str:
 def changing_sentence(
     bench: Bench, label: str, seed: int, number: int, dial_place: DeltaGenerator
 ) -> None:
-    """Draw the sentence, what a stranger learns from it, and the dial that moves both.
+    """Draw the sentence, an attacker's success on it, and the dial that moves both.
 
     Args:
         bench: the sentence.
-        label: of the recorded curve whose mechanism is shown.
-        seed: of the noise.
-        number: of the draw.
-        dial_place: where the dial stands.
+        label: label of the recorded curve whose mechanism is shown.
+        seed: seed of the noise.
+        number: number of the draw.
+        dial_place: place of the dial.
     """
     curve, kind = _method(bench, label)
     shares = _steps(curve)
@@ -90,7 +90,7 @@ def changing_sentence(
 
 
 def draw_ahead(bench: Bench) -> None:
-    """Draw the first example as a fresh visit does, before anybody asks for it."""
+    """Draw the default view of the first example ahead of the first request."""
     label, _ = next(iter(_SHOWN.values()))
     curve, kind = _method(bench, label)
     _drawn(bench, kind, (link.SEED, 0), _epsilons(curve, _steps(curve)))
@@ -109,14 +109,14 @@ def _drawn(
 
 
 def _steps(curve: TradeCurve) -> tuple[float, ...]:
-    """Round shares of guessed words that the curve reaches, ascending."""
+    """Return round shares of guessed words that the curve reaches, ascending."""
     low, high = curve.values("word")[[0, -1]]
     nice = [float(f"{first * 10.0**power:.2g}") for power in (-3, -2, -1) for first in _NICE]
     return tuple(share for share in nice if low <= share <= min(high, _MOST))
 
 
 def _epsilons(curve: TradeCurve, shares: tuple[float, ...]) -> list[float]:
-    """ε of each step: the steps are such that there is one."""
+    """Return ε of each step; the steps are such that it exists."""
     values = (curve.epsilon_at("word", share) for share in shares)
     return [value for value in values if value is not None]
 
@@ -162,7 +162,7 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
 
 
 def _far_end(shares: tuple[float, ...]) -> str:
-    """Where the dial leads: not every method ever gives the sentence back."""
+    """Return the meaning of the dial's far end: not every method ever returns the original."""
     if shares[-1] < _MOST:
         return say("as close as this method comes →")
     return say("closer to what you wrote →")

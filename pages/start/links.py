@@ -1,4 +1,4 @@
-"""Old links: the first page was once the page Rewrite, and its links should still show that."""
+"""Redirect of old links to the page Rewrite, and links to the lesson and the other pages."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _OF_REWRITE = frozenset(
 
 
 def follow_old_link() -> None:
-    """Go on to the page Rewrite, with the whole link, if the link names a control of that page.
+    """Redirect to the page Rewrite, with the whole link, if the link names a control of that page.
 
-    Only where the visit begins: the menu takes choices of other pages along in the address, and
-    whoever follows it to this page wants this page.
+    Only where the visit begins: the menu carries choices of other pages along in the address, and a
+    user who follows it to this page wants this page.
     """
     if not arrived_by_address():
         return
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
     if any(_of_rewrite(name) for name in asked):
-        # The reading aids are drawn already: Streamlit takes what they are set to along by itself.
+        # The reading aids are drawn already: Streamlit carries their settings along by itself.
         free = {name: values for name, values in asked.items() if name not in {EXPLAIN, LARGE}}
         st.switch_page("pages/rewrite/page.py", query_params=free)
 
@@ -40,7 +40,7 @@ def _of_rewrite(name: str) -> bool:
     return name in _OF_REWRITE or any(kind.short == short for kind in MECHANISMS.values())
 
 
-# The ways on from the start page: the steps of the lesson, and the other pages.
+# Ways on from the start page: the steps of the lesson, and the other pages.
 
 
 def lesson_steps() -> None:

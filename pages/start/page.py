@@ -1,4 +1,4 @@
-"""Start: a sentence that changes under the thumb, what a stranger learns, and the ways on."""
+"""Start page: a sentence that changes with the dial, the guessed words, and ways on."""
 
 import streamlit as st
 

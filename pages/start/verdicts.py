@@ -1,4 +1,4 @@
-"""The published claims in small: verdict, claim and one figure, each a way to the page Papers."""
+"""Published claims in brief: verdict, claim and one figure, each a link to the page Papers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
 
 
 def _folded(title: str, verdicts: Sequence[Verdict], key: str) -> None:
-    """Rows that are drawn when somebody looks at them: most of what the page consists of."""
+    """Draw rows on request only, since they make up most of the page."""
     drawer = st.expander(title, key=f"verdicts_{key}", on_change="rerun")
     if drawer.open:
         with drawer:

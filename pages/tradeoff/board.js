@@ -1,6 +1,6 @@
-// The trade-off: a chart and the sentences under it, both at the step of the dial. Every number and
-// every word is in the data; here they are only placed. Texts are set as textContent. marked_words.js
-// and svg_files.js stand before this.
+// Trade-off: a chart and the sentences under it, both at the step of the dial. Every number and
+// every word is in the data; here they are only placed. Texts are set as textContent.
+// marked_words.js and svg_files.js are prepended.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DASHES = {
@@ -95,7 +95,7 @@ function curve(line, at) {
   return parts;
 }
 
-// Names at the right ends, pushed apart until they can be read; a thin line leads to a moved one.
+// Names at the right ends, pushed apart until they are legible; a thin line leads to a moved one.
 function names(frame, data, at) {
   if (at.narrow) return [];
   const gap = 16;
@@ -150,7 +150,7 @@ function drawChart(state) {
   state.level = shape("line", {
     class: "level", y1: at.area.top, y2: at.height - at.area.bottom,
   });
-  // The mark of each mechanism, as it stands beside its name.
+  // The mark of each mechanism, as beside its name.
   state.marks = data.lines.map((line) => shape("text", { class: "mark", style: `fill: ${line.colour}` }, line.glyph));
   svg.replaceChildren(clip, ...axes(frame, at), inside, ...names(frame, data, at), state.level, ...state.marks);
 }

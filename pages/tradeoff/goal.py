@@ -1,4 +1,4 @@
-"""Choose ε: a goal, the ε with which each mechanism meets it, set on every page by a button."""
+"""Choice of ε by a goal: the ε with which each mechanism meets it, and a button to set it."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from pages.tradeoff.packet import Shown
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES
 from pages.tradeoff.scene import Scene
 
-# What may be asked of ε: goals about what is learned, what is left, and words of one's own.
+# Goals for ε: on leakage, on utility, and on words chosen by the user.
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What may be asked for.
+    """Goal for ε.
 
     Attributes:
-        key: in links.
-        title: in the list.
-        quantity: of a recorded curve, of `Target`, or "accuracy".
-        unit: behind the number.
-        most: whether the number is the most that is allowed; else the least that is wanted.
-        start: the number of a fresh visit.
+        key: name in links.
+        title: title in the list.
+        quantity: quantity of a recorded curve, of `Target`, or "accuracy".
+        unit: text after the number.
+        most: True if the number is an upper limit; otherwise it is a lower one.
+        start: default number.
         ends: smallest and largest number.
     """
 
@@ -62,18 +62,18 @@ class Goal:
 
     @property
     def measured(self) -> bool:
-        """Whether it is about words of one's own, and so is measured now."""
+        """True if it concerns words chosen by the user, and so is measured now."""
         return self.quantity in {"nw", "sw", "effective"}
 
 
 BOUND = later("Bound")
-"""What stands above a number without a unit."""
+"""Title above a number without a unit."""
 TAUGHT = {one.name: (one.title, *one.data) for one in UTILITIES if one.data is not None}
 """By name in links: title, record, and labels or corpus."""
 
 
 def _learned() -> tuple[Goal, ...]:
-    """At most so much of what a stranger learns."""
+    """Return goals that limit the leakage."""
     return tuple(
         Goal(
             one.key,
@@ -89,7 +89,7 @@ def _learned() -> tuple[Goal, ...]:
 
 
 def _taught() -> tuple[Goal, ...]:
-    """At most so much less of what texts teach."""
+    """Return goals that limit the loss of accuracy."""
     return tuple(
         Goal(
             name,
@@ -147,12 +147,12 @@ _OF = {
 
 @dataclass(frozen=True)
 class Answer:
-    """Where one mechanism meets a goal.
+    """ε at which one mechanism meets a goal.
 
     Attributes:
         shown: the mechanism.
         epsilon: the most useful, or the most private, ε that meets it; None if none is known.
-        why: a remark: how sure it is, or why there is none.
+        why: a remark: its certainty, or why there is none.
     """
 
     shown: Shown
@@ -226,11 +226,11 @@ def _answers(shown: Sequence[Shown], goal: Goal, bound: float, bench: Bench) -> 
 
 
 def recorded_answer(one: Shown, goal: Goal, bound: float) -> Answer:
-    """Where a recorded curve meets a goal.
+    """Return the ε at which a recorded curve meets a goal.
 
     Args:
         one: the mechanism.
-        goal: of a leakage, or of something that is left.
+        goal: a goal for leakage or utility.
         bound: a share.
     """
     curve = one.curve
@@ -382,7 +382,7 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
 
 
 def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:
-    """One row a mechanism: its ε, what is promised, and what was measured of the lexicon there."""
+    """Return one row per mechanism: its ε, the guarantee, and the lexicon's measurements there."""
     rows = []
     for answer in answers:
         one, epsilon = answer.shown, answer.epsilon
@@ -404,7 +404,7 @@ def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:
 
 
 def step_for(answer: Answer, *, most: bool) -> float | None:
-    """The step of the dial nearest to an answer that still meets the goal."""
+    """Return the step of the dial nearest to an answer that still meets the goal."""
     kind = answer.shown.mechanism
     if answer.epsilon is None:
         return None
@@ -415,7 +415,7 @@ def step_for(answer: Answer, *, most: bool) -> float | None:
 
 
 def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
-    # Of accuracy the goal is a largest loss, which a larger ε meets; Sw falls with ε.
+    # For accuracy the goal is a largest loss, which a larger ε meets; Sw falls with ε.
     most = goal.quantity in {"sw", "effective"} or (goal.most and goal.quantity != "accuracy")
     steps = [(answer.shown, step_for(answer, most=most)) for answer in answers]
     able = {shown.curve.label: (shown.mechanism, step) for shown, step in steps if step}

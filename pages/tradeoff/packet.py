@@ -1,4 +1,4 @@
-"""What the board shows at every step of the dial: curves, marks, sentences, findings."""
+"""Data of the board at every step of the dial: curves, marks, sentences, findings."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Shown:
     """One mechanism on the board.
 
     Attributes:
-        curve: what it gives away and leaves, of the lexicon.
-        drawn: what is drawn in the figure: the same, or what recorded texts still teach.
-        mechanism: itself.
-        draw: of the sentence, at the ε of all steps; None where none is defined.
+        curve: its leakage and utility, of the lexicon.
+        drawn: the drawn curve: the same, or the accuracy on recorded texts.
+        mechanism: the mechanism.
+        draw: draw of the sentence, at the ε of all steps; None where none is defined.
     """
 
     curve: TradeCurve
@@ -37,26 +37,26 @@ class Shown:
 
 
 def epsilons(curve: TradeCurve, leakage: Leakage) -> list[float | None]:
-    """The ε of a mechanism at each step of the dial; None where it does not reach the step."""
+    """Return ε of a mechanism at each step of the dial; None where it does not reach the step."""
     return [curve.epsilon_at(counted(leakage), share) for share in leakage.steps]
 
 
 def counted(leakage: Leakage) -> str:
-    """The leakage that the dial counts: what cannot be steered is counted in guessed words."""
+    """Return the leakage that the dial counts: guessed words if it cannot be set directly."""
     return "word" if leakage.key == "auc" else leakage.key
 
 
 def packet(
     shown: Sequence[Shown], leakage: Leakage, utility: Utility, step: int, without: float | None
 ) -> dict[str, Any]:
-    """The data of the component, `pages.tradeoff.scene.show_board`.
+    """Return the data of the component, `pages.tradeoff.scene.show_board`.
 
     Args:
         shown: the mechanisms, in the order of the list.
-        leakage: across.
-        utility: upwards.
-        step: of the dial.
-        without: what texts teach without privacy; None where that is not the question.
+        leakage: horizontal axis.
+        utility: vertical axis.
+        step: step of the dial.
+        without: accuracy without privacy; None if the utility is not accuracy.
     """
     texts: dict[str, int] = {}
     lines = [_line(one, leakage, utility) for one in shown]
@@ -84,14 +84,14 @@ def packet(
 
 
 def _ranked(lines: list[dict[str, Any]], step: int) -> list[int]:
-    """Lines by what they leave at the step, the most first; those that are not there last."""
+    """Rank the lines by utility at the step, the highest first; those without a point come last."""
     places = [line["at"][step] for line in lines]
     return sorted(
         range(len(lines)), key=lambda i: -math.inf if places[i] is None else places[i][1]
     )[::-1]
 
 
-_HIGHS = 60.0, 100.0  # where the axes end, seen closely and as a whole
+_HIGHS = 60.0, 100.0  # upper ends of the axes, in close-up and as a whole
 _CLOSE = 0.5  # beyond this step the whole is shown
 
 
@@ -118,7 +118,7 @@ def _line(one: Shown, leakage: Leakage, utility: Utility) -> dict[str, Any]:
     }
     if leakage.key not in curve or utility.key not in curve:
         return line
-    across, upwards = 100 * curve.amounts[leakage.key], 100 * curve.amounts[utility.key]
+    across, upwards = 100 * curve.intervals(leakage.key), 100 * curve.intervals(utility.key)
     line["points"] = _rounded(_pairs(across[:, 0], upwards[:, 0]))
     line["bars"] = _rounded(
         [[*a[1:].tolist(), *u[1:].tolist()] for a, u in zip(across, upwards, strict=True)]
@@ -135,8 +135,8 @@ def _pairs(across: np.ndarray, upwards: np.ndarray) -> list[list[float]]:
 
 
 def _rounded(rows: list[list[float]]) -> list[list[float]]:
-    """To a thousandth of a percent; an interval that is not known ends where its value is."""
-    return [[round(value, 3) if math.isfinite(value) else 0.0 for value in row] for row in rows]
+    """Round to a thousandth of a percent."""
+    return [[round(value, 3) for value in row] for row in rows]
 
 
 def _axis(title: str, low: float, high: float) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _upwards(utility: Utility, high: float) -> dict[str, Any]:
 def _guides(
     leakage: Leakage, utility: Utility, high: float, without: float | None
 ) -> list[dict[str, Any]]:
-    """Lines that are no mechanism: what nobody can cross, and what there is to compare with."""
+    """Return lines other than mechanisms: bounds that none can cross, and reference lines."""
     low = 100 * leakage.low
     if utility.data is not None:
         if without is None:
@@ -217,7 +217,7 @@ def _finding(
     utility: Utility,
     number: int,
 ) -> str:
-    """Who leaves most where equally much is given away, and who least; at most 25 words."""
+    """Name the mechanisms of most and least utility at equal leakage, in at most 25 words."""
     share = leakage.steps[number]
     there = {
         one.curve.label: one.drawn.interval_at(utility.key, counted(leakage), share)

@@ -1,4 +1,4 @@
-"""Trade-off: what every mechanism gives away, and what it leaves, on one axis of leakage."""
+"""Trade-off page: leakage and utility of every mechanism, on one axis of leakage."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""What can be learned and what can be left: the two axes, and the steps of the dial on each."""
+"""Axes of the trade-off (leakage and utility), and the steps of the dial on each."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _KINDS = (0.25, 0.26, 0.28, *(share for share in _SHARES if share >= 0.3))
 
 @dataclass(frozen=True)
 class Leakage:
-    """Something that a stranger learns.
+    """Something that an attacker learns.
 
     Attributes:
-        key: of `TradeCurve`, and in links.
-        title: in the list of choices.
-        axis: of the figure.
-        counted: what is counted at the dial: "A stranger guesses" … "of 100 words".
-        meaning: one sentence on what it is.
-        steps: of the dial, ascending.
+        key: key of `TradeCurve`, and name in links.
+        title: title in the list of choices.
+        axis: axis of the figure.
+        counted: the count at the dial: "A stranger guesses" … "of 100 words".
+        meaning: one sentence on its meaning.
+        steps: steps of the dial, ascending.
         start: one of them.
-        low: where the axis begins: below it nobody is, not even who reads nothing.
+        low: beginning of the axis: no attacker is below it, not even one who reads nothing.
     """
 
     key: str
@@ -41,17 +41,17 @@ class Leakage:
 
 @dataclass(frozen=True)
 class Utility:
-    """Something that is left for who works with the text.
+    """Utility that is left for users of the text.
 
     Attributes:
-        key: of `TradeCurve`.
-        name: in links.
-        title: in the list of choices.
-        axis: of the figure.
-        left: behind a number: "29 %" "of the meaning".
-        data: of recorded texts that are learned from: record and labelling; None for the lexicon.
+        key: key of `TradeCurve`.
+        name: name in links.
+        title: title in the list of choices.
+        axis: axis of the figure.
+        left: text after a number: "29 %" "of the meaning".
+        data: record and labelling of texts to learn from; None for the lexicon.
         bound: the leakage that it can never exceed.
-        ends: of its axis, in percent: of accuracy, from below chance to above no privacy.
+        ends: ends of its axis, in percent: for accuracy, from below chance to above no privacy.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""One state of the Trade-off page: dial, board, and the views below."""
+"""State of the Trade-off page: dial, board, and data of the views below."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from pages.shared.text_box import choose_draw, draw_again, text_box
 from pages.tradeoff.packet import Shown, epsilons, packet
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
 
-# The board of the Trade-off page: the chart, and one sentence by each mechanism at equal leakage.
+# Board of the Trade-off page: the chart, and one sentence by each mechanism at equal leakage.
 #
-# All steps of the dial are sent at once; a step moves them in the browser alone.
+# All steps of the dial are sent at once, so that moving it needs only the browser.
 
 
 _HERE = Path(__file__).parent
@@ -49,7 +49,7 @@ STYLE = """
   :has(> .st-key-tradeoff_choices) { order: 1; }
 }
 """
-"""On a phone the picture comes before what is chosen."""
+"""On a phone the picture comes before the choices."""
 
 
 @cache
@@ -66,16 +66,16 @@ def show_board(data: dict[str, Any]) -> None:
     Args:
         data: `group` (whose dial moves it), `step`, `alt`, `frames` (x and y: title, low, high,
             ticks as [value, text]; guides: label, kind, points, place of the label), by step
-            `frame` (which of them), `level` (where the dial's line stands, or null) and `findings`,
-            `lines` (label, colour, dash, glyph, points as [x, y], bars as [x low, x high, y low,
-            y high], by step `at` as [x, y] or null), `left` (of what), `texts`, and `rows` (line;
-            by step left, promise and words as [index into `texts`, whether it changed, the gap
-            before it] or null).
+            `frame` (which of them), `level` (where the dial's line is, or null) and `findings`,
+            `lines` (label, colour, dash, glyph, points as [x, y], bars as [x low, x high, y low, y
+            high], by step `at` as [x, y] or null), `left` (of what), `texts`, and `rows` (line; by
+            step left, promise and words as [index into `texts`, whether it changed, the gap before
+            it] or null).
     """
     _component()(key="tradeoff_board", data=data)
 
 
-# What is compared: the two axes, the mechanisms, the sentence. All of it stands in the link.
+# Choices of the comparison: the two axes, the mechanisms, the sentence; all are part of the link.
 
 
 FIRST = {
@@ -85,7 +85,7 @@ FIRST = {
     "tem": "tem",
     "optimal": "optimal",
 }
-"""The curves of a fresh visit, by name in the link."""
+"""Default curves, by name in the link."""
 
 
 def choose_two() -> tuple[Leakage, Utility]:
@@ -104,7 +104,7 @@ def choose_two() -> tuple[Leakage, Utility]:
             width=290,
         )
     ]
-    # Texts were learned from at a few levels of guessed words, so only beside those.
+    # Accuracy was recorded at a few levels of guessed words only, so only beside those.
     utilities = {one.name: one for one in UTILITIES if _goes_with(one, chosen)}
     kept = choose_one(
         st.selectbox,
@@ -129,7 +129,7 @@ def _goes_with(utility: Utility, leakage: Leakage) -> bool:
 
 
 def choose_curves() -> list[str]:
-    """Draw the choice of the mechanisms, each with its settings; labels of the recorded curves."""
+    """Draw the choice of mechanisms with their settings; return labels of recorded curves."""
     titles = {label.replace(", k = ", "-"): label for label in recorded_curves()}
     with st.popover(say("Mechanisms"), icon=":material/tune:"):
         chosen = choose_some(
@@ -147,7 +147,7 @@ def choose_curves() -> list[str]:
 
 
 def choose_sentence() -> tuple[str, int, int]:
-    """Draw the sentence and its draw; the text, seed and number of the draw."""
+    """Draw the sentence and its draw; return the text, seed and number of the draw."""
     with st.popover(say("Your sentence"), icon=":material/edit:"):
         text = text_box()
         seed, number = choose_draw()
@@ -158,20 +158,20 @@ def choose_sentence() -> tuple[str, int, int]:
 _LEVEL = "level"
 _SENT = 20  # boards of one sentence; with five mechanisms one takes 200 kB
 _TURNING, VIEWS = "turning", "tradeoff_views"
-"""The fragments that run when the dial rests, the second one if it shows what is there."""
+"""Fragments that run when the dial rests, the second one if it shows numbers at the dial."""
 OPEN_VIEW, AT_THE_DIAL = "part", later("In numbers")
 """Key of the open view, and the only view whose numbers are those at the dial."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is shown.
+    """State of the page.
 
     Attributes:
         shown: the mechanisms.
-        leakage: across.
-        utility: upwards.
-        without: what texts teach without privacy; None where that is not the question.
+        leakage: horizontal axis.
+        utility: vertical axis.
+        without: accuracy without privacy; None if the utility is not accuracy.
         drawing: seed and number of the draw of the sentence.
     """
 
@@ -185,7 +185,7 @@ class Scene:
 def scene_or_stop(
     bench: Bench, labels: list[str], leakage: Leakage, utility: Utility, seed: int, number: int
 ) -> Scene:
-    """Everything at every step of the dial; without a mechanism the page says so and ends."""
+    """Return the state at every step of the dial; without a mechanism the page says so and ends."""
     if not labels:
         inform(say("Choose at least one mechanism."))
         st.stop()
@@ -204,7 +204,7 @@ def scene_or_stop(
 
 
 def draw_ahead(words: Lexicon) -> None:
-    """Draw what a fresh visit shows first.
+    """Draw the default view ahead of the first request.
 
     Args:
         words: the bundled lexicon.
@@ -217,7 +217,7 @@ def draw_ahead(words: Lexicon) -> None:
 def _drawn(
     bench: Bench, curve: TradeCurve, leakage: Leakage, seed: int, number: int
 ) -> tuple[Mechanism, SentenceDraw | None]:
-    """The mechanism of a curve, and its draw at the ε of all steps, if there is any."""
+    """Return the mechanism of a curve, and its draw at the ε of all steps, if there is any."""
     (arm,) = (arm for arm in ARMS if arm.name == curve.label)
     kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
     grid = sorted({value for value in epsilons(curve, leakage) if value is not None})
@@ -225,7 +225,7 @@ def _drawn(
 
 
 def _nothing(curve: TradeCurve) -> TradeCurve:
-    """A mechanism that was not learned from: no point of it is drawn."""
+    """Return a curve without points, for a mechanism without recorded accuracy."""
     return type(curve)(curve.label, curve.mechanism, curve.epsilons, {})
 
 
@@ -248,7 +248,7 @@ def show_scene(
     leakage, utility = scene.leakage, scene.utility
     step = step_of(leakage)
     labels = tuple(one.curve.label for one in scene.shown)
-    # A third of what the page costs; of the sentence that all begin with, once for everybody.
+    # This is a third of the cost of the page; for the default sentence it is shared by all.
     key = language(), labels, leakage.key, utility.key, utility.data, *scene.drawing, step
     data = memo(
         bench.sent, key, lambda: packet(scene.shown, leakage, utility, step, scene.without), _SENT
@@ -264,7 +264,7 @@ def _turning(scene: Scene, step: int) -> None:
 
 
 def step_of(leakage: Leakage) -> int:
-    """Where the dial stands: as the link says, of 100, or where a fresh visit begins."""
+    """Return the position of the dial: from the link (of 100), else the default."""
     text = st.session_state.get(_LEVEL, {}).get(leakage.key, st.query_params.get(_LEVEL, ""))
     try:
         share = float(text) / 100

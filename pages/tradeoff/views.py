@@ -1,4 +1,4 @@
-"""Below the board: the numbers at the dial, what the axes mean, how all was computed, files."""
+"""Views below the board: numbers at the dial, meaning of the axes, method, files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _views(kinds: dict[str, Callable[[], None]], scene: Scene) -> None:
 
 
 def at_step(scene: Scene) -> pd.DataFrame:
-    """One row a mechanism: what it gives away and leaves at the dial, and what that takes."""
+    """Return one row per mechanism: leakage and utility at the dial, and the ε that this takes."""
     leakage, utility = scene.leakage, scene.utility
     share = leakage.steps[step_of(leakage)]
     kept = _kept_column(utility)
@@ -171,7 +171,7 @@ def _takeaway(scene: Scene) -> Takeaway:
 
 
 def python_cell(scene: Scene) -> str:
-    """A cell that computes the same on its own."""
+    """Return a Python cell that computes the same by itself."""
     leakage, utility = scene.leakage, scene.utility
     share = leakage.steps[step_of(leakage)]
     source = "recorded_curves()"

@@ -1,4 +1,4 @@
-"""What is measured of one pair of words: looked up once it is measured."""
+"""Measurements of one pair of words, cached once they exist."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ RUNS = 200
 """R of Sw, and directions or runs behind Nw where a law is not exact."""
 SEED = link.SEED
 NEIGHBOURS = 12
-"""Neighbours that are listed beside a word."""
+"""Number of neighbours listed beside a word."""
 STRIP = 40
-"""Neighbours of each word in the strip of true distances."""
+"""Number of neighbours of each word in the strip of true distances."""
 AROUND = 24
-"""Neighbours of each word in its pane."""
+"""Number of neighbours of each word in its pane."""
 
-_PART = 2  # ε measured at a time where every draw at every ε is made by itself
+_PART = 2  # ε measured at a time where every draw at every ε is made separately
 _KEPT_LAWS = 32
 _KEPT_TABLES = 24
 _KEPT_OUTPUTS = 100  # of 600 words at the most
-_SAMPLED = Effort(100)  # of a mechanism that must be run for each draw at each ε: tens of seconds
+_SAMPLED = Effort(100)  # for a mechanism that must be run for each draw at each ε: tens of seconds
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What is measured of one mechanism: as a table, and as plain rows by ε.
+    """Measurements of one mechanism: as a table, and as plain rows by ε.
 
     Attributes:
         mechanism: registry key.
@@ -89,10 +89,10 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Where the outputs of both words fall at one ε.
+    """Output distribution of both words on a map at one ε.
 
     Attributes:
-        table: the words that are drawn, as `dpcore.measure.maps.table.mass_table`.
+        table: the drawn words, as `dpcore.measure.maps.table.mass_table`.
         on_map: columns word, on_map: the probability that the output is a mapped word.
     """
 
@@ -102,7 +102,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """The nearest words of one word, and where they stand in its pane.
+    """Nearest words of one word, and their positions in its pane.
 
     Attributes:
         neighbours: indices, nearest first, shape (k,).
@@ -117,11 +117,11 @@ class Around:
 
 @dataclass(frozen=True, eq=False)
 class Fate:
-    """What becomes of one word in its pane at every ε of the slider.
+    """Outputs of one word in its pane at every ε of the slider.
 
     Attributes:
-        chances: of the word and of its neighbours.
-        draws: a hundred of them.
+        chances: probabilities of the word and of its neighbours.
+        draws: a hundred draws.
     """
 
     chances: Chances
@@ -130,12 +130,12 @@ class Fate:
 
 @dataclass
 class PairBench:
-    """The work on one pair; memos are keyed by the mechanism itself.
+    """Cached results for one pair; memos are keyed by the mechanism itself.
 
     Attributes:
-        pair: the words and what is near them.
+        pair: the words and their surroundings.
         shared: public noise directions.
-        sent: what the panes were given, by what it depends on.
+        sent: data sent to the panes, by everything that it depends on.
     """
 
     pair: Pair
@@ -159,15 +159,15 @@ class PairBench:
     _fates: dict[tuple[Mechanism, int], Fate] = field(default_factory=dict)
 
     def parts(self, mechanism: Mechanism) -> int:
-        """In how many steps a mechanism is measured."""
+        """Return the number of steps in which a mechanism is measured."""
         return len(_parts(mechanism))
 
     def missing(self, mechanism: Mechanism) -> list[int]:
-        """The steps that are still to be measured."""
+        """Return the steps that are not measured yet."""
         return [i for i in range(self.parts(mechanism)) if (mechanism, i) not in self._rows]
 
     def measure(self, mechanism: Mechanism, step: int) -> None:
-        """Measure one step; who needs one that is just being measured waits for it."""
+        """Measure one step; concurrent callers wait for a measurement in progress."""
 
         def compute() -> list[dict[str, Any]]:
             part = _parts(mechanism)[step]
@@ -177,7 +177,7 @@ class PairBench:
             memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
 
     def table(self, mechanism: Mechanism) -> Measured | None:
-        """All that is measured of a mechanism so far; None if nothing is."""
+        """Return all measurements of a mechanism so far; None if there are none."""
         done = [i for i in range(self.parts(mechanism)) if (mechanism, i) in self._rows]
         if not done:
             return None
@@ -195,7 +195,7 @@ class PairBench:
         return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
 
     def together(self, measured: list[Measured]) -> pd.DataFrame:
-        """The tables of several mechanisms as one."""
+        """Return the tables of several mechanisms as one."""
 
         def compute() -> pd.DataFrame:
             import pandas as pd
@@ -205,7 +205,7 @@ class PairBench:
         return memo(self._together, tuple(measured), compute, 4)
 
     def law(self, mechanism: Mechanism, place: int, epsilon: float) -> tuple[Law, int]:
-        """The law of the first (0) or second (1) word, and the position of ε in it."""
+        """Return the law of the first (0) or second (1) word, and the position of ε in it."""
         word = self.pair.words[place]
         whole = mechanism.rays is not None
 
@@ -218,7 +218,7 @@ class PairBench:
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 
     def map(self, whole: bool, projection: Projection) -> Map:
-        """The map of the vocabulary, or of the surroundings of both words.
+        """Return the map of the vocabulary, or of the surroundings of both words.
 
         Raises:
             DpcoreError: it is not built yet, or there are too few words.
@@ -233,28 +233,28 @@ class PairBench:
 
     @property
     def mapped_neighbours(self) -> int:
-        """Nearest words of each word on the map of their surroundings."""
+        """Number of nearest words of each word on the map of their surroundings."""
         return min(DEFAULT_NEIGHBOURS, len(self.pair.lexicon) - 1)
 
     def points(self, shown: Map) -> pd.DataFrame:
-        """The points of a map for its figure; they do not depend on ε."""
+        """Return the points of a map for its figure; they do not depend on ε."""
         lexicon, k = self.pair.lexicon, self.mapped_neighbours
         return memo(
             self._points, _key(shown), lambda: point_table(lexicon, shown, self.pair.words, k)
         )
 
     def base(self, shown: Map) -> MapBase:
-        """The figure of a map as far as it is the same at every ε."""
+        """Return the parts of a map's figure that are the same at every ε."""
         return memo(
             self._bases, _key(shown), lambda: map_base(self.points(shown), str(shown.projection))
         )
 
     def spread(self, shown: Map) -> Spread | None:
-        """How much room the two words have, in truth and on a map."""
+        """Compare the room around the two words in the vector space and on a map."""
         return memo(self._spreads, _key(shown), lambda: spread_on_map(self.pair, shown))
 
     def outputs(self, mechanism: Mechanism, epsilon: float, shown: Map) -> Outputs:
-        """Where the outputs of both words fall on a map."""
+        """Return the output distribution of both words on a map."""
 
         def compute() -> Outputs:
             import pandas as pd
@@ -273,22 +273,22 @@ class PairBench:
         return memo(self._drawn, (mechanism, epsilon, *_key(shown)), compute, _KEPT_OUTPUTS)
 
     def distances(self) -> pd.DataFrame:
-        """True distances of the nearest words of both, for the strip."""
+        """Return the true distances of the nearest words of both, for the strip."""
         k = min(STRIP, len(self.pair.lexicon) - 1)
         return memo(self._strips, k, lambda: distance_table(self.pair.lexicon, self.pair.words, k))
 
     def strip(self, titles: tuple[str, ...]) -> Strip:
-        """The strip of true distances with a row for each of these mechanisms."""
+        """Return the strip of true distances with a row for each of these mechanisms."""
         return memo(self._strip, titles, lambda: distance_strip(self.distances(), titles), 4)
 
     def pair_figure(self, measured: list[Measured]) -> go.Figure:
-        """The curves of both words under several mechanisms."""
+        """Return the curves of both words under several mechanisms."""
         return memo(
             self._pair_figures, tuple(measured), lambda: pair_figure(self.together(measured)), 4
         )
 
     def around(self, place: int, radius: float | None = None) -> Neighbourhood:
-        """The surroundings of the first or second word, as many neighbours as there are."""
+        """Return the surroundings of one word, with as many neighbours as there are."""
         word, lexicon = self.pair.words[place], self.pair.lexicon
         k = min(NEIGHBOURS, len(lexicon) - 1)
         return memo(
@@ -315,7 +315,7 @@ class PairBench:
         return ranking.order[others][:AROUND], ranking.distances[others][:AROUND]
 
     def pane(self, place: int) -> Around:
-        """The nearest words of the first (0) or second (1) word, arranged around it."""
+        """Return the nearest words of the first (0) or second (1) word, arranged around it."""
 
         def compute() -> Around:
             lexicon, word = self.pair.lexicon, self.pair.words[place]
@@ -333,7 +333,7 @@ class PairBench:
         return memo(self._panes, place, compute)
 
     def fate(self, mechanism: Mechanism, place: int) -> Fate:
-        """What becomes of the first (0) or second (1) word at every ε of the slider."""
+        """Return the outputs of the first (0) or second (1) word at every ε of the slider."""
         word = self.pair.words[place]
         shared = self.shared
         if not (mechanism.exact_law or mechanism.rays is not None):
@@ -350,7 +350,7 @@ class PairBench:
         return memo(self._fates, (mechanism, place), compute, _KEPT_LAWS)
 
     def directions(self, place: int, outputs: IntArray) -> FloatArray:
-        """In which direction of a pane words lie that it does not show."""
+        """Return the directions in a pane of words that it does not show."""
         near = self._offsets(place, self.pane(place).neighbours)
         return plane_angles(near, self._offsets(place, outputs))
 
@@ -360,10 +360,10 @@ class PairBench:
 
 
 def whole_map(words: Lexicon, projection: Projection) -> Map:
-    """The map of the whole vocabulary.
+    """Return the map of the whole vocabulary.
 
-    Of vectors that a person brought along, of which nothing is written to disk, there is none to be
-    looked up: their PCA, which is a matter of a second for so few, is made and kept in the session.
+    For uploaded vectors, of which nothing is written to disk, no map is stored: their PCA, which
+    takes about a second for so few, is made and kept in the session.
 
     Raises:
         DpcoreError: it is not built yet, or there are too few words.
@@ -382,7 +382,7 @@ def _key(shown: Map) -> tuple[Projection, bool]:
 
 
 def _parts(mechanism: Mechanism) -> list[np.ndarray]:
-    """The ε of the slider in groups that are measured together."""
+    """Return the ε of the slider in groups that are measured together."""
     grid = admissible(mechanism)
     if mechanism.exact_law or mechanism.rays is not None:
         return [grid] if grid.size else []

@@ -1,4 +1,4 @@
-"""The first screen of the page Words, its two panes, and the views below them."""
+"""First screen of the page Words, its two panes, and the views below them."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _WAIT = later("Drawing a hundred times at every ε…")
 
 
 def board(scene: Scene) -> None:
-    """The panes, and below them the views; only the open one is computed."""
+    """Draw the panes, and below them the views; only the open one is computed."""
     _panes(scene)
     left = steps_left(scene.bench, scene.compared)
     fragment(_views, scene, key=VIEWS)
     if _open_view() in _MEASURED:
         measure(scene.bench, scene.compared)
     if steps_left(scene.bench, scene.compared) != left:
-        st.rerun()  # what is drawn above knows nothing of it yet
+        st.rerun()  # the elements drawn above do not have it yet
 
 
 def _panes(scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""Density of the whole vocabulary: shared by all sessions, computed only when asked for."""
+"""Density of the whole vocabulary: shared by all sessions, computed only on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASKED = "density_asked"
 
 
 def density_of(words: Lexicon) -> VocabularyDensity | None:
-    """The density of every word if it takes no waiting, else None."""
+    """Return the density of every word if it needs no waiting, else None."""
     known = _known(words.fingerprint)
     if not known:
         density = bundled_density(words)
@@ -35,13 +35,13 @@ def density_of(words: Lexicon) -> VocabularyDensity | None:
 
 
 def density_or_button(words: Lexicon) -> VocabularyDensity | None:
-    """The density; where it takes a while, a button that has it computed with progress."""
+    """Return the density; if it takes a while, draw a button that computes it with progress."""
     density = density_of(words)
     if density is not None:
         return density
     if st.session_state.pop(_ASKED, False):
         _known(words.fingerprint).append(_computed(words, _pulse()))
-        st.rerun()  # the facts above know more now
+        st.rerun()  # the facts above can now show more
     note(
         say(
             "This compares each of the {count:,} words with all others, once: half a minute for "
@@ -61,7 +61,7 @@ def density_or_button(words: Lexicon) -> VocabularyDensity | None:
 
 @of_lexicon(max_entries=4, show_spinner=False)
 def _known(fingerprint: str) -> list[VocabularyDensity]:  # noqa: ARG001 - the key of the cache
-    """None or one: who comes without the means to wait finds out whether it is there."""
+    """Return a list that holds the density once computed, for a check without waiting."""
     return []
 
 
@@ -78,7 +78,7 @@ def _ask() -> None:
 
 
 def _pulse() -> Progress:
-    """Progress of the table, drawn where it is computed."""
+    """Return a progress callback of the table, drawn where it is computed."""
     slot: list[Any] = []
 
     def report(_: str, done: int, total: int) -> None:

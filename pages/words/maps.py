@@ -1,4 +1,4 @@
-"""The map of the page Words: which one, where outputs fall on it, clicks, and building."""
+"""Map of the page Words: its choice, outputs on it, clicks, and building."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _PULSE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class View:
-    """Which map is shown: of what, made how, and for which of the words a click chooses."""
+    """Choice of a map: its scope, its projection, and the word that a click replaces."""
 
     whole: bool
     projection: Projection
@@ -62,10 +62,10 @@ class View:
 
 
 def choose_view(*, clicks: bool = True) -> View:
-    """Draw the choice of the map; it stands in the link.
+    """Draw the choice of the map; it is part of the link.
 
     Args:
-        clicks: whether it is also chosen what a click means.
+        clicks: True to offer the meaning of a click as well.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         scope = segments(
@@ -94,7 +94,7 @@ def choose_view(*, clicks: bool = True) -> View:
 
 
 def choose_slot() -> str:
-    """Draw the choice of the word that a click replaces; it stands in the link."""
+    """Draw the choice of the word that a click replaces; it is part of the link."""
     title = segments(
         say("A click chooses the"),
         TITLES,
@@ -166,7 +166,7 @@ def show_map(
 
 
 def find_map(bench: PairBench, view: View) -> Map | None:
-    """The map of a view; one that is not there can be built, and PCA stands in for it."""
+    """Return the map of a view; a missing one can be built, and PCA is shown in the meantime."""
     try:
         with st.spinner(say("Drawing the map…"), show_time=True):
             return bench.map(view.whole, view.projection)
@@ -183,11 +183,11 @@ def _pca(bench: PairBench, view: View) -> Map | None:
     try:
         return bench.map(view.whole, Projection.PCA)
     except DpcoreError:
-        return None  # not built either, or of so few words that there is no map at all
+        return None  # not built either, or of too few words for any map
 
 
 def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
-    """A button that builds the map in a process of its own, or how far that is."""
+    """Draw a button that builds the map in a process of its own, or the progress of building."""
     if only_in_memory(bench.pair.lexicon.fingerprint):
         inform(
             say(
@@ -240,7 +240,7 @@ def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
     except DpcoreError as error:
         st.session_state[_FAILED] = (identity, str(error))
         return
-    if job is not None:  # else somebody has built it meanwhile
+    if job is not None:  # else another session has built it meanwhile
         st.session_state[_JOB] = (identity, job)
 
 
@@ -251,7 +251,7 @@ def _drop() -> None:
 
 
 def _watch(meanwhile: str) -> None:
-    """How far the map is; the page is drawn anew when it is there."""
+    """Draw the progress of the map; run the page again when it is built."""
     building = st.session_state.get(_JOB)
     if building is None:
         return
@@ -273,7 +273,7 @@ def _watch(meanwhile: str) -> None:
 
 
 def misreading(bench: PairBench, view: View) -> None:
-    """How a map is misread, in the numbers of the maps that are there."""
+    """Draw how the maps mislead, in numbers of the available maps."""
     note(
         say(
             "**Gaps are no distances, areas are no densities.** A map squeezes {dimension} "

@@ -1,4 +1,4 @@
-"""Measures the pair under the chosen mechanisms, with progress; what is done stays."""
+"""Measurement of the pair under the chosen mechanisms, with progress; finished parts stay."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _STOPPED = "neighbouring_stopped"
 
 
 def found_so_far(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
-    """What is found for each mechanism of which anything is measured."""
+    """Return the results of each mechanism with any measurement."""
     tables = [bench.table(m) for m in mechanisms]
     return [table for table in tables if table is not None]
 
 
 def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
-    """How many steps are still to be measured; another session may have measured the same pair."""
+    """Return the number of steps to measure; another session may have measured the same pair."""
     return sum(len(bench.missing(m)) for m in mechanisms)
 
 
 def panes_ahead(words: Lexicon, mechanism: Mechanism) -> None:
-    """Compute what the panes of a fresh visit show before anybody asks for it.
+    """Compute the default panes ahead of the first request.
 
     Args:
         words: a public lexicon.
-        mechanism: that a fresh visit shows.
+        mechanism: the default mechanism.
     """
     bench = default_bench(words)
     for place in (0, 1):
@@ -39,12 +39,12 @@ def panes_ahead(words: Lexicon, mechanism: Mechanism) -> None:
 
 
 def stopped(bench: PairBench) -> bool:
-    """Whether somebody has stopped the measuring of this pair."""
+    """Return True if the measurement of this pair was stopped."""
     return st.session_state.get(_STOPPED) is bench
 
 
 def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
-    """Measure what is missing; a stop leaves what is there and says so.
+    """Measure missing steps; a stop keeps finished steps and says so.
 
     To be called outside fragments: a click on a button in a fragment waits for the end of the run.
     """
@@ -65,7 +65,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
             help=say("Measures the ε that are missing."),
         )
         return
-    # All mechanisms advance together, so that a stop leaves something of each.
+    # All mechanisms advance together, so that a stop leaves part of each.
     waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
     st.button(
         say("Stop and show what is there"),
@@ -80,11 +80,11 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
 
 
 def measure_ahead(words: Lexicon, mechanisms: list[Mechanism]) -> None:
-    """Measure the pair of a fresh visit before anybody asks for it.
+    """Measure the default pair ahead of the first request.
 
     Args:
         words: a public lexicon.
-        mechanisms: those that a fresh visit shows.
+        mechanisms: the default mechanisms.
     """
     bench = default_bench(words)
     for mechanism in mechanisms:

@@ -1,6 +1,6 @@
-"""What runs again when a dial rests: the fragment of the open view.
+"""Fragments that run when a dial rests: that of the open view.
 
-The panes are not in it: they have the numbers of every ε, and only hear which it is.
+The panes are not in it: they have the numbers of every ε, and only receive the current one.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from pages.shared.taking import drawer_is_open
 MOVING, VIEWS = "pair_moving", "pair_views"
 OPEN_VIEW = "more"
 STILL_VIEWS = frozenset({"Facts", "Dense and sparse words", "How to misread the map"})
-"""The views that show no number at an ε."""
+"""Views without numbers at an ε."""
 
 
 def first_dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
-    """The dial of the mechanism in the panes, in a fragment of its own.
+    """Draw the dial of the mechanism in the panes, in its own fragment.
 
     Args:
-        mechanism: in the panes.
-        members: of its group that are shown, it first.
+        mechanism: mechanism in the panes.
+        members: the shown mechanisms of its group, this one first.
     """
     fragment(_first_dial, group_of(mechanism.meaning), members, key=MOVING)
 
 
 def _first_dial(group: Group, members: list[Mechanism]) -> None:
-    # The panes hear the dial themselves.
+    # The panes listen to the dial themselves.
     epsilon_dial(group, members, _moved)
 
 
 def other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:
-    """A dial for each group that is compared and has none above."""
+    """Draw a dial for each compared group that has none above."""
     own = group_of(mechanism.meaning)
     for group, members in grouped(compared):
         if group is not own:
@@ -43,7 +43,7 @@ def other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:
 
 
 def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, str]]:
-    """ε at the dials, and in words; both by registry key."""
+    """Return ε at the dials, and in words; both by registry key."""
     epsilons: dict[str, float] = {}
     texts: dict[str, str] = {}
     for mechanism in mechanisms:

@@ -1,4 +1,4 @@
-"""Words: a dense and a sparse word under the same ε, and what becomes of them."""
+"""Words page: a dense and a sparse word under the same ε, and their outputs."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from pages.words.scene import Scene
 from pages.words.session import bench_for, default_words, shown_words
 from pages.words.words import search_boxes, shown_mechanism
 
-# The panes shall be in sight: what is chosen stands beside the title, on a phone in one row.
+# The panes should be in sight: the choices are beside the title, on a phone in one row.
 _STYLE = """
 .st-key-words_top > :first-child { flex: 0 1 auto; }
 .st-key-words_top > :last-child { flex: 1 1 28rem; min-width: 0; }

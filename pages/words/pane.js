@@ -1,9 +1,9 @@
-// One pane: a word, its neighbours at their true distances, and a disc for how often each comes out.
+// One pane: a word, its neighbours at their true distances, and a disc for the probability of each.
 // Words are data: they are only ever set as text content.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DOT = 2.6, GAP = 7, LINE = 15, AIR = 0.75;
-const SHEET = { width: 540, height: 500, edge: 18 }; // as dpcore.plots.maps.rings has it
+const SHEET = { width: 540, height: 500, edge: 18 }; // as in dpcore.plots.maps.rings
 const NARROW = 0.93; // height by width where there is less room than that
 
 function element(name, className = "", text) {
@@ -20,7 +20,7 @@ function shape(name, className, values = {}) {
   return node;
 }
 
-// Sets what has changed, and counts: the cost of a step is the number of these.
+// Sets changed values, and counts them: the cost of a step is this number.
 function put(state, node, key, value) {
   const text = String(value);
   if (node.getAttribute(key) === text) return;
@@ -47,7 +47,7 @@ function often(p, form = words.in) {
   return words.never;
 }
 
-// The same of an upper bound on a probability: never less than it.
+// The same for an upper bound on a probability: never less than it.
 function oftenAtMost(p, form = words.in) {
   const counted = (count, whole) => filled(form, { count, whole });
   if (p >= 0.9999995) return words.always;
@@ -129,7 +129,7 @@ const at = (pane, distance, angle) => [
   pane.y - pane.scale * distance * Math.sin(angle),
 ];
 
-// Places all that does not move with ε, for the width that there is.
+// Places everything that does not move with ε, for the available width.
 function fit(state, pane) {
   const width = Math.max(240, pane.svg.clientWidth || pane.figure.clientWidth || SHEET.width);
   const height = Math.min(SHEET.height, Math.round(width * NARROW));
@@ -165,7 +165,7 @@ function fit(state, pane) {
       node.setAttribute("cx", word.x);
       node.setAttribute("cy", word.y);
     }
-    word.text.setAttribute("display", "inline"); // one that is not drawn has no length
+    word.text.setAttribute("display", "inline"); // a hidden one has no length
     word.width = word.text.getComputedTextLength();
   }
   pane.order = "";
@@ -185,7 +185,7 @@ function nameBox(word, side) {
   return { x, y, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 11 - AIR, bottom: y + 4 + AIR };
 }
 
-// Which names stand where: the likeliest first; a name without room stays away, its dot never.
+// Places names: the likeliest first; a name without room is hidden, its dot never.
 function name(state, pane, chances) {
   const order = pane.words.map((_, i) => i).sort((a, b) => (a && b ? chances(b) - chances(a) || a - b : a - b));
   const key = order.join();
@@ -237,7 +237,7 @@ const describe = (state, pane, i) => {
   return parts;
 };
 
-// Moves what moves with ε.
+// Moves everything that depends on ε.
 function step(state, pane) {
   const row = state.data.rows[state.step];
   const width = pane.words.length + 1;
@@ -246,7 +246,7 @@ function step(state, pane) {
     put(state, word.disc, "r", (pane.whole * Math.sqrt(chances(i))).toFixed(2));
   });
   const beyond = chances(width - 1);
-  // An estimate far below its upper end says no more than that end.
+  // An estimate far below its upper end conveys no more than that end.
   const counted = (i) => {
     const most = pane.shown.ends && row !== null ? pane.shown.ends[1][row * width + i] : 0;
     return chances(i) < 0.1 * most ? filled(words.most, { chance: hundredAtMost(most) }) : hundred(chances(i));
@@ -265,7 +265,7 @@ function step(state, pane) {
   if (pane.active >= 0) speak(state, pane, pane.active);
 }
 
-// Only the word in focus is told with its chance: what is said of the others never goes stale.
+// Only the word in focus is described with its probability: the texts of the others never go stale.
 function speak(state, pane, i) {
   pane.words[i].option.setAttribute("aria-label", [pane.words[i].name, ...describe(state, pane, i)].join(", "));
 }

@@ -1,5 +1,6 @@
 // Two panes in one scale. All numbers of all ε are here, so that a step of the dial (the browser
-// event "dpcore:dial") moves discs without the server. spoken.js, pane.js and play.js stand before this.
+// event "dpcore:dial") moves discs without the server. spoken.js, pane.js and play.js are
+// prepended.
 
 const HOW = ["how stands", "how area", "how noise", "how draws"];
 
@@ -146,7 +147,7 @@ function arrangeAll(state) {
   show(state, state.step);
 }
 
-// A drawing that stands by itself: what the style sheet says is written into it.
+// A self-contained drawing: the rules of the style sheet are written into it.
 function standing(state) {
   const ground = getComputedStyle(state.root);
   const [one] = state.panes;

@@ -1,7 +1,7 @@
-"""The two panes: what the browser needs of two words at every ε, and the component that draws it.
+"""Data of the two panes at every ε, and the component that draws them.
 
-The numbers of all ε are sent at once, so that discs move without a word to the server. Words come
-from a lexicon that a person may have added: they reach the browser as data alone.
+The numbers of all ε are sent at once, so that discs move without a request to the server. Words
+come from a lexicon that may be uploaded: they reach the browser as data alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pages.shared.session import admissible
 from pages.words.bench import Fate, PairBench
 from pages.words.tables import noise_of
 
-# What the components of the page Words say themselves; they fill the gaps.
+# Sentences of the page's components, which fill their gaps.
 
 
 PANES = {
@@ -155,14 +155,14 @@ def pane_data(
     steps: tuple[float, ...],
     density: VocabularyDensity | None,
 ) -> dict[str, Any]:
-    """What the panes show of one mechanism at every step of a slider, rounded for sending.
+    """Return the data of the panes for one mechanism at every step, rounded for sending.
 
     Args:
         bench: the two words.
-        mechanism: whose outputs are shown.
-        group: of the mechanism.
+        mechanism: mechanism whose outputs are shown.
+        group: group of the mechanism.
         steps: the values of ε on its slider.
-        density: of the vocabulary, as far as it is known.
+        density: density of the vocabulary, as far as it is known.
     """
     grid = admissible(mechanism).tolist()
     fates = [bench.fate(mechanism, place) for place in (0, 1)]
@@ -185,7 +185,7 @@ def pane_data(
 
 def _captions(bench: PairBench, fates: list[Fate], group: Group, grid: list[float]) -> list[str]:
     pair = bench.pair
-    with speaking(ENGLISH):  # findings are in English, whatever the page speaks
+    with speaking(ENGLISH):  # findings are in English, whatever the language of the page
         return [
             pane_caption(
                 pair.names, pair.gaps, [_change(f, row) for f in fates], group.reading(epsilon)
@@ -235,7 +235,7 @@ def _pane(
 
 
 def _drawn(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
-    """A hundred draws: what comes out from which row on, and how long the noise is.
+    """Return a hundred draws: the row from which each output appears, and the noise lengths.
 
     An output is a place: 0 is the word itself, then come its neighbours, then `others`.
     """
@@ -255,7 +255,7 @@ def _drawn(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
     return {
         "others": [[names[i], _short(d, 3), _short(angle)] for i, d, angle in elsewhere],
         "paths": paths,
-        # ε only scales the noise: the lengths of the first row, and how much of them is left.
+        # ε only scales the noise: the lengths of the first row, and the share of them that is left.
         "lengths": None if lengths is None else [_short(x, 5) for x in lengths[:, 0].tolist()],
         "scales": None
         if lengths is None
@@ -264,7 +264,7 @@ def _drawn(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
 
 
 def pane_table(bench: PairBench, mechanism: Mechanism) -> pd.DataFrame:
-    """The numbers behind the panes: one row a word, output and ε."""
+    """Return the numbers behind the panes: one row per word, output and ε."""
     parts = []
     for place, name in enumerate(bench.pair.names):
         around, chances = bench.pane(place), bench.fate(mechanism, place).chances

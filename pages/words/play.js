@@ -1,6 +1,6 @@
-// Draws, shown as they happened: the word's point, the noise, the landing, the snap to a word. What
-// comes out was drawn by the mechanism; the browser only shows it. A draw without noise on a vector
-// leads from word to word.
+// Draws, shown as they happened: the word's point, the noise, the landing, the snap to a word. The
+// mechanism drew the outputs; the browser only shows them. A draw without noise on a vector leads
+// from word to word.
 
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 const GROW = 550, REST = 250, SNAP = 450; // milliseconds
@@ -14,7 +14,7 @@ function stopPlay(state) {
   say(state, state.status, "");
 }
 
-// The place of what came out of a draw at a row: 0 is the word itself.
+// The place of the output of a draw at a row: 0 is the word itself.
 function outputOf(pane, draw, row) {
   const path = pane.shown.paths[draw];
   let code = path[1];
@@ -22,7 +22,7 @@ function outputOf(pane, draw, row) {
   return code;
 }
 
-// One draw in a pane: where its noise ends on the paper, and where the output stands.
+// One draw in a pane: where its noise ends in the drawing, and where the output is.
 function landing(state, pane, draw, row) {
   const code = outputOf(pane, draw, row);
   const shown = code < pane.words.length;
@@ -30,7 +30,7 @@ function landing(state, pane, draw, row) {
     ? [pane.words[code].name, pane.words[code].distance, pane.words[code].angle]
     : pane.shown.others[code - pane.words.length];
   const length = pane.shown.lengths ? pane.shown.lengths[draw] * pane.shown.scales[row] : null;
-  const towards = code ? angle : (draw + 1.5) * GOLDEN; // of noise that changes nothing any direction is as good
+  const towards = code ? angle : (draw + 1.5) * GOLDEN; // arbitrary where the noise has no effect
   const rim = state.data.reach;
   const end = shown ? at(pane, distance, angle) : at(pane, rim * 1.03, angle);
   const tip = length === null ? end : at(pane, Math.min(length, rim), towards);
@@ -112,7 +112,8 @@ function playOne(state) {
   }, GROW + REST + SNAP);
 }
 
-// Each of a hundred draws ends as a grain in the disc of its word: as many grains, as large a disc.
+// Each of a hundred draws ends as a grain in the disc of its word: the more grains, the larger the
+// disc.
 function playHundred(state) {
   const row = state.data.rows[state.step];
   stopPlay(state);

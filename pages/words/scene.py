@@ -1,4 +1,4 @@
-"""What the page Words shows at every ε."""
+"""State of the page Words at every ε."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pages.words.bench import PairBench
 
 @dataclass(frozen=True)
 class Scene:
-    """Two words and the mechanisms that they are shown under.
+    """Two words and the mechanisms under which they are shown.
 
     Attributes:
-        bench: the pair and what is measured of it.
-        mechanism: whose outputs are in the panes and on the map.
-        compared: those of the tables and curves.
+        bench: the pair and its measurements.
+        mechanism: mechanism whose outputs are in the panes and on the map.
+        compared: mechanisms of the tables and curves.
         lexicon: its name in the catalogue.
     """
 
@@ -27,12 +27,12 @@ class Scene:
 
     @property
     def members(self) -> list[Mechanism]:
-        """Those whose ε is that of the panes."""
+        """Mechanisms that share the ε of the panes."""
         group = group_of(self.mechanism.meaning)
         others = [each for each in self.compared if each.meaning in group.meanings]
         return list(dict.fromkeys((self.mechanism, *others)))
 
     @property
     def together(self) -> list[Mechanism]:
-        """All of them."""
+        """All mechanisms."""
         return list(dict.fromkeys((*self.compared, self.mechanism)))

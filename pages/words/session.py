@@ -1,6 +1,6 @@
-"""Which two words are shown, and the bench that holds what is measured of them.
+"""Choice of the two words, and the bench of their measurements.
 
-The pair that a fresh visit begins with is public, so that its bench is shared by all sessions.
+The default pair is public, so that its bench is shared by all sessions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pages.words.density import density_of
 
 
 def default_words(words: Lexicon) -> tuple[str, str]:
-    """The pair of a fresh visit: a dense and a sparse word where they are known, else any two."""
+    """Return the default pair: a dense and a sparse word where they are known, else any two."""
     if all(word in words for word in DEFAULT_PAIR):
         return DEFAULT_PAIR
     density = density_of(words)
@@ -30,7 +30,7 @@ def default_words(words: Lexicon) -> tuple[str, str]:
 
 
 def _extremes(words: Lexicon, density: VocabularyDensity) -> tuple[str, str] | None:
-    """The densest and the sparsest ordinary word; None if there are no two."""
+    """Return the densest and the sparsest ordinary word; None if there are no two."""
     densest, sparsest = (end.tolist() for end in extremes(density, 1, ordinary_words(words)))
     if not (densest and sparsest) or densest == sparsest:
         return None
@@ -38,7 +38,7 @@ def _extremes(words: Lexicon, density: VocabularyDensity) -> tuple[str, str] | N
 
 
 def shown_words(words: Lexicon) -> tuple[str, str]:
-    """The chosen words; a word that was not chosen is the default, or the other default."""
+    """Return the chosen words; a missing one is the default, or the other default."""
     first, second = chosen_pair(words)
     usual, other = default_words(words)
     if first is None:
@@ -55,7 +55,7 @@ def follow(bench: PairBench) -> None:
 
 
 def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
-    """The bench of a pair: of all sessions for the default pair, else of this session.
+    """Return the bench of a pair: of all sessions for the default pair, else of this session.
 
     Raises:
         DpcoreError: a word is unknown, or both are the same.
@@ -67,7 +67,7 @@ def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
 
 
 def default_bench(words: Lexicon) -> PairBench:
-    """The bench of the pair of a fresh visit, shared by all sessions."""
+    """Return the bench of the default pair, shared by all sessions."""
     names = default_words(words)
     return once("pair", (words.fingerprint, names), lambda: _bench(words, *names), 2)
 

@@ -1,4 +1,4 @@
-"""The tables of the page Words, from what is measured."""
+"""Tables of the page Words, from its measurements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pages.words.bench import Measured, PairBench
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
-    """Facts of both words as text: columns fact, first, second."""
+    """Return facts of both words as text: columns fact, first, second."""
     pair = bench.pair
     around = [bench.around(place, radius) for place in (0, 1)]
     k = around[0].neighbours.size
@@ -70,7 +70,7 @@ def _count(number: Any) -> str:
 
 
 def neighbour_table(bench: PairBench, place: int) -> pd.DataFrame:
-    """The nearest words of one word, nearest first: columns word, distance."""
+    """Return the nearest words of one word, nearest first: columns word, distance."""
     around = bench.around(place)
     words = bench.pair.lexicon.words
     return pd.DataFrame(
@@ -81,7 +81,7 @@ def neighbour_table(bench: PairBench, place: int) -> pd.DataFrame:
 def extremes_table(
     words: Lexicon, density: VocabularyDensity, count: int, end: int
 ) -> pd.DataFrame:
-    """The densest (end 0) or sparsest (end 1) ordinary words, most extreme first."""
+    """Return the densest (end 0) or sparsest (end 1) ordinary words, most extreme first."""
     chosen = extremes(density, count, ordinary_words(words))[end]
     strata = density.strata()
     return pd.DataFrame(
@@ -95,7 +95,7 @@ def extremes_table(
 
 
 def pair_table(measured: list[Measured], epsilons: dict[str, float]) -> pd.DataFrame:
-    """Both words under every mechanism at its chosen ε (by key), for people; ± is 2 s.e."""
+    """Return both words under every mechanism at its chosen ε (by key), for people; ± is 2 s.e."""
     rows = []
     for part in measured:
         key = part.mechanism
@@ -123,24 +123,24 @@ def pair_table(measured: list[Measured], epsilons: dict[str, float]) -> pd.DataF
 
 @cache
 def swatch(mechanism: str) -> str:
-    """The mark of a mechanism in its colour, as an image that is part of the page itself."""
+    """Return the mark of a mechanism in its colour, as an image that is part of the page itself."""
     style = style_of(mechanism)
     drawing = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">'
         '<text x="8" y="14" font-family="sans-serif" font-size="16" text-anchor="middle" '
         f'fill="{style.colour}">{style.glyph}</text></svg>'
     )
-    # No file of the server: the rules of the page let pictures come from itself and from data.
+    # Not a file of the server: the page's rules allow pictures from itself and from data.
     return "data:image/svg+xml;base64," + base64.b64encode(drawing.encode()).decode()
 
 
 def noisy(mechanisms: list[Mechanism]) -> tuple[str, ...]:
-    """Names of those mechanisms that add noise to vectors, at whatever ε."""
+    """Return the names of the mechanisms that add noise to vectors, at any ε."""
     return tuple(name_tag(mechanism.key) for mechanism in mechanisms if noise_of(mechanism))
 
 
 def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.DataFrame:
-    """Length of their noise: the columns `NOISE_COLUMNS`, one row for each defined at its ε."""
+    """Return lengths of noise, one row per mechanism defined at its ε (columns `NOISE_COLUMNS`)."""
     rows = []
     for mechanism in mechanisms:
         radius = noise_of(mechanism).get(epsilons[mechanism.key])
@@ -151,7 +151,7 @@ def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.D
 
 
 def noise_of(mechanism: Mechanism) -> dict[float, NoiseRadius]:
-    """The length of the noise by ε of the slider; empty for a mechanism without noise on vectors.
+    """Return the length of the noise by ε of the slider; empty without noise on vectors.
 
     It depends on no word, so that all sessions share it.
     """
@@ -164,7 +164,7 @@ def noise_of(mechanism: Mechanism) -> dict[float, NoiseRadius]:
 
 
 def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
-    """Success of the attacker: a number, or the range that an estimate leaves."""
+    """Format the success of the attacker: a number, or the range that an estimate leaves."""
     low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
     if exact or f"{low:.3f}" == f"{high:.3f}":
         return numeral(f"{low:.3f}")
@@ -172,7 +172,7 @@ def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
 
 
 def _bound(row: dict[str, Any], name: str) -> str:
-    """What the promise allows; a refuted one allows whatever there is."""
+    """Format the bound that the guarantee sets; a refuted one sets none."""
     if row["status"] == Status.REFUTED:
         return say("refuted")
     return numeral(at_most(row[f"{name}_bound"], places=3))

@@ -1,4 +1,4 @@
-"""The views below the panes: facts, map, true distances, lists of words, what to take along."""
+"""Views below the panes: facts, map, true distances, lists of words, comparison, export."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _LISTED = 40
 
 
 def facts_view(scene: Scene) -> None:
-    """How crowded it is around the two words, and the nearest words of both."""
+    """Draw the crowding around the two words, and the nearest words of both."""
     facts(scene.bench, density_of(scene.bench.pair.lexicon))
     neighbour_lists(scene.bench)
 
 
 def map_view(scene: Scene) -> None:
-    """Where the outputs fall on a map of the vocabulary or of the surroundings."""
+    """Draw the outputs on a map of the vocabulary or of the surroundings."""
     view = choose_view()
     mechanism = scene.mechanism
     epsilons, texts = readings([mechanism])
@@ -53,7 +53,7 @@ def map_view(scene: Scene) -> None:
 
 
 def distances_view(scene: Scene) -> None:
-    """The true distances on one axis, and the length of the noise of each mechanism."""
+    """Draw the true distances on one axis, and the length of the noise of each mechanism."""
     mechanisms = scene.together
     strip = scene.bench.strip(noisy(mechanisms))
     noise = noise_table(mechanisms, readings(mechanisms)[0])
@@ -69,7 +69,7 @@ def distances_view(scene: Scene) -> None:
 
 
 def extremes_view(scene: Scene) -> None:
-    """The densest and the sparsest words; a click chooses one."""
+    """Draw the densest and the sparsest words; a click chooses one."""
     words = scene.bench.pair.lexicon
     density = density_or_button(words)
     if density is None:
@@ -106,12 +106,12 @@ def extremes_view(scene: Scene) -> None:
 
 
 def misreading_view(scene: Scene) -> None:
-    """What each map keeps of the truth."""
+    """Draw how much each map preserves."""
     misreading(scene.bench, choose_view(clicks=False))
 
 
 def takeaway(scene: Scene) -> Takeaway:
-    """The commands that print the numbers of the page, and a Python cell."""
+    """Return the commands that print the numbers of the page, and a Python cell."""
     names = scene.bench.pair.names
     lines = _word_commands(names, scene.lexicon, max(scene.bench.pair.gaps))
     epsilons, _ = readings(scene.together)
@@ -133,7 +133,7 @@ def takeaway(scene: Scene) -> Takeaway:
 
 
 def python_cell(scene: Scene) -> str:
-    """A cell that prints how often each word stays, and its likeliest outputs."""
+    """Return a Python cell that prints how often each word stays, and its likeliest outputs."""
     epsilon = epsilon_of(group_of(scene.mechanism.meaning))
     return "\n".join(
         (
@@ -146,7 +146,7 @@ def python_cell(scene: Scene) -> str:
 
 
 def _word_commands(names: tuple[str, str], lexicon: str, radius: float) -> list[str]:
-    """Neighbours of each word, and how dense it is around both."""
+    """Return commands for the neighbours of each word, and the density around both."""
     where, near = ("--lexicon", lexicon), ("--k", str(NEIGHBOURS), "--radius", repr(radius))
     lines = [command_line("neighbours", "--word", name, *near, *where) for name in names]
     both = [word for name in names for word in ("--word", name)]
@@ -156,8 +156,8 @@ def _word_commands(names: tuple[str, str], lexicon: str, radius: float) -> list[
 def _mechanism_commands(
     mechanism: Mechanism, epsilon: float, names: tuple[str, str], lexicon: str
 ) -> list[str]:
-    """Nw, Sw and effective number of both words; distance of the output and attacker."""
-    # With the sign, since a word of a lexicon may begin with a dash.
+    """Return commands for Nw, Sw, effective number, distance of the output and attacker."""
+    # With the equals sign, since a word of a lexicon may begin with a dash.
     words = [f"--words={','.join(names)}", *mechanism_words(mechanism, epsilon)]
     words += ["--runs", str(RUNS), "--seed", str(SEED), "--lexicon", lexicon]
     return [command_line(name, *words) for name in ("deniability", "attack")]
@@ -216,7 +216,7 @@ _COLUMNS = {
 
 
 def comparison_view(scene: Scene) -> None:
-    """Nw, Sw, distance of the output and success of an attacker at the chosen ε."""
+    """Draw Nw, Sw, distance of the output and success of an attacker at the chosen ε."""
     measured = found_so_far(scene.bench, scene.compared)
     if not measured:
         return
@@ -252,7 +252,7 @@ def comparison_view(scene: Scene) -> None:
 
 
 def curves_view(scene: Scene) -> None:
-    """The same over all ε."""
+    """Draw the same over all ε."""
     measured = found_so_far(scene.bench, scene.compared)
     if not measured:
         return

@@ -1,13 +1,13 @@
-// The map of a whole vocabulary. Finding a word, moving and zooming are the browser's alone; the
-// server is asked for the true neighbours of a word that is looked at, and told which word becomes
-// the first or second of the page. spoken.js, svg_files.js and the other vocabulary_*.js stand before this.
-// Words are data: they are only ever set as text content, or written on a canvas.
+// Map of a whole vocabulary. Finding a word, moving and zooming happen in the browser alone; the
+// server is asked for the true neighbours of a word in focus, and told which word becomes the first
+// or second of the page. spoken.js, svg_files.js and the other vocabulary_*.js are prepended. Words
+// are data: they are only ever set as text content, or written on a canvas.
 
 const OFFERED = 8; // words that the search offers
 const CLOSEST = 400; // zoom
 const FLIGHT = 650; // milliseconds
 const TAP = 6, REACH = { mouse: 9, pen: 12, touch: 20 }; // pixels
-const LATCH = 350; // milliseconds in which a turn of the wheel goes on scrolling the page
+const LATCH = 350; // milliseconds in which the wheel goes on scrolling the page
 const SLICE = 6; // milliseconds of work on names at a time
 
 const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -36,19 +36,19 @@ function fitted(state, map = state.map) {
 
 function setView(state, x, y, k) {
   const zoom = clamp(k, 1, CLOSEST), { right, top } = state.map.grid;
-  const room = Math.min(1, zoom - 1); // at the whole map there is nothing to move to
+  const room = Math.min(1, zoom - 1); // the whole map leaves no room to move
   state.view = {
     x: clamp(x, -right * room, right * room), y: clamp(y, -top * room, top * room), k: zoom,
     scale: fitted(state) * zoom,
   };
-  state.stage.style.touchAction = zoom > 1.01 ? "none" : "pan-y"; // else a thumb could not get past
+  state.stage.style.touchAction = zoom > 1.01 ? "none" : "pan-y"; // otherwise a touch could not scroll past
   request(state);
 }
 
 function zoomBy(state, factor, x = state.width / 2, y = state.height / 2) {
   const { view } = state;
   const k = clamp(view.k * factor, 1, CLOSEST), scale = fitted(state) * k;
-  // What is under the pointer stays there.
+  // The point under the pointer stays there.
   const [across, up] = [x - state.width / 2, state.height / 2 - y];
   stopFlight(state);
   setView(state, view.x + across / view.scale - across / scale, view.y + up / view.scale - up / scale, k);
@@ -64,7 +64,7 @@ function wholeMap(state) {
   fly(state, 0, 0, 1);
 }
 
-// A flight rises until both ends are in sight, and comes down again.
+// A flight zooms out until both ends are in sight, and in again.
 function fly(state, x, y, k) {
   const from = { ...state.view };
   stopFlight(state);
@@ -121,7 +121,7 @@ function frame(state, now) {
   if (state.flight || state.turn) request(state);
 }
 
-// The colours of the theme; they are asked for at every frame, since nobody tells of a change.
+// Colours of the theme, read at every frame, since no event reports a change.
 function inks(state) {
   const style = getComputedStyle(state.stage);
   const ground = style.backgroundColor;
@@ -137,7 +137,7 @@ function inks(state) {
   return state.inks;
 }
 
-// Names are placed bit by bit while nothing else is to be done.
+// Names are placed bit by bit in idle time.
 function placeNames(state) {
   const { map } = state, scale = fitted(state);
   if (map.placedAt !== scale) {
@@ -181,7 +181,7 @@ function sizeUp(state) {
 const looked = (state) => state.look < 0 ? null
   : { row: state.look, near: state.data.look && state.data.look.row === state.look ? state.data.look.near : null };
 
-// Comes near enough that the word has its name, and those around it theirs.
+// Zooms in far enough that the word has its name, and those around it theirs.
 function approach(state, row) {
   state.pending = state.view ? -1 : row; // a map that has no room yet will have it
   if (!state.view) return;
@@ -198,7 +198,7 @@ function lookAt(state, row) {
   state.send("look", row);
 }
 
-// What is known of the word in focus, as text: all that the picture says of it.
+// Facts about the word in focus, as text: everything that the picture says about it.
 function tell(state) {
   const { told, data, pack, look } = state;
   if (look < 0) {
@@ -327,7 +327,7 @@ function listen(state) {
     if (!state.pack || event.button) return;
     if (!hands.size) travelled = 0;
     hands.set(event.pointerId, placeOf(event));
-    if (hands.size > 1) travelled = Infinity; // two fingers are no tap
+    if (hands.size > 1) travelled = Infinity; // two fingers are not a tap
     stage.setPointerCapture(event.pointerId);
   });
   stage.addEventListener("pointermove", (event) => {
@@ -374,7 +374,7 @@ function listen(state) {
   });
   stage.addEventListener("transitionend", () => request(state)); // the theme has changed
   stage.addEventListener("dblclick", (event) => zoomBy(state, 2, ...placeOf(event)));
-  // Who scrolls the page across the map goes on scrolling; who rests on it zooms.
+  // A wheel that scrolls the page across the map goes on scrolling; one that rests on it zooms.
   let scrolled = -Infinity;
   state.wheel = (event) => {
     if (!event.composedPath().includes(stage)) scrolled = event.timeStamp;
@@ -412,7 +412,7 @@ function listen(state) {
 
 // ---- files -------------------------------------------------------------------------------------
 
-// What is in sight as lines: the points of a class are one path, names are letters.
+// The visible part as lines: the points of a class are one path, names are letters.
 function sheetOf(state) {
   const { width, height, map, pack, view } = state, { ground, ink, hexes, font } = inks(state);
   const node = (name, values, text) => {
@@ -433,7 +433,8 @@ function sheetOf(state) {
     }
     if (marks.length) sheet.append(node("path", { d: marks.join(""), stroke, "stroke-width": size, "stroke-linecap": "round", "stroke-opacity": 0.85 }));
   });
-  // The names and marks are those of the canvas above the points, written down instead of painted.
+  // The names and marks are those of the canvas above the points, written as shapes instead of
+  // painted.
   const pen = penOf(node, sheet);
   pen.measureText = (text) => {
     const context = state.over.getContext("2d");
@@ -447,7 +448,7 @@ function sheetOf(state) {
   return sheet;
 }
 
-// As much of a canvas as `paintOver` uses, which writes shapes into a sheet.
+// The subset of a canvas that `paintOver` uses; it writes shapes into a sheet.
 function penOf(node, sheet) {
   const pen = { globalAlpha: 1, path: "" };
   const look = () => ({ opacity: pen.globalAlpha });
@@ -532,7 +533,7 @@ function makeLegend(state) {
   });
 }
 
-// A fresh canvas for the points: one that had WebGL can be nothing else any more.
+// A new canvas for the points: one that had WebGL cannot get another context.
 function makePainter(state, webgl) {
   if (state.under) state.under.remove();
   state.under = make("canvas", "under");
@@ -567,14 +568,14 @@ async function receive(state) {
   show(state);
 }
 
-// What the server says of the words, ε and the map.
+// Message of the server about the words, ε and the map.
 function show(state) {
   const { data, pack } = state;
   state.stage.setAttribute("aria-label", filled(words.keys, data));
   if (!pack || pack.head.name !== data.packet) {
     state.waiting.hidden = false;
     const known = window.dpcoreVocabulary;
-    // Sent to a map that is gone, or cut short: who waits asks again.
+    // Sent to a map that is gone, or cut short: the waiting map asks again.
     clearTimeout(state.asking);
     state.asking = setTimeout(() => {
       if (state.root.isConnected && (!state.pack || state.pack.head.name !== state.data.packet)) state.send("lack", state.data.packet);

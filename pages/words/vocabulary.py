@@ -1,8 +1,8 @@
-"""The map of the whole vocabulary: every word a point, drawn by the browser's WebGL.
+"""Map of the whole vocabulary: every word a point, drawn by the browser's WebGL.
 
-The points of all maps and the names are one packet of bytes. The browser keeps it and is sent it
-once; what changes with the words, ε and the chosen map is a small message of its own. A word is
-searched for in the browser; its true neighbours come from the vectors, on the server.
+The points of all maps and the names are one packet of bytes. The browser keeps it and receives it
+once; changes of the words, ε and the chosen map are sent in a small message. The browser searches
+for a word; its true neighbours come from the vectors, on the server.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from pages.words.words import SLOTS
 _HERE = Path(__file__).parent
 _KEY = "vocabulary"
 _SENT, _LOOKED = "vocabulary_sent", "vocabulary_looked"
-_LINK = "found"  # the word that is looked at, in the link
+_LINK = "found"  # word in focus on the map, in the link
 _NEAR = 10  # nearest words that are marked: as many as a map's share of kept ones compares
 TITLES_OF = {Projection.UMAP: "UMAP", Projection.DENSMAP: "densMAP", Projection.PCA: "PCA"}
 
 
 @dataclass(frozen=True)
 class Packet:
-    """What the browser keeps of a lexicon's maps.
+    """Maps of a lexicon that the browser keeps.
 
     Attributes:
-        name: of the content: another content has another name.
+        name: identifies the content: another content has another name.
         content: see `packed`.
-        words: how many words have a point: the first ones of the lexicon.
+        words: number of words with a point: the first ones of the lexicon.
     """
 
     name: str
@@ -65,7 +65,7 @@ def _component(name: str, *code: str, css: str | None = None) -> Callable[..., A
 
 
 def maps_of(words: Lexicon) -> dict[Projection, Map]:
-    """The maps of the whole vocabulary that are there."""
+    """Return the available maps of the whole vocabulary."""
     maps = {}
     for projection in TITLES_OF:
         with suppress(DpcoreError):  # not built yet, or of too few words
@@ -76,7 +76,7 @@ def maps_of(words: Lexicon) -> dict[Projection, Map]:
 def packed(
     words: Lexicon, maps: Mapping[Projection, Map], density: VocabularyDensity | None
 ) -> Packet:
-    """Points, classes of crowding and names as bytes.
+    """Return points, classes of crowding and names as bytes.
 
     A head of JSON after its length (4 bytes, little-endian); then, deflated (RFC 1950), for each
     map its points as int16 (x, y, x, y, …), one byte a word for its class if the density is known,
@@ -84,8 +84,8 @@ def packed(
 
     Args:
         words: the lexicon.
-        maps: of its first words, the same for all; at least one.
-        density: of the vocabulary, as far as it is known.
+        maps: maps of its first words, the same for all; at least one.
+        density: density of the vocabulary, as far as it is known.
     """
     count = min(len(shown) for shown in maps.values())
     parts = []
@@ -97,7 +97,7 @@ def packed(
         classes, ends = density.crowding(CLASSES)
         parts.append(classes[:count].astype(np.uint8).tobytes())
         bounds = [float(f"{end:.3g}") for end in ends.tolist()]
-    # A lone surrogate, which a file of vectors may hold, is no UTF-8.
+    # A lone surrogate, which a file of vectors may hold, is not valid UTF-8.
     parts.append("\n".join(words.words[:count]).encode("utf-8", "replace"))
     body = zlib.compress(b"".join(parts), 9)
     name = sha256(repr((count, list(maps), bounds)).encode() + body).hexdigest()[:16]
@@ -119,8 +119,8 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
     Args:
         bench: the two words that are marked on it.
         shown: the map to begin with: of the whole vocabulary.
-        outputs: where the outputs of both words fall on it.
-        alt: what is to be seen, in words.
+        outputs: output distribution of both words on it.
+        alt: text alternative.
     """
     words = bench.pair.lexicon
     maps = maps_of(words)
@@ -160,7 +160,7 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
 
 
 def _centre(bench: PairBench, place: int, mapped: int) -> dict[str, Any]:
-    """One of the two words: its row and those of its nearest words, as far as they are mapped."""
+    """Return the row of one of the two words and those of its nearest words, as far as mapped."""
     word, lexicon = bench.pair.words[place], bench.pair.lexicon
     near = bench.around(place).neighbours[:_NEAR].tolist()
     return {
@@ -173,7 +173,7 @@ def _centre(bench: PairBench, place: int, mapped: int) -> dict[str, Any]:
 
 
 def _mass(words: Lexicon, outputs: Outputs | None) -> list[list[list[float]]]:
-    """Rows and probabilities of the outputs that are drawn, for each of the two words."""
+    """Return rows and probabilities of the drawn outputs, for each of the two words."""
     mass: list[list[list[float]]] = [[], []]
     if outputs is not None:
         columns = (outputs.table[name].tolist() for name in ("word", "source", "mass"))
@@ -185,7 +185,7 @@ def _mass(words: Lexicon, outputs: Outputs | None) -> list[list[list[float]]]:
 def _looked(
     words: Lexicon, maps: Mapping[Projection, Map], density: VocabularyDensity | None, mapped: int
 ) -> dict[str, Any] | None:
-    """The word that is looked at, and its true neighbours."""
+    """Return the word in focus on the map, and its true neighbours."""
     name = st.session_state.get(_LOOKED, st.query_params.get(_LINK))
     if name not in words or not (row := words.index(name)) < mapped:
         link.write(_LINK, "", "")
@@ -202,14 +202,14 @@ def told(
     density: VocabularyDensity | None,
     mapped: int,
 ) -> dict[str, Any]:
-    """What is said of a word on the map.
+    """Return facts about a word on the map, and its nearest words.
 
     Args:
         words: the lexicon.
-        row: of the word.
-        maps: of the vocabulary.
-        density: of the vocabulary, as far as it is known.
-        mapped: how many words have a point.
+        row: row of the word.
+        maps: maps of the vocabulary.
+        density: density of the vocabulary, as far as it is known.
+        mapped: number of words with a point.
 
     Returns:
         `row`, `facts` (sentences) and `near`: row (None without a point), name and distance of the
@@ -220,7 +220,7 @@ def told(
     rank = {"row": row + 1, "count": len(words), "distance": around.nearest}
     first = say("Word {row:,} of {count:,} by frequency; nearest word at {distance:.3g}.", **rank)
     if density is not None:
-        # Of equal ones half: neither more nor less crowded.
+        # Equally crowded words count half.
         less, same = (
             float(np.mean(compared(density.mean_distance, density.mean_distance[row])))
             for compared in (np.greater, np.equal)
@@ -256,17 +256,17 @@ def told(
 
 
 def _heard(name: str) -> Any:
-    # A message may arrive when its page was just left, and its state is gone.
+    # A message may arrive just after its page was left, when the state is gone.
     return st.session_state.get(_key(), {}).get(name)
 
 
 def _key() -> str:
-    """Of the component: its buttons are built once, in one language."""
+    """Return the key of the component: its buttons are built once, in one language."""
     return _KEY if language() == ENGLISH else f"{_KEY}_{language()}"
 
 
 def _word(words: Lexicon, mapped: int, value: Any) -> str | None:
-    """The word of a row that the browser names; None for what is no row of the map."""
+    """Return the word of a row that the browser names; None if it is not a row of the map."""
     return words.words[value] if isinstance(value, int) and 0 <= value < mapped else None
 
 
@@ -284,6 +284,6 @@ def _choose(words: Lexicon, mapped: int) -> None:
 
 
 def _send_again() -> None:
-    """The browser has lost the packet, or never got it because a run was cut short."""
+    """Send the packet again: the browser has lost it, or a run was cut short before it arrived."""
     if _heard("lack") is not None:
         st.session_state.pop(_SENT, None)

@@ -1,11 +1,11 @@
-// The words of a vocabulary's map: unpacking them, finding one by its beginning, which point is
-// where, and from which zoom on each name has room.
+// Words of a vocabulary's map: unpacking them, finding one by its beginning, finding the point at a
+// place, and the zoom from which each name has room.
 
 const CELLS = 128, SPAN = 65536 / CELLS; // a grid over the steps of a map, −32,768 to 32,767
-const STEPS = 2; // levels of names to each doubling of the zoom
+const STEPS = 2; // levels of names for each doubling of the zoom
 const LEVELS = 18;
 const NEVER = 255;
-const LINE = 14, AIR_X = 12, AIR_Y = 7; // pixels: height of a name, and what is free around it
+const LINE = 14, AIR_X = 12, AIR_Y = 7; // pixels: height of a name, and the free space around it
 
 // The packet as `pages/words/vocabulary.py` writes it.
 async function unpack(bytes) {
@@ -30,7 +30,8 @@ async function unpack(bytes) {
   return { head, count, maps, classes, names, lower: names.map((name) => name.toLowerCase()) };
 }
 
-// The word itself, those that begin with what was typed, those that hold it; frequent ones first.
+// The word itself, then words that begin with the typed text, then words that contain it; frequent
+// ones first.
 function findWords(pack, typed, most) {
   const wanted = typed.trim().toLowerCase();
   if (!wanted) return [];
@@ -44,7 +45,7 @@ function findWords(pack, typed, most) {
   return [...same, ...begin, ...hold].slice(0, most);
 }
 
-// Which rows lie in which cell of the grid, the most frequent first.
+// Rows in each cell of the grid, the most frequent first.
 function indexed(points) {
   const starts = new Uint32Array(CELLS * CELLS + 1), cells = new Uint16Array(points.length / 2);
   let right = 1, top = 1;
@@ -83,9 +84,9 @@ function nearestRow(map, x, y, reach) {
   return best;
 }
 
-// From which level on each name is shown. The frequent words choose first. A name that has room
-// keeps it as one comes nearer, since only the gaps grow: so names neither flicker while the map is
-// moved, nor depend on what is in view. This is a generator, so that it can be done bit by bit.
+// Level from which each name is shown. The frequent words choose first. A name that has room keeps
+// it while zooming in, since only the gaps grow: so names neither flicker while the map is moved,
+// nor depend on what is in view. This is a generator, so that it can be done bit by bit.
 function* levelsOf(map, count, scale, widthOf) {
   const { points } = map;
   map.levels = new Uint8Array(count).fill(NEVER);
@@ -109,7 +110,7 @@ function* levelsOf(map, count, scale, widthOf) {
   }
 }
 
-const WIDE = 96, HIGH = LINE + AIR_Y; // of a cell of taken room, in pixels
+const WIDE = 96, HIGH = LINE + AIR_Y; // of a cell of occupied room, in pixels
 const keyOf = (column, line) => column * 65536 + line;
 
 function spanOf(points, row, zoom, width) {

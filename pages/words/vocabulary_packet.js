@@ -1,5 +1,5 @@
-// Hands the packet of a vocabulary's maps to the map, and leaves it where a map that is drawn anew
-// finds it. Nothing is seen of this.
+// Hands the packet of a vocabulary's maps to the map, and leaves it where a map that is drawn again
+// finds it. It has no visible part.
 
 export default function ({ data }) {
   window.dpcoreVocabulary = data;

@@ -1,7 +1,7 @@
-// The points of a vocabulary's map: by WebGL, and where there is none on an ordinary canvas.
-// A picture is { x, y, scale, width, height, ratio, from, to, mix, size, tones }: the middle in
-// steps of the map, pixels a step, the size of the paper, two maps and how far the points are on
-// their way from one to the other, and a colour for each class as [red, green, blue], 0 to 1.
+// Points of a vocabulary's map: by WebGL, and without it on an ordinary canvas. A picture is { x,
+// y, scale, width, height, ratio, from, to, mix, size, tones }: the middle in steps of the map,
+// pixels per step, the size of the canvas, two maps and how far the points have moved from one to
+// the other, and a colour for each class as [red, green, blue], 0 to 1.
 
 const VERTEX = `
 attribute vec2 origin, target;
@@ -26,7 +26,7 @@ void main() {
   gl_FragColor = vec4(tone * ink, ink);
 }`;
 
-// Whoever paints has `kind` and `paint(picture)`; null where the browser has no WebGL.
+// Painters have `kind` and `paint(picture)`; null where the browser has no WebGL.
 function webglPainter(canvas, pack) {
   const gl = canvas.getContext("webgl", { antialias: false, premultipliedAlpha: true });
   if (!gl) return null;
@@ -108,7 +108,7 @@ function outline(context, mark, x, y, r) {
   }
 }
 
-// A name above its point, on a rim of the ground so that points do not disturb it.
+// A name above its point, with a rim in the background colour so that points do not disturb it.
 function letter(context, text, x, y, ink, ground) {
   context.strokeStyle = ground;
   context.lineWidth = 3;
@@ -120,7 +120,7 @@ function letter(context, text, x, y, ink, ground) {
 const WHOLE = 34; // pixels: radius of the disc of a probability of 1
 const ABOVE = 7; // pixels from a point up to its name
 
-// What lies over the points: outputs, the words in focus, and names.
+// Everything above the points: outputs, the words in focus, and names.
 function paintOver(context, scene) {
   const { width, height, ratio, view, map, pack, ink, ground, pair, mass, look, hover } = scene;
   const across = (row) => width / 2 + (map.points[2 * row] - view.x) * view.scale;
@@ -190,13 +190,13 @@ function paintOver(context, scene) {
   return paintNames(context, scene, { across, down, shown, near });
 }
 
-// First the names of what is in focus, then those that have room at this zoom. Returns how many.
+// First the names of the words in focus, then those that have room at this zoom. Returns how many.
 function paintNames(context, scene, { across, down, shown, near }) {
   const { width, height, view, map, pack, ink, ground, pair, look, hover, font } = scene;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   const done = new Set();
-  // The marks of the two words are no place for a name.
+  // The marks of the two words leave no room for a name.
   const taken = pair.filter((word) => word.row !== null)
     .map(({ row }) => [across(row) - 9, down(row) - 7, across(row) + 9, down(row) + 9]);
   const put = (row, bold, raised) => {

@@ -1,4 +1,4 @@
-"""Which two words: their search, facts and neighbours, and the lists to choose from."""
+"""Choice of the two words: search, facts, neighbours and lists, and the shown mechanism."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
-    """A search for each of the two words. What is typed is not in the link; what is chosen is."""
+    """Draw a search for each word. Typed text is not in the link; the chosen word is."""
     for slot, title, name in zip(SLOTS, TITLES, names, strict=True):
         with st.container(width=160, gap="small"):
             st.text_input(
@@ -54,7 +54,7 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
 
 
 def exchange_button(names: tuple[str, str]) -> None:
-    """Exchanges the two words."""
+    """Draw a button that swaps the two words."""
     st.button(
         say("Exchange the two"),
         key="exchange",
@@ -111,7 +111,7 @@ def _take_match(slot: str) -> None:
 
 
 def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
-    """How crowded it is around the two words, side by side."""
+    """Draw the crowding around the two words, side by side."""
     names = bench.pair.names
     with st.container(horizontal=True, vertical_alignment="bottom"):
         radius = st.number_input(
@@ -148,7 +148,7 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
 
 
 def neighbour_lists(bench: PairBench) -> None:
-    """The true neighbours of both words with true distances; a click selects."""
+    """Draw the true neighbours of both words with true distances; a click selects one."""
     for place, slot in enumerate(SLOTS):
         name = bench.pair.names[place]
         selectable(
@@ -162,13 +162,13 @@ def neighbour_lists(bench: PairBench) -> None:
 
 
 def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str) -> None:
-    """A list of words of which a click chooses one.
+    """Draw a list of words of which a click chooses one.
 
     Args:
         table: a column `word` and others.
-        slot: which of the two words is chosen.
-        key: of the element; it must change with the list, or an old click would choose again.
-        alt: what the list holds, in words.
+        slot: slot of the chosen word.
+        key: key of the element; it must change with the list, or an old click would choose again.
+        alt: description of the list.
         label: title of the column of words.
     """
 
@@ -191,7 +191,7 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
     )
 
 
-# Whose outputs are in the panes: one mechanism of all, with its settings from the sidebar.
+# Mechanism in the panes: one of all, with its settings from the sidebar.
 
 
 def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> Mechanism:

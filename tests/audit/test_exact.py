@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 
 from dpcore import limits
 from dpcore.audit import exact
-from dpcore.audit import exact as laws
 from dpcore.audit.exact import audit_laws, hockey_stick
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.mechanisms.exponential.tem import tem_gamma
@@ -227,14 +226,14 @@ def test_missed_neighbours_break_tem(rng: MakeRng) -> None:
 def test_a_sample_bounds_the_whole_from_below(name: str) -> None:
     mechanism = create(name, lexicons.cloud(30, 5))
     epsilon = max(2.0, 2 * mechanism.admissible.low)
-    whole = laws.audit_mechanism(mechanism, epsilon)
-    some = laws.audit_mechanism(mechanism, epsilon, words=12, seed=4)
-    pairs = laws.audit_mechanism(mechanism, epsilon, pairs=15, seed=4)
+    whole = exact.audit_mechanism(mechanism, epsilon)
+    some = exact.audit_mechanism(mechanism, epsilon, words=12, seed=4)
+    pairs = exact.audit_mechanism(mechanism, epsilon, pairs=15, seed=4)
     assert (whole.complete, some.complete, pairs.complete) == (True, False, False)
     assert some.losses.epsilon_effective <= whole.losses.epsilon_effective * (1 + 1e-9)
     assert pairs.losses.epsilon_effective <= whole.losses.epsilon_effective * (1 + 1e-9)
     worst = pairs.losses.worst
-    again = laws.audit_mechanism(mechanism, epsilon, words=np.array([worst.word, worst.other]))
+    again = exact.audit_mechanism(mechanism, epsilon, words=np.array([worst.word, worst.other]))
     assert again.losses.epsilon_effective == pytest.approx(pairs.losses.epsilon_effective)
     assert "seed 4" in some.method
 
@@ -246,7 +245,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
     """−∞ of `log_law` is no zero: a few are bounded one by one, many lie below a proved floor."""
     mechanism: Any = create("truncated-gumbel", lexicons.cloud(30, 5))
     epsilon = 1.5 * mechanism.admissible.low
-    right = laws.audit_mechanism(mechanism, epsilon).losses
+    right = exact.audit_mechanism(mechanism, epsilon).losses
     whole = TruncatedGumbel.log_law
 
     def partial(
@@ -258,7 +257,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
 
     monkeypatch.setattr(TruncatedGumbel, "log_law", partial)
     monkeypatch.setattr(exact, "SUM_TOLERANCE", 1.0)
-    result = laws.audit_mechanism(mechanism, epsilon).losses
+    result = exact.audit_mechanism(mechanism, epsilon).losses
     if missing <= 8:
         assert result.unknown == 0
         assert result.epsilon_effective == pytest.approx(right.epsilon_effective, rel=0.1)
@@ -273,8 +272,8 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
 
 def test_the_closed_form_of_tem_equals_the_matrix() -> None:
     mechanism = create("tem", lexicons.cloud(80, 5))
-    closed = laws.audit_mechanism(mechanism, 3.0)
-    rows = laws.audit_mechanism(mechanism, 3.0, words=np.arange(80))
+    closed = exact.audit_mechanism(mechanism, 3.0)
+    rows = exact.audit_mechanism(mechanism, 3.0, words=np.arange(80))
     assert rows.complete
     assert closed.losses.epsilon_effective == pytest.approx(rows.losses.epsilon_effective, rel=1e-9)
     assert closed.losses.worst.distance == pytest.approx(rows.losses.worst.distance)
@@ -285,10 +284,10 @@ def test_the_closed_form_of_tem_equals_the_matrix() -> None:
 def test_the_certificate_equals_the_matrix(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     mechanism = create(name, lexicons.cloud(80, 5))
     epsilon = max(3.0, 1.5 * mechanism.admissible.low)
-    rows = laws.audit_mechanism(mechanism, epsilon, words=np.arange(80))
-    for module in (laws, repaired):
+    rows = exact.audit_mechanism(mechanism, epsilon, words=np.arange(80))
+    for module in (exact, repaired):
         monkeypatch.setattr(module, "MAX_AUDIT_WORDS", 20)
-    whole = laws.audit_mechanism(mechanism, epsilon)
+    whole = exact.audit_mechanism(mechanism, epsilon)
     assert whole.complete
     assert whole.losses.epsilon_effective == pytest.approx(rows.losses.epsilon_effective, rel=1e-5)
     assert whole.error >= whole.losses.epsilon_effective - rows.losses.epsilon_effective
@@ -305,7 +304,7 @@ def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float
     mechanism = create(name, lexicons.cloud(30, 5))
     samples: tuple[dict[str, Any], ...] = ({}, {"words": 12}, {"pairs": 9})
     for sample in samples:
-        result = laws.audit_mechanism(mechanism, epsilon, **sample).losses
+        result = exact.audit_mechanism(mechanism, epsilon, **sample).losses
         assert result.holds
         assert result.delta == 0.0
         assert result.unknown == 0
@@ -314,22 +313,22 @@ def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float
 
 def test_what_cannot_be_audited_exactly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="no exact law"):
-        laws.audit_mechanism(create("madlib", lexicons.cloud(10, 2)), 1.0)
+        exact.audit_mechanism(create("madlib", lexicons.cloud(10, 2)), 1.0)
     small = lexicons.cloud(30, 2)
-    monkeypatch.setattr(laws, "MAX_AUDIT_WORDS", 20)
+    monkeypatch.setattr(exact, "MAX_AUDIT_WORDS", 20)
     gumbel = create("truncated-gumbel", small)
     with pytest.raises(
         ParameterError, match=r"up to 20 words, this lexicon has 30: audit a sample"
     ):
-        laws.audit_mechanism(gumbel, 2 * gumbel.admissible.low)
-    monkeypatch.setattr(laws, "MAX_AUDIT_TEM_WORDS", 20)
+        exact.audit_mechanism(gumbel, 2 * gumbel.admissible.low)
+    monkeypatch.setattr(exact, "MAX_AUDIT_TEM_WORDS", 20)
     tem = create("tem", small)
     with pytest.raises(ParameterError, match="up to 20 words"):
-        laws.audit_mechanism(tem, 1.0)
+        exact.audit_mechanism(tem, 1.0)
     for wrong in (1, 31):
         with pytest.raises(ParameterError, match="2 to 30 words"):
-            laws.audit_mechanism(tem, 1.0, words=wrong)
+            exact.audit_mechanism(tem, 1.0, words=wrong)
     with pytest.raises(ParameterError, match="not both"):
-        laws.audit_mechanism(tem, 1.0, words=5, pairs=5)
+        exact.audit_mechanism(tem, 1.0, words=5, pairs=5)
     with pytest.raises(ParameterError, match=f"from 1 to {limits.MAX_AUDIT_PAIRS:,}"):
-        laws.audit_mechanism(tem, 1.0, pairs=0)
+        exact.audit_mechanism(tem, 1.0, pairs=0)

@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pages.attacker import believing, board
-from pages.attacker import game_view as listing
+from pages.attacker import believing, board, game_view
 from pages.deniability import choosing
 from pages.robustness import one_text
 from pages.shared.contents import CONTENTS
@@ -48,7 +47,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
     "attacker": [
         {"prior": believing.LIST},
         {"prior": believing.AROUND},
-        {"view": board.GAME, "game_list": listing.OWN},
+        {"view": board.GAME, "game_list": game_view.OWN},
         {"view": board.SENTENCE},
         {"view": board.BUDGET},
     ],

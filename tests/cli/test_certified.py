@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
-from dpcore.mechanisms import certificate as calibrated
+from dpcore.mechanisms import certificate
 from dpcore.mechanisms.exponential import optimal
 from dpcore.mechanisms.exponential.optimal import Optimal
 from tests.mechanisms import lexicons
@@ -21,7 +21,7 @@ EPSILON = "2.5"
 def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A lexicon that is too large for a certificate at first use, and has none."""
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
-    for module in (calibrated, optimal):
+    for module in (certificate, optimal):
         monkeypatch.setattr(module, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr("dpcore.cli.shared.CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr("dpcore.attack.frontier.least_distance.CERTIFIED_AT_ONCE_WORDS", 10)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.lexicon.catalogue import load
-from dpcore.measure.maps import fit as maps
+from dpcore.measure.maps import fit
 from dpcore.measure.maps.store import Projection
 from tests.shell import result, run, small_vectors
 
@@ -35,7 +35,7 @@ def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vect
     assert row["parameters"]["words"] == 300
     listed = result(capsys, "map", "list", *options)
     assert listed == answer
-    shown = maps.vocabulary_map(load(vectors), "pca")
+    shown = fit.vocabulary_map(load(vectors), "pca")
     assert row["mean_kept"] == shown.mean_kept
     code, out, _ = run(capsys, "map", "list", *options)
     assert code == 0
@@ -61,7 +61,7 @@ def test_the_bundled_maps_are_listed_and_there_may_be_none(
     rows = result(capsys, "map", "list")["maps"]
     assert all(row["bundled"] for row in rows)
     assert [row["projection"] for row in rows if not row["centres"]] == list(Projection)
-    assert [set(row["centres"]) for row in rows if row["centres"]] == [set(maps.DEFAULT_PAIR)] * 2
+    assert [set(row["centres"]) for row in rows if row["centres"]] == [set(fit.DEFAULT_PAIR)] * 2
     assert result(capsys, "map", "list", "--lexicon", vectors)["maps"] == []
     code, _, err = run(capsys, "map", "list", "--lexicon", vectors)
     assert code == 2

@@ -22,12 +22,10 @@ import dpcore.mechanisms.certificate as certificate
 import dpcore.mechanisms.exponential.packing as weights
 import dpcore.papers.claims as verdicts
 import dpcore.papers.packages as packages
-from dpcore.attack import latent as examples
-from dpcore.attack.language import reader_training as reader_build
-from dpcore.attack.language import trial
+from dpcore.attack import latent
+from dpcore.attack.language import reader_training, trial
 from dpcore.errors import DpcoreError, ResourceError
 from dpcore.lexicon import cache as bundled
-from dpcore.lexicon import cache as damage
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
 
@@ -46,9 +44,9 @@ READERS: dict[str, Callable[[], object]] = {
     "a spectrum": lambda: spectrum._bundled(load("default"), Metric.EUCLIDEAN),
     "a stored lexicon": lambda: stored.read_stored(bundled.bundled_folder()),
     "a manifest": lambda: stored.read_manifest(bundled.bundled_folder()),
-    "the reader": reader_build.reader_manifest,
+    "the reader": reader_training.reader_manifest,
     "a recorded trial": trial.recorded,
-    "the examples": lambda: examples.read_examples(examples.examples_path()),
+    "the examples": lambda: latent.read_examples(latent.examples_path()),
     "the packages": packages.read_packages,
     "the verdicts": verdicts.read_recorded,
 }
@@ -93,7 +91,7 @@ def test_a_file_that_is_gone_is_said_to_be(monkeypatch: pytest.MonkeyPatch, name
 
 
 def test_a_shortage_of_memory_is_in_no_list_of_damage() -> None:
-    for kinds_of in (damage.PACKED, damage.ARRAYS, damage.FIELDS):
+    for kinds_of in (bundled.PACKED, bundled.ARRAYS, bundled.FIELDS):
         assert not any(issubclass(MemoryError, kind) for kind in kinds_of)
         assert not any(issubclass(KeyboardInterrupt, kind) for kind in kinds_of)
 

@@ -8,9 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon import extent as extent_exact
 from dpcore.lexicon import extent as extent_module
-from dpcore.lexicon import extent as module
 from dpcore.lexicon.cache import bundled_extent, bundled_folder
 from dpcore.lexicon.extent import (
     Extent,
@@ -38,7 +36,7 @@ def lexicon_of(vectors: NDArray[np.float32], metric: Metric = Metric.EUCLIDEAN) 
 
 def by_force(vectors: NDArray[np.float32], metric: Metric) -> tuple[float, float]:
     table = distances(vectors, vectors, metric)[np.triu_indices(len(vectors), 1)]
-    floor = extent_exact.PARALLEL_ANGLE if metric is Metric.ANGULAR else 0.0
+    floor = extent_module.PARALLEL_ANGLE if metric is Metric.ANGULAR else 0.0
     return table.max(), table[table > floor].min()
 
 
@@ -59,7 +57,7 @@ def vocabularies(rng: np.random.Generator) -> list[NDArray[np.float32]]:
 def test_exact_extent_equals_brute_force(
     metric: Metric, kind: int, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extent_exact, "_BLOCK", 50)
+    monkeypatch.setattr(extent_module, "_BLOCK", 50)
     lexicon = lexicon_of(vocabularies(rng())[kind], metric)
     extent = compute_extent(lexicon.vectors, lexicon.metric)
     expected = by_force(lexicon.vectors, metric)
@@ -233,7 +231,7 @@ CASES = ["random", "near duplicates", "far from zero", "collinear", "a collapsin
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("block", [37, 2048])
 def test_equals_a_double_loop(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(extent_module, "_BLOCK_STRETCH", block)
     rows, images = _case(name)
     assert compute_stretch(rows, images) == pytest.approx(_plain(rows, images), rel=1e-12)
 
@@ -255,9 +253,9 @@ def test_the_answer_is_kept_for_this_map_only(
     rows, images = _case("random")
     lexicon = Lexicon("test", tuple(f"w{i}" for i in range(300)), rows)
     first = largest_stretch(lexicon, images, "map")
-    monkeypatch.setattr(module, "compute_stretch", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(extent_module, "compute_stretch", lambda *_: pytest.fail("computed again"))
     assert largest_stretch(lexicon, images, "map") == first
-    monkeypatch.setattr(module, "compute_stretch", lambda *_: 17.0)
+    monkeypatch.setattr(extent_module, "compute_stretch", lambda *_: 17.0)
     assert largest_stretch(lexicon, 2 * images, "map") == 17.0
 
 

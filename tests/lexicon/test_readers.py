@@ -17,7 +17,6 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.fetch import add
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.readers import read_lexicon, read_uploaded
-from dpcore.lexicon.readers import text as stream_module
 from dpcore.lexicon.readers import text as text_module
 from dpcore.lexicon.readers.text import ByteSource
 from tests.fixtures import MakeRng
@@ -119,15 +118,15 @@ def test_the_size_of_the_blocks_does_not_matter(
     content: bytes, size: int, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The format is told from the first block, so that one is never this small.
-    first = stream_module.ByteSource.peek
+    first = text_module.ByteSource.peek
 
     def peek(self: ByteSource) -> bytes:
-        monkeypatch.setattr(stream_module, "BLOCK_BYTES", 100)
+        monkeypatch.setattr(text_module, "BLOCK_BYTES", 100)
         block = first(self)
-        monkeypatch.setattr(stream_module, "BLOCK_BYTES", size)
+        monkeypatch.setattr(text_module, "BLOCK_BYTES", size)
         return block
 
-    monkeypatch.setattr(stream_module.ByteSource, "peek", peek)
+    monkeypatch.setattr(text_module.ByteSource, "peek", peek)
     assert same(read_lexicon(write(content))[0])
 
 
@@ -228,7 +227,7 @@ def test_a_bad_file_gives_one_clear_sentence(
 def test_the_line_number_is_right_across_blocks(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream_module, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(text_module, "BLOCK_BYTES", 50)
     lines = [f"w{i} 1 2 {i}" for i in range(100)]
     lines[76] = "w76 1 2"
     with pytest.raises(LexiconError, match="line 77 has 2 numbers"):

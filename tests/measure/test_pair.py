@@ -12,7 +12,7 @@ from dpcore.lexicon.neighbours import rank
 from dpcore.measure.deniability import Deniability, Method, measure
 from dpcore.measure.density import noise_radii
 from dpcore.measure.figures import Figures
-from dpcore.measure.maps import fit as maps
+from dpcore.measure.maps import fit
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.pair import Crossing, chances, crossings, draws, mass_on_map
 from dpcore.measure.targets import calibrate
@@ -123,7 +123,7 @@ def test_what_is_no_probability_is_refused(nw: float) -> None:
 def test_mass_on_a_map_and_beside_it_is_the_whole_law(
     middle: Lexicon, rng: MakeRng, name: str
 ) -> None:
-    shown = maps.local_map(middle, [3, 9], 25, "pca")
+    shown = fit.local_map(middle, [3, 9], 25, "pca")
     law = create(name, middle).law(3, [0.5, 4.0], rng=rng())
     mass = mass_on_map(law, shown)
     dense = law.dense(len(middle))
@@ -139,7 +139,7 @@ def test_mass_on_a_map_and_beside_it_is_the_whole_law(
 
 
 def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small: Lexicon) -> None:
-    shown = maps.local_map(small, [0], 10, "pca")
+    shown = fit.local_map(small, [0], 10, "pca")
     absent = int(np.setdiff1d(np.arange(60), shown.words)[-1])
     outputs = np.array(sorted([0, absent]))
     law = Law(small, 0, np.ones(1), outputs, np.array([[1.0, 1e-30]]), True, 0.0, "closed form")
@@ -149,7 +149,7 @@ def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small: Lexicon) -> N
 
 
 def test_the_mass_table_holds_what_can_be_seen(middle: Lexicon) -> None:
-    shown = maps.local_map(middle, [3, 9], 25, "pca")
+    shown = fit.local_map(middle, [3, 9], 25, "pca")
     tem = create("tem", middle)
     masses = [mass_on_map(tem.law(word, [2.0, 3.0]), shown) for word in (3, 9)]
     table = mass_table(middle, shown, masses, position=1)

@@ -5,9 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.mechanisms import distances as all_pairs
-from dpcore.mechanisms import distances as distance_blocks
-from dpcore.mechanisms import distances as module
+from dpcore.mechanisms import distances as distances_module
 from dpcore.mechanisms.distances import (
     RELATIVE_ERROR,
     AllPairs,
@@ -22,7 +20,7 @@ from tests.mechanisms import lexicons
 def test_tiles_hold_the_exact_distances_once(
     name: str, metric: Metric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(all_pairs, "TILE", 16)
+    monkeypatch.setattr(distances_module, "TILE", 16)
     lexicon = lexicons.cloud(50, 7) if name == "cloud" else lexicons.crafted()[name]
     vectors = lexicon.vectors
     if metric is Metric.ANGULAR and not vectors.any(axis=1).all():
@@ -53,7 +51,7 @@ def test_most_distances_of_a_tile_come_from_the_product(monkeypatch: pytest.Monk
         asked.append(len(left))
         return direct(left, right)
 
-    monkeypatch.setattr(distance_blocks, "paired_distances", counted)
+    monkeypatch.setattr(distances_module, "paired_distances", counted)
     for tile in AllPairs(lexicons.cloud(200, 20).vectors, Metric.EUCLIDEAN):
         assert tile.distances.shape == (200, 200)
     assert sum(asked) == 200  # the diagonal
@@ -65,7 +63,7 @@ def test_most_distances_of_a_tile_come_from_the_product(monkeypatch: pytest.Monk
 def test_every_distinct_word_is_computed_once_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = lexicons.cloud(40, 3).vectors
     words = np.array([3, 3, 0, 39, 3, 7, 7])
-    monkeypatch.setattr(module, "_BLOCK_ENTRIES", 3 * 40)
+    monkeypatch.setattr(distances_module, "_BLOCK_ENTRIES", 3 * 40)
     rows = np.full((words.size, 40), np.nan)
     met = []
     for members, row in distances_by_word(vectors, words):

@@ -15,7 +15,7 @@ from dpcore.audit.composition import composition
 from dpcore.errors import StudyError
 from dpcore.jobs import executors
 from dpcore.mechanisms.registry import create
-from dpcore.privatize import run as privatize_run
+from dpcore.privatize import run
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.tables.files import Columns
@@ -218,7 +218,7 @@ def test_a_worker_with_another_mechanism_refuses(
 ) -> None:
     source = write(tmp_path / "in.txt")
     answers = iter(([1], [0]))  # of the run, then of its worker
-    monkeypatch.setattr(privatize_run, "canary", lambda mechanism, epsilon: next(answers))
+    monkeypatch.setattr(run, "canary", lambda mechanism, epsilon: next(answers))
     asked = order(source, tmp_path / "out.txt", seed=11)
     with pytest.raises(StudyError, match="not that of the run"):
         privatize(asked)
@@ -230,7 +230,7 @@ def test_a_failure_names_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def broken(*given: Any) -> None:
         raise ValueError("secretword5")
 
-    monkeypatch.setattr(privatize_run, "_private", broken)
+    monkeypatch.setattr(run, "_private", broken)
     with pytest.raises(StudyError, match="begins with document 1 ") as caught:
         privatize(order(source, tmp_path / "out.txt"))
     assert "secretword" not in str(caught.value)

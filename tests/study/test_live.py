@@ -17,7 +17,6 @@ from dpcore.learn.corpus import LabelledTexts, teaching_corpus
 from dpcore.learn.table import read_table
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, MAX_LIVE_RUNS
 from dpcore.study import live
-from dpcore.study import live as live_jobs
 from dpcore.study.live import (
     VALUES,
     WORDS,
@@ -210,17 +209,17 @@ def until(condition: Any) -> None:
     raise AssertionError("nothing happened")
 
 
-def begun(run: live_jobs.LiveRun) -> None:
+def begun(run: live.LiveRun) -> None:
     until(lambda: at_work(run))
 
 
-def at_work(run: live_jobs.LiveRun) -> bool:
+def at_work(run: live.LiveRun) -> bool:
     return run.progress()[1].startswith("Part ")
 
 
 def test_rows_come_as_they_are_done() -> None:
     slow = Slow()
-    run = live_jobs.start(PLAN, slow)
+    run = live.start(PLAN, slow)
     begun(run)
     assert (run.finished, run.rows, run.done) == (0, (), False)
     slow.go.release()
@@ -240,7 +239,7 @@ def test_rows_come_as_they_are_done() -> None:
 
 def test_a_stop_keeps_what_is_done() -> None:
     slow = Slow()
-    run = live_jobs.start(PLAN, slow)
+    run = live.start(PLAN, slow)
     slow.go.release()
     until(lambda: run.finished == 1)
     run.stop()
@@ -253,7 +252,7 @@ def test_a_stop_keeps_what_is_done() -> None:
 def test_a_refusal_is_said_and_what_is_done_stays() -> None:
     slow = Slow(fails_at=1)
     slow.go.release(2)
-    run = live_jobs.start(PLAN, slow)
+    run = live.start(PLAN, slow)
     assert run.wait(PATIENCE)
     assert run.error == "the labels teach nothing: choose others"
     assert len(run.rows) == 1
@@ -261,9 +260,9 @@ def test_a_refusal_is_said_and_what_is_done_stays() -> None:
 
 def test_others_wait_their_turn_and_may_give_up() -> None:
     first = [Slow() for _ in range(MAX_LIVE_RUNS)]
-    runs = [live_jobs.start(PLAN, slow) for slow in first]
+    runs = [live.start(PLAN, slow) for slow in first]
     until(lambda: all(at_work(run) for run in runs))
-    waiting, leaving = live_jobs.start(PLAN, Slow()), live_jobs.start(PLAN, Slow())
+    waiting, leaving = live.start(PLAN, Slow()), live.start(PLAN, Slow())
     assert waiting.progress() == (0.0, "Waiting: 1 before you")
     assert leaving.progress() == (0.0, "Waiting: 2 before you")
     leaving.stop()
@@ -277,7 +276,7 @@ def test_others_wait_their_turn_and_may_give_up() -> None:
 
 def test_a_run_that_nobody_holds_ends() -> None:
     slow = Slow()
-    run = live_jobs.start(PLAN, slow)
+    run = live.start(PLAN, slow)
     begun(run)
     del run
     gc.collect()
@@ -287,7 +286,7 @@ def test_a_run_that_nobody_holds_ends() -> None:
 @pytest.mark.parametrize("stop", [False, True])
 def test_in_a_real_process(stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker refuses these jobs, which is enough to see that it runs and can be ended."""
-    run = live_jobs.start(PLAN)
+    run = live.start(PLAN)
     if stop:
         run.stop()
     assert run.wait(PATIENCE)

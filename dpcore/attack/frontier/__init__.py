@@ -1,1 +1,1 @@
-"""The line that no mechanism crosses: what is guessed at most, and how near outputs are at best."""
+"""Bounds that no mechanism crosses: the largest share of guessed words, the least distance."""

@@ -1,11 +1,11 @@
-"""How near to the words the outputs can be: the least expected distance at any mechanism.
+"""Least expected distance between input and output words at any mechanism.
 
-The counterpart of `frontier.meter` for what is left of a text: `low` is a bound that no mechanism
-with the promise goes below, `high` what a mechanism that keeps it attains (`docs/optimal.md`,
+The counterpart of `frontier.meter` for utility: `low` is a bound that no mechanism with the
+guarantee goes below, `high` the value that some mechanism with it attains (`docs/optimal.md`,
 Theorems 5 and 6). Words are equally likely, and outputs are words.
 
 Both bounds are Lagrangian. Let λ_w be a price for each word. If for every output y and every column
-c = P(y | ·) that the promise allows Σ_w c_w·(d(w, y) − λ_w) ≥ 0, then the sum over all y says
+c = P(y | ·) that the guarantee allows Σ_w c_w·(d(w, y) − λ_w) ≥ 0, then the sum over all y says
 Σ_w Σ_y P(y | w)·d(w, y) ≥ Σ_w λ_w, since rows sum to 1. With d₁(w) the distance of the nearest
 other word and λ_w ≤ d₁(w), only w = y can have a negative term, and c_w ≥ K_wy·c_y: the condition
 is K·λ ≤ h with h_y = Σ_w K_wy·d(w, y). So with λ = d₁ − b every b ≥ 0 with K·b ≥ K·d₁ − h is a
@@ -48,27 +48,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The least expected distance under privacy between any two words, from above and from below.
+# Least expected distance under privacy between any two words, from above and from below.
 #
 # From above: response over the k nearest words, at the best k. From below: prices λ_w such that for
 # every output y and all c_w in [1, e^ε], Σ_w c_w·(d(w, y) − λ_w) ≥ 0 (`docs/optimal.md`, Theorem
 # 5). The least such sum has c_w = e^ε where the term is negative and 1 elsewhere, so that any
-# prices can be checked in one pass over all pairs; and prices that fail are mended by lowering all
-# of them by what the worst output lacks. Good prices are found by mirror ascent: the outputs that
-# are worst off are weighted, and a word that they serve too well pays less.
+# prices can be checked in one pass over all pairs; prices that fail are repaired by lowering all
+# of them by the deficit of the worst output. Mirror ascent finds good prices: it weights the worst
+# outputs, and lowers the price of a word that they serve too well.
 
 
 CONSTANT = 0
-"""In place of a k: the word that is nearest to all, whatever the word was."""
+"""Value of k for a constant output: the word with the least mean distance from all words."""
 _TURNS = 40  # of the ascent: after them the bound was within 6 % of the response on 25,000 words
-_AVERAGED = 10  # the last of them, whose mean is taken
-_STEPS = 3  # of Newton: what they leave is mended when prices are checked
-_CLOSE = 0.01  # relative gap below which no better prices are looked for
+_AVERAGED = 10  # last turns, whose mean is taken
+_STEPS = 3  # of Newton: the remaining deficit is repaired when prices are checked
+_CLOSE = 0.01  # relative gap below which the search for better prices ends
 _STEP, _STEP_DECAY = 0.08, 0.94  # of a price, in mean distances of two words
-_HEAT, _HEAT_DECAY, _LEAST_HEAT = 0.04, 0.91, 0.0013  # how many outputs count as worst off
+_HEAT, _HEAT_DECAY, _LEAST_HEAT = 0.04, 0.91, 0.0013  # how many outputs count as worst
 _MOST = 80.0  # ε: e^ε times a distance is a number in float32 too
 _BLOCK_ENTRIES = 4_000_000  # float32 distances at a time: 16 MB
-_SORTED = 1e-6  # relative: more than float32 loses of a distance, and of a sum of them
+_SORTED = 1e-6  # relative: more than the float32 error of a distance, and of a sum of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ class LocalBounds:
 
     Attributes:
         low: no mechanism has a smaller expected distance.
-        high: that of a response over the nearest words, or of `CONSTANT`.
-        k: which one.
+        high: expected distance of a response over the nearest words, or of `CONSTANT`.
+        k: number of nearest words of that response, or `CONSTANT`.
     """
 
     low: FloatArray
@@ -92,7 +92,7 @@ def local_bounds(
     epsilons: FloatArray,
     progress: Progress = silent,
 ) -> LocalBounds:
-    """Both bounds: for 25,000 words a minute, and half a minute more for each turn and ten ε.
+    """Compute both bounds: a minute for 25,000 words, half a minute more for a turn and ten ε.
 
     Args:
         vectors: shape (n, p); n ≥ 2.
@@ -100,7 +100,7 @@ def local_bounds(
         epsilons: ε > 0, shape (E,).
         progress: called with (stage, words done, all words), stage after stage.
     """
-    # Where e^ε is no number, nothing is looked for: what is left is nothing in float64.
+    # Beyond `_MOST` no lower bound is searched: the distance is negligible in float64.
     endless = epsilons > _MOST
     wanted, epsilons = epsilons, np.minimum(epsilons, _MOST)
     pairs = _Pairs(vectors, metric)
@@ -108,7 +108,7 @@ def local_bounds(
     high, k = _from_above(profile, sums, wanted)
     high += pairs.error
     spread = float(sums.mean()) / pairs.n
-    # Two sets of prices that are the best at one end each: where ε is small, and where it is large.
+    # Two starting prices, each best at one end: for small ε and for large ε.
     prices = np.repeat(high[:, None], pairs.n, axis=1)
     few = _prices_of_few(nearest, sums, epsilons)
     value, better = (pairs.worth(each, epsilons, progress) for each in (prices, few))
@@ -125,7 +125,7 @@ def local_bounds(
 def _from_above(
     profile: FloatArray, sums: FloatArray, epsilons: FloatArray
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """The least expected distance of a response over k words, for k < n, or of one word for all.
+    """Return the least expected distance of a response over k < n words, or of one word for all.
 
     With D_k the sum of the k least distances of a word and D_n that of all, a response has the
     mean of ((1 − e^−ε)·D_k + e^−ε·D_n)/(k(1 − e^−ε) + n·e^−ε).
@@ -143,7 +143,7 @@ def _from_above(
 
 
 def _prices_of_few(nearest: FloatArray, sums: FloatArray, epsilons: FloatArray) -> FloatArray:
-    """Prices λ = d₁ − b that make no other word's term negative, shape (E, n).
+    """Return prices λ = d₁ − b that make no other word's term negative, shape (E, n).
 
     b_y = max(0, (q_y − t·B)/(1 − t)) for t = e^−ε, q = K·d₁ − h and B the sum of all b, which a
     bisection finds. They are checked like any other prices.
@@ -163,7 +163,7 @@ def _prices_of_few(nearest: FloatArray, sums: FloatArray, epsilons: FloatArray) 
 
 
 class _Pairs:
-    """The distances of all words from some outputs at a time."""
+    """Distances of all words from a block of outputs at a time."""
 
     def __init__(self, vectors: NDArray[np.float32], metric: Metric) -> None:
         self.n, dimension = vectors.shape
@@ -173,8 +173,8 @@ class _Pairs:
         self._squares = np.einsum("ij,ij->i", self._wide, self._wide)
         self._step = max(1, _BLOCK_ENTRIES // self.n)
         if metric is Metric.EUCLIDEAN:
-            # Of a squared distance from a product (Higham 2002, (3.5)), and hence of its root at
-            # most: √(x + e) − √x ≤ √e.
+            # Error of a squared distance from a product (Higham 2002, (3.5)), and hence of its
+            # root at most: √(x + e) − √x ≤ √e.
             squared = 2.0 * gamma(dimension + 4) * 2.0 * float(self._squares.max())
             self.error = float(np.sqrt(squared))
         else:
@@ -184,7 +184,7 @@ class _Pairs:
     def blocks(
         self, kind: type[np.float32] | type[np.float64]
     ) -> Iterator[tuple[slice, FloatArray]]:
-        """Some outputs, and their distances from all words, shape (outputs, n); 0 to itself."""
+        """Yield some outputs, and their distances from all words, (outputs, n); 0 to itself."""
         rows = self._vectors if kind is np.float32 else self._wide
         squares = self._squares.astype(kind)
         for start in range(0, self.n, self._step):
@@ -200,7 +200,7 @@ class _Pairs:
             yield outputs, away
 
     def ranks(self, progress: Progress) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The mean distance by rank, and of each word the sum of all and the least of others."""
+        """Return the mean distance by rank; for each word the sum and the least of the others."""
         profile, sums, nearest = np.zeros(self.n), np.empty(self.n), np.empty(self.n)
         for outputs, away in self.blocks(np.float64):
             sums[outputs] = away.sum(axis=1)
@@ -211,7 +211,7 @@ class _Pairs:
         return profile / self.n, sums, nearest
 
     def certify(self, prices: FloatArray, epsilons: FloatArray, progress: Progress) -> FloatArray:
-        """The mean price after the least lowering that is certain to be enough, shape (E,).
+        """Return the mean price after the least lowering that is certain to suffice, shape (E,).
 
         As a function of a lowering t of all prices, the least sum Σ_w c_w·(d(w, y) − λ_w + t) of an
         output rises by n at least: where it is −g after some t, t + g/n is enough.
@@ -224,7 +224,7 @@ class _Pairs:
                 negative = np.minimum(terms, 0.0)
                 lost = negative.sum(axis=1)
                 sums = terms.sum(axis=1) + (factor - 1.0) * lost
-                # Each sum of n terms is off by γ of their sizes (Higham 2002, (4.4)).
+                # Each sum of n terms has an error of γ times their sizes (Higham 2002, (4.4)).
                 sizes = np.abs(terms).sum(axis=1) + factor * np.abs(lost)
                 sums -= 2.0 * gamma(self.n + 8) * sizes
                 short[e] = max(short[e], float(-sums.min()))
@@ -235,12 +235,12 @@ class _Pairs:
         )
 
     def worth(self, prices: FloatArray, epsilons: FloatArray, progress: Progress) -> FloatArray:
-        """About what `certify` would say, in half the time."""
+        """Approximate the result of `certify`, in half the time."""
         lowered = self._lowered(prices, epsilons, progress)
         return np.asarray(prices.mean(axis=1) - lowered.max(axis=1))
 
     def _lowered(self, prices: FloatArray, epsilons: FloatArray, progress: Progress) -> FloatArray:
-        """By how much prices are too high for each output, nearly; from below, shape (E, n)."""
+        """Approximate from below the excess of prices for each output, shape (E, n)."""
         lowered = np.zeros(prices.shape)
         for _ in range(_STEPS):
             lowered = self._lower(prices, lowered, epsilons, progress)
@@ -249,7 +249,7 @@ class _Pairs:
     def _lower(
         self, prices: FloatArray, lowered: FloatArray, epsilons: FloatArray, progress: Progress
     ) -> FloatArray:
-        """One step of Newton for each output, of how much prices are too high for it, (E, n)."""
+        """Take one Newton step for the excess of prices for each output, shape (E, n)."""
         better = np.empty_like(lowered)
         for outputs, away in self.blocks(np.float32):
             total = away @ np.ones(self.n, np.float32)
@@ -262,7 +262,7 @@ class _Pairs:
     def ascend(
         self, start: FloatArray, epsilons: FloatArray, spread: float, progress: Progress
     ) -> FloatArray:
-        """Prices with a large mean after they are lowered, shape (E, n)."""
+        """Search for prices with a large mean after lowering, shape (E, n)."""
         prices, mean = start.copy(), np.zeros(start.shape)
         lowered = self._lower(prices, np.zeros(start.shape), epsilons, progress)
         step, heat = _STEP * spread, _HEAT * spread
@@ -277,14 +277,14 @@ class _Pairs:
                         away, total, prices[e], lowered[e, outputs], epsilon
                     )
                     lowered[e, outputs] = lowering
-                    # Not above e^0 but for outputs that were not the worst a turn ago.
+                    # At most e^0, except for outputs that were not the worst one turn before.
                     each = np.exp(np.minimum((lowering - worst[e]) / heat, 30.0))
                     weight[e] += each.sum()
                     each /= counts
                     served[e] += each.sum()
                     served[e] += np.expm1(epsilon) * (each.astype(np.float32) @ mask)
                 progress(f"looking for prices, turn {turn + 1}", outputs.stop, self.n)
-            # Every word is served once if the prices are the best ones.
+            # At the best prices every word is served once.
             share = self.n * served / weight[:, None]
             prices += step * np.clip(1.0 - share, -2.0, 1.0)
             step, heat = _STEP_DECAY * step, max(_HEAT_DECAY * heat, _LEAST_HEAT * spread)
@@ -296,7 +296,7 @@ class _Pairs:
 def _newton(
     away: FloatArray, total: FloatArray, prices: FloatArray, lowered: FloatArray, epsilon: float
 ) -> tuple[FloatArray, NDArray[np.float32], FloatArray]:
-    """A better lowering of each output; the words that are served at a loss, and Σ c.
+    """Return a better lowering of each output, the mask of words served at a loss, and Σ c.
 
     c_w is e^ε where d(w, y) − λ_w + t is negative and 1 elsewhere; with this c the sum is 0 at the
     t that is returned. `total` is the sum of each row of `away`.
@@ -311,19 +311,19 @@ def _newton(
 
 
 def _longest(rows: FloatArray, metric: Metric) -> float:
-    """No distance of two words is larger: twice the largest norm."""
+    """Bound the distance of any two words: twice the largest norm."""
     sizes = np.abs(rows)
     norms = sizes.sum(axis=1) if metric is Metric.MANHATTAN else sizes.max(axis=1)
     return 2.0 * float(norms.max())
 
 
 _FILE = "least_distance.json"
-_OUTWARDS = 1e-11  # relative: more than a few roundings, and than a distance is off
+_OUTWARDS = 1e-11  # relative: more than a few roundings, and than the error of a distance
 _LOCAL = (
     *(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5, 10.0, 10.5, 11.0),
     *(11.5, 12.0, 13.0, 14.0, 16.0),
 )
-"""The ε of the bundled bounds for any two words."""
+"""ε of the bundled bounds for any two words."""
 _OPTIMAL = Optimal.short
 _RESPONSE = "neighbour-response, k = {k:,}"
 _CONSTANT = "the word nearest to all, whatever the word was"
@@ -331,12 +331,12 @@ _CONSTANT = "the word nearest to all, whatever the word was"
 
 @dataclass(frozen=True)
 class Nearness:
-    """How near outputs can be at one ε.
+    """Bounds on the least expected distance at one ε.
 
     Attributes:
         epsilon: ε.
-        low: no mechanism with this promise has a smaller expected distance; rounded down.
-        high: the expected distance of some mechanism with this promise; rounded up.
+        low: no mechanism with this guarantee has a smaller expected distance; rounded down.
+        high: expected distance of some mechanism with this guarantee; rounded up.
         attained_by: that mechanism.
     """
 
@@ -348,13 +348,13 @@ class Nearness:
 
 @dataclass(frozen=True)
 class LeastDistance:
-    """The least expected distance at several ε.
+    """Least expected distance at several ε.
 
     Attributes:
         lexicon: its name.
         fingerprint: of the lexicon.
         meaning: "local", or the metric that ε multiplies.
-        rows: one for each ε, in the order asked for.
+        rows: one for each ε, in the given order.
     """
 
     lexicon: str
@@ -363,7 +363,7 @@ class LeastDistance:
     rows: tuple[Nearness, ...]
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row for each ε: epsilon, low, high, attained_by."""
+        """Return one row for each ε: epsilon, low, high, attained_by."""
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.rows])
@@ -378,18 +378,18 @@ def least_distance(
     compute: bool = True,
     progress: Progress = silent,
 ) -> LeastDistance:
-    """The least expected distance of an output from its word under any mechanism that keeps ε.
+    """Bound the least expected distance of output from input word under a guarantee of ε.
 
-    Words are equally likely. What is known of a lexicon is looked up; at other ε it is computed
-    (25,000 words: minutes) and kept, unless `compute` is off: then `low` is that of the next larger
-    ε that is known, and `high` that of the next smaller one.
+    Words are equally likely. Known bounds of a lexicon are looked up; bounds at other ε are
+    computed (25,000 words: minutes) and cached, unless `compute` is False: then `low` is that of
+    the next larger known ε, and `high` that of the next smaller one.
 
     Args:
         lexicon: words and vectors.
         epsilon: one ε or several, > 0.
-        local: whether ε bounds the loss of any two words, and not the loss per distance.
-        metric: d: of the distances, and what ε multiplies if it is not local.
-        compute: whether to compute what is not known.
+        local: True if ε bounds the loss of any two words, and not the loss per distance.
+        metric: metric of the distances d, which ε multiplies if not local.
+        compute: True to compute unknown bounds.
         progress: called with (stage, done, all).
 
     Raises:
@@ -410,7 +410,7 @@ def least_distance(
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What is known of one lexicon and promise, at ascending ε; shape (E,) each.
+    """Known bounds for one lexicon and guarantee, at ascending ε; shape (E,) each.
 
     Attributes:
         epsilons: ε.
@@ -429,7 +429,7 @@ _NOTHING = Bounds(*(np.empty(0) for _ in range(4)))
 
 
 def _joined(*tables: Bounds) -> Bounds:
-    """All that is known; whoever keeps a smaller ε keeps a larger one too."""
+    """Join tables of bounds, ascending; at equal ε the first table counts."""
     epsilons = np.concatenate([table.epsilons for table in tables])
     _, first = np.unique(epsilons, return_index=True)
     columns = (
@@ -442,10 +442,11 @@ def _joined(*tables: Bounds) -> Bounds:
 def _reading(
     table: Bounds, epsilon: float, lexicon: Lexicon, metric: Metric, local: bool
 ) -> Nearness:
+    # A guarantee of a smaller ε implies that of a larger one.
     below = table.epsilons <= epsilon
     low = float(table.low[table.epsilons >= epsilon].max(initial=0.0))
     if not below.any():
-        # Any word at all is no further away than the diameter.
+        # Any word is at most the diameter away.
         return Nearness(epsilon, low, lexicon.with_metric(metric).extent.diameter, _CONSTANT)
     best = int(np.where(below, table.high, np.inf).argmin())
     high, k = float(table.high[best]), int(table.by[best])
@@ -464,13 +465,13 @@ def _local(lexicon: Lexicon, epsilons: FloatArray, metric: Metric, progress: Pro
 
 
 def _metric(lexicon: Lexicon, epsilons: FloatArray, metric: Metric, progress: Progress) -> Bounds:
-    """Theorem 6 from below, and what is known of Theorem 5 for ε times the diameter."""
+    """Apply Theorem 6 from below, and known bounds of Theorem 5 for ε times the diameter."""
     kernel = Kernel(lexicon.vectors, metric)
     extent = lexicon.with_metric(metric).extent
     nearest, mean = _looked_at(lexicon, metric, progress)
     columns = np.repeat(nearest[None], epsilons.size, axis=0)
     errors = kernel.error(epsilons, extent.diameter)[:, None]
-    # A distance is off by a part of itself, an angle by as much in radians; K has entries up to 1.
+    # A distance has a relative error, an angle the same in radians; K has entries up to 1.
     spans = kernel.exact(epsilons, np.ones_like(columns), progress, away=True)
     least = spans * (1.0 - errors - 2.0 * RELATIVE_ERROR)
     if metric is Metric.ANGULAR:
@@ -480,7 +481,7 @@ def _metric(lexicon: Lexicon, epsilons: FloatArray, metric: Metric, progress: Pr
     some = np.flatnonzero((wanted > 0).any(axis=1))
     if some.size:
         solution = solve(kernel, epsilons[some], wanted[some], extent.diameter, progress)
-        # K has ones on its diagonal: what is short in a row is mended by the row's own word.
+        # K has ones on its diagonal: the row's own word makes up the deficit of a row.
         weights[some] = solution.weights + np.maximum(
             wanted[some] - solution.products * (1.0 - errors[some]), 0.0
         )
@@ -488,7 +489,7 @@ def _metric(lexicon: Lexicon, epsilons: FloatArray, metric: Metric, progress: Pr
     # Both sums are rounded, and may be nearly equal (Higham 2002, (4.4)).
     prices = total - less - gamma(kernel.n + 8) * (total + less)
     low = np.maximum(prices, 0.0) / kernel.n * (1.0 - _OUTWARDS)
-    # Two words are at most a diameter apart, so the promise is one of ε times it for any two.
+    # Two words are at most a diameter apart, so ε times it is a guarantee for any two.
     reach = epsilons * extent.diameter * (1.0 + _OUTWARDS)
     anywhere = _known(lexicon, metric, True)
     for e, local in enumerate(reach.tolist()):
@@ -501,7 +502,7 @@ def _metric(lexicon: Lexicon, epsilons: FloatArray, metric: Metric, progress: Pr
 
 
 def _looked_at(lexicon: Lexicon, metric: Metric, progress: Progress) -> tuple[FloatArray, float]:
-    """A lower bound of d₁ of every word, shape (n,), and the least mean distance from all words."""
+    """Return a lower bound of d₁ of every word, (n,), and the least mean distance from all."""
     n = len(lexicon)
     nearest, sums = np.full(n, np.inf), np.zeros(n)
     pairs = AllPairs(lexicon.vectors, metric)
@@ -522,7 +523,7 @@ def _looked_at(lexicon: Lexicon, metric: Metric, progress: Progress) -> tuple[Fl
 def _attained(
     kernel: Kernel, mechanism: Optimal, epsilons: FloatArray, progress: Progress
 ) -> FloatArray:
-    """E d of the optimal mechanism at each ε, rounded up."""
+    """Return E d of the optimal mechanism at each ε, rounded up."""
     etas = np.array([mechanism.strength(epsilon) for epsilon in epsilons.tolist()])
     weights = np.stack([mechanism.weights(epsilon) for epsilon in epsilons.tolist()])
     total = kernel.exact(etas, weights, progress)
@@ -532,11 +533,11 @@ def _attained(
     return np.asarray((far / total).mean(axis=1) * (1.0 + errors) + RELATIVE_ERROR)
 
 
-# -- what is kept
+# Cached and bundled bounds.
 
 
 def _known(lexicon: Lexicon, metric: Metric, local: bool) -> Bounds:
-    """The bounds that come with the laboratory, and those that were computed here."""
+    """Return the bundled bounds, and those in the cache."""
     tables = [_NOTHING]
     of_lexicon = _bundled().get(lexicon.fingerprint, {})
     rows = of_lexicon.get(_kind(metric, local))
@@ -560,7 +561,7 @@ def write_bundle(path: Path, lexicon: Lexicon, progress: Progress = silent) -> N
 
 
 def bundled_bounds_file() -> Path:
-    """The bounds of the bundled lexicon."""
+    """Return the path of the bundled bounds."""
     return bundled_data("certificates", "certificates.json") / _FILE
 
 
@@ -578,7 +579,7 @@ def _kind(metric: Metric, local: bool) -> str:
 
 
 def _kept_as(lexicon: Lexicon, metric: Metric, local: bool) -> str:
-    """The name of the kept file; bounds from before the lexicon had weights are not read again."""
+    """Return the cache name; it changes once a large lexicon has weights, to drop older bounds."""
     late = not local and len(lexicon) > CERTIFIED_AT_ONCE_WORDS
     weighted = late and known_weights(lexicon, metric) is not None
     return _kind(metric, local) + "-weighted" * weighted

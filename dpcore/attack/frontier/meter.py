@@ -1,9 +1,9 @@
-"""The meter of ε: the largest share of words that any attacker guesses right at any mechanism.
+"""Meter of ε: the largest share of words that any attacker guesses right at any mechanism.
 
-Not of one mechanism, but of all that keep ε: `high` is what the promise permits at most, `low` what
-a mechanism that keeps it does give away (`docs/optimal.md`, Theorems 1 and 3). Metric privacy
-has the packing bound of `mechanisms.packing` and the mechanism `optimal`; privacy between any two
-words has a closed form, attained by randomised response.
+It covers all mechanisms with a guarantee of ε: `high` is the most that the guarantee permits, `low`
+the share that some mechanism with this guarantee does give away (`docs/optimal.md`, Theorems 1 and
+3). Metric privacy has the packing bound of `mechanisms.exponential.packing` and the mechanism
+`optimal`; privacy between any two words has a closed form, attained by randomised response.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from dpcore.mechanisms.exponential.packing import Kernel, known_weights, solve
 if TYPE_CHECKING:
     import pandas as pd
 
-_ROUNDS, _AT_ONCE = 5, 8  # of refining ε, and how many are computed in a round
-_CLOSE = 1e-3  # relative distance of an ε that promises a share from one that does not
-_OUTWARDS = 1e-12  # relative: more than the roundings of a closed form
+_ROUNDS, _AT_ONCE = 5, 8  # rounds of refining ε, and number of ε in a round
+_CLOSE = 1e-3  # relative distance of an ε that guarantees a share from one that does not
+_OUTWARDS = 1e-12  # relative: more than the rounding errors of a closed form
 _LOCAL_BY = "k-ary"
 _TOP = "k-ary over the {k:,} likeliest words"
 _CONSTANT = "any mechanism, by the likeliest word"
@@ -41,13 +41,13 @@ _CONSTANT = "any mechanism, by the likeliest word"
 
 @dataclass(frozen=True)
 class Reading:
-    """What a promise permits at one ε.
+    """Bounds at one ε on the share of words that can be guessed.
 
     Attributes:
         epsilon: ε.
-        low: a share of words, under the prior, that some mechanism with this promise lets a
-            stranger guess; rounded down.
-        high: no mechanism with this promise lets anybody guess more; rounded up.
+        low: a share of words, under the prior, that an attacker guesses at some mechanism with
+            this guarantee; rounded down.
+        high: no mechanism with this guarantee lets an attacker guess more; rounded up.
         attained_by: the mechanism of `low`.
     """
 
@@ -59,16 +59,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Meter:
-    """The meter at several ε.
+    """Meter at several ε.
 
     Attributes:
         lexicon: its name.
         fingerprint: of the lexicon.
-        prior: what the attacker believes beforehand, in words.
+        prior: the attacker's prior, in words.
         meaning: "local", or the metric that ε multiplies.
-        delta: δ of the promise; 0 but for local privacy.
-        before: the share that the attacker guesses before anything is released.
-        rows: one reading for each ε, in the order asked for.
+        delta: δ of the guarantee; 0 except for local privacy.
+        before: share that the attacker guesses before anything is released.
+        rows: one reading for each ε, in the given order.
     """
 
     lexicon: str
@@ -80,7 +80,7 @@ class Meter:
     rows: tuple[Reading, ...]
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row for each ε: epsilon, low, high, attained_by."""
+        """Return one row for each ε: epsilon, low, high, attained_by."""
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.rows])
@@ -97,21 +97,21 @@ def meter(
     compute: bool = True,
     progress: Progress = silent,
 ) -> Meter:
-    """The largest share of words that anybody can guess right under any mechanism that keeps ε.
+    """Bound the largest share of words that any attacker guesses right under a guarantee of ε.
 
-    Under metric privacy this takes the packing programme: what is known of a lexicon is looked up,
-    and at other ε it is computed (25,000 words: a minute or two) and kept, unless `compute` is off;
-    then `low` is that of the next smaller ε that is known, and `high` that of the next larger one.
+    Under metric privacy this takes the packing programme: known bounds of a lexicon are looked up,
+    and bounds at other ε are computed (25,000 words: a minute or two) and cached, unless `compute`
+    is False; then `high` is that of the next larger known ε, and `low` uses known weights only.
 
     Args:
         lexicon: words and vectors.
         epsilon: one ε or several, > 0.
-        prior: what the attacker believes beforehand, or its name as `parse_prior` reads it
-            ("frequency"); None takes all words for equally likely.
-        local: whether ε bounds the loss of any two words, and not the loss per distance.
+        prior: the attacker's prior, or its name as `parse_prior` reads it ("frequency"); None
+            makes all words equally likely.
+        local: True if ε bounds the loss of any two words, and not the loss per distance.
         delta: δ of local privacy, in [0, 1).
-        metric: that ε multiplies, if it is not local.
-        compute: whether to compute what is not known.
+        metric: metric that ε multiplies, if not local.
+        compute: True to compute unknown bounds.
         progress: called with (stage, done, all).
 
     Raises:
@@ -158,23 +158,23 @@ def largest_epsilon(
     refine: bool = False,
     progress: Progress = silent,
 ) -> Reading | None:
-    """The largest ε that promises that nobody guesses more than a share of the words.
+    """Find the largest ε that guarantees that no attacker guesses more than a share of the words.
 
-    Local privacy is solved for exactly; under metric privacy it is the largest ε of the known ones,
-    or within a thousandth of the largest one if it is refined.
+    Under local privacy the equation is solved; under metric privacy the result is the largest known
+    ε, or within a thousandth of the largest one if it is refined.
 
     Args:
         lexicon: words and vectors.
         share: in (0, 1).
-        prior: as in `meter`.
+        prior: as in `meter`, but not by name.
         local: as in `meter`.
         delta: as in `meter`.
         metric: as in `meter`.
-        refine: whether to compute the bound between known ε: for 25,000 words a few minutes.
+        refine: True to compute the bound between known ε: for 25,000 words a few minutes.
         progress: called with (stage, done, all).
 
     Returns:
-        The reading at that ε, or None if no ε (that is known) promises it.
+        The reading at that ε, or None if no (known) ε guarantees the share.
 
     Raises:
         ParameterError: the share or δ is out of range.
@@ -205,14 +205,14 @@ def largest_epsilon(
 def _refine(
     lexicon: Lexicon, share: float, prior: Prior, metric: Metric, progress: Progress
 ) -> None:
-    """Compute the bound around the largest ε that promises a share, and keep it.
+    """Compute the bound around the largest ε that guarantees a share, and cache it.
 
     Several ε at once cost hardly more than one: their products share the distances.
     """
     for _ in range(_ROUNDS):
         known, upper = _known(lexicon, prior, metric)
         good = known[upper <= share].max(initial=0.0)
-        # Below some ε nobody knows more than before; a step below the least known one is a start.
+        # Below some ε the attacker gains nothing; the search starts below the least known ε.
         bad = known[upper > share].min(initial=np.inf)
         if bad == np.inf:
             wanted = np.array(Optimal(lexicon=lexicon, metric=str(metric)).wanted())
@@ -227,10 +227,10 @@ def _refine(
 
 
 def _local(prior: FloatArray, epsilon: float, delta: float) -> Reading:
-    """Theorem 3: max over k of e^ε·(π_1 + … + π_k)/(e^ε + k − 1), mixed with δ.
+    """Apply Theorem 3: max over k of e^ε·(π_1 + … + π_k)/(e^ε + k − 1), mixed with δ.
 
-    Attained by k-ary response over the k likeliest words, from which any other word takes one at
-    random, and which with probability δ says the word itself.
+    Attained by k-ary response over the k likeliest words: any other word first becomes a random one
+    of them; with probability δ the output is the word itself.
     """
     sums = np.cumsum(np.sort(prior)[::-1])
     k = np.arange(1, sums.size + 1)
@@ -253,14 +253,14 @@ def _metric(
     compute: bool,
     progress: Progress,
 ) -> tuple[Reading, ...]:
-    """Theorems 1 and 2: the packing bound from above, the optimal mechanism from below."""
+    """Apply Theorems 1 and 2: the packing bound from above, the optimal mechanism from below."""
     highs = _highs(lexicon, epsilons, prior, metric, compute, progress)
-    # A small vocabulary would have its weights computed when they are first asked for.
+    # Do not make a small vocabulary compute its weights, as it would on first use.
     known = compute or known_weights(lexicon, metric) is not None
     mechanism = Optimal(lexicon=lexicon, metric=str(metric)) if known else None
     rows = []
     for epsilon, high in zip(epsilons.tolist(), highs.tolist(), strict=True):
-        # Nothing that is released helps less than nothing at all.
+        # An output never helps less than no output at all.
         low, name = float(prior.probability.max()), _CONSTANT
         if mechanism is not None:
             stays = float(prior.probability @ mechanism.least_staying(epsilon))
@@ -283,7 +283,7 @@ def _highs(
     compute: bool,
     progress: Progress,
 ) -> FloatArray:
-    """The packing bound at each ε; 1 where nothing is known and nothing may be computed."""
+    """Return the packing bound at each ε; 1 if it is unknown and may not be computed."""
     known, upper = _known(lexicon, prior, metric)
     missing = np.setdiff1d(epsilons, known)
     if missing.size and compute:
@@ -294,13 +294,13 @@ def _highs(
         keep(
             lexicon.fingerprint, _kind(prior, metric), Kept({"epsilons": known, "upper": upper}, {})
         )
-    # The bound rises with ε: whoever keeps a smaller ε keeps a larger one too.
+    # The bound rises with ε: a guarantee of a smaller ε implies that of a larger one.
     places = np.searchsorted(known, epsilons, side="left")
     return np.asarray(np.minimum(np.append(upper, 1.0)[places], 1.0))
 
 
 def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, FloatArray]:
-    """The ε at which the bound is known, ascending, and the bounds."""
+    """Return the ε at which the bound is known, ascending, and the bounds."""
     parts = [np.empty((2, 0))]
     if prior.name == "uniform":
         table = known_weights(lexicon, metric)
@@ -315,7 +315,7 @@ def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, 
 
 
 def _kind(prior: Prior, metric: Metric) -> str:
-    """The name of the kept file; a prior that was typed has none of its own words in it."""
+    """Return the name of the cache file; it contains no word of a typed prior."""
     import hashlib
 
     digest = hashlib.sha256(np.ascontiguousarray(prior.probability, dtype="<f8").tobytes())
@@ -325,10 +325,10 @@ def _kind(prior: Prior, metric: Metric) -> str:
 def _packing_bound(
     lexicon: Lexicon, epsilons: FloatArray, prior: FloatArray, metric: Metric, progress: Progress
 ) -> FloatArray:
-    """A rigorous upper bound at each ε, by parts where the vocabulary is large.
+    """Compute a rigorous upper bound at each ε, in parts if the vocabulary is large.
 
-    Words that the attacker takes for impossible only add constraints to the packing; so does each
-    part to the others: leaving them out leaves a bound.
+    Words that the prior makes impossible only add constraints to the packing, as each part does to
+    the others: without them the result is still a bound.
     """
     support = np.flatnonzero(prior)
     diameter = lexicon.with_metric(metric).extent.diameter

@@ -1,1 +1,1 @@
-"""The attacker who knows English: a bigram model and context."""
+"""Attackers with a model of English: bigrams, and readers of whole sentences."""

@@ -1,19 +1,19 @@
-"""Whose text it is: authors ranked by a released text of one of them.
+"""Authorship attack: authors ranked by a released text of one of them.
 
-The attacker has other texts of k authors, as they were written. Author a is taken to draw words
+The attacker has other texts of k authors in their original form. The model of author a draws words
 independently, word w with probability
 
     P_a(w) = (n_a(w) + μ·P(w)) / (n_a + μ),
 
 n_a(w) the occurrences of w and n_a those of all words in the texts of a, P the frequencies of the
-language (a Dirichlet prior: Zhai, Lafferty 2001, Section 4.2). Of a released text
+language (a Dirichlet prior: Zhai, Lafferty 2001, Section 4.2). For a released text
 
     Σ_w b_i(w)·P_a(w)/P(w)
 
-is what place i says for a, and the authors are ranked by the product over all places. With
-b_i ∝ P(w)·P(output | w) that is the exact Bayes factor of this model of authors; with the b_i of a
-reader, who takes the words around into account, it is an approximation: the places are multiplied
-as if they were independent. A place whose word is known counts with that word alone.
+is the factor of position i for a, and the authors are ranked by the product over all positions.
+With b_i ∝ P(w)·P(output | w) that is the exact Bayes factor of this model of authors; with the b_i
+of a reader, which takes the surrounding words into account, it is an approximation: the positions
+are multiplied as if they were independent. A position with a known word counts with that word only.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import Sentence, prepare
 
 PRIOR_WORDS = 2_000.0
-"""μ, as in the experiments of Zhai and Lafferty (2001, Section 6). Of 108
-passages of weblogs that are read as they were written (none of those of the study `authors`) the
-author comes on average at place 3.11 of 10, and at 3.18 to 3.36 for μ from 50 to 1,000; of the 37
-of the study, which chose nothing, at 3.81, and at 3.16 for μ = 200."""
+"""Prior weight μ, as in the experiments of Zhai and Lafferty (2001, Section 6). Over 108 original
+passages of weblogs (none of those of the study `authors`) the mean rank of the author is 3.11 of
+10, and 3.18 to 3.36 for μ from 50 to 1,000; over the 37 of the study, which were not used for the
+choice, it is 3.81, and 3.16 for μ = 200."""
 WRITTEN = "written"
-"""The attacker who reads the text as it was written."""
+"""Attacker who reads the original text."""
 
 
 class Authors:
-    """What is known of k authors: the words of their documents.
+    """Word counts of the documents of k authors.
 
     Args:
-        documents: their words, as of `dpcore.learn.corpus.bags_of`.
-        authors: who wrote each document, 0 to k − 1, shape (t,).
+        documents: their words, from `dpcore.learn.corpus.bags_of`.
+        authors: author of each document, 0 to k − 1, shape (t,).
         frequency: P, positive, shape (n,).
 
     Raises:
@@ -70,11 +70,11 @@ class Authors:
             self._counts[author] += self._words(document)
 
     def known_without(self, document: int) -> bool:
-        """Whether its author has another document."""
+        """Return True if its author has another document."""
         return bool((self.of_document == self.of_document[document]).sum() > 1)
 
     def ratios(self, without: int) -> FloatArray:
-        """P_a(w)/P(w) of all documents but one, shape (k, n)."""
+        """Compute P_a(w)/P(w) of all documents except one, shape (k, n)."""
         counts = self._counts.copy()
         counts[self.of_document[without]] -= self._words(without)
         totals = counts.sum(axis=1, keepdims=True) + PRIOR_WORDS
@@ -88,15 +88,15 @@ class Authors:
 def beginnings(
     authors: Authors, texts: Sequence[str], lexicon: Lexicon, words: int, most: int, seed: int
 ) -> list[Tried]:
-    """The first words of documents, drawn by a seed, whose author is known by another one.
+    """Draw documents whose author has another one, and return their first words.
 
     Args:
-        authors: who wrote them.
+        authors: authors of the documents.
         texts: the documents.
-        lexicon: the words.
-        words: of each that are released; white space is between two.
-        most: documents that are drawn.
-        seed: of the drawing.
+        lexicon: words and vectors.
+        words: number of words of each that are released, separated by white space.
+        most: largest number of documents.
+        seed: seed of the draw.
     """
     tried: list[Tried] = []
     for document in generator(seed, "authors tried").permutation(len(texts)).tolist():
@@ -110,12 +110,12 @@ def beginnings(
 
 
 def evidence(ratios: FloatArray, beliefs: FloatArray, known: IntArray) -> FloatArray:
-    """ln of what a text says for each author, against the frequencies of the language.
+    """Compute each author's log evidence in a text, against the frequencies of the language.
 
     Args:
         ratios: P_a(w)/P(w), shape (k, n).
-        beliefs: b_i at each of L places, shape (L, n).
-        known: words of the places at which they are known, shape (m,).
+        beliefs: b_i at each of L positions, shape (L, n).
+        known: words at the positions where the word is known, shape (m,).
 
     Returns:
         Shape (k,).
@@ -125,18 +125,18 @@ def evidence(ratios: FloatArray, beliefs: FloatArray, known: IntArray) -> FloatA
 
 
 def place(told: FloatArray, author: int) -> float:
-    """The place of an author in the order of what is told for each, from 1; ties share theirs."""
+    """Return an author's rank by the evidence for each, from 1; ties share the mean rank."""
     own = told[author]
     return 1.0 + float((told > own).sum()) + 0.5 * (float((told == own).sum()) - 1.0)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A text whose author is looked for.
+    """Text whose author is to be found.
 
     Attributes:
-        sentence: the text, as it was prepared.
-        document: the one that it is of, of which nothing is known then.
+        sentence: the prepared text.
+        document: index of its document, which is then left out of the author's known documents.
     """
 
     sentence: Sentence
@@ -145,12 +145,12 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Where each attacker puts the true authors of t texts.
+    """Ranks that each attacker gives to the true authors of t texts.
 
     Attributes:
-        authors: k, among whom they are ranked.
-        places: of each attacker, shape (t,), from 1 to k.
-        documents: which texts are of one document, shape (t,).
+        authors: k, the number of ranked authors.
+        places: ranks by attacker, shape (t,), from 1 to k.
+        documents: document of each text, shape (t,).
     """
 
     authors: int
@@ -158,12 +158,12 @@ class Ranked:
     documents: IntArray
 
     def first(self, attacker: str) -> dict[str, float]:
-        """The share of texts whose author comes first, alone: `share`, `low` and `high`."""
+        """Return the share of texts whose author alone comes first: `share`, `low`, `high`."""
         right = self.places[attacker] == 1.0
         return share_of(self._of_each(right), self._of_each(np.ones(right.size)))
 
     def mean(self, attacker: str) -> Mean:
-        """The mean place of the true author; by chance (k + 1)/2."""
+        """Return the mean rank of the true author; by chance (k + 1)/2."""
         places = self.places[attacker]
         texts = self._of_each(np.ones(places.size))
         value, error = ratio_of_sums(self._of_each(places), texts)
@@ -172,7 +172,7 @@ class Ranked:
         return Mean(value, low, high, places.size)
 
     def _of_each(self, values: ArrayLike) -> FloatArray:
-        """Sums over the texts of each document, which are not independent of each other."""
+        """Sum over the texts of each document, because these are not independent."""
         _, which = np.unique(self.documents, return_inverse=True)
         return np.asarray(np.bincount(which, np.asarray(values, dtype=np.float64)))
 
@@ -187,19 +187,19 @@ def rank_authors(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Ranked:
-    """Release texts once each, and rank the authors by every release.
+    """Release each text once, and rank the authors by every release.
 
     Args:
         channel: of the mechanism, over the whole lexicon.
-        authors: what is known of them.
+        authors: word counts of the authors.
         tried: the texts, of two documents or more.
-        epsilon: of every word.
-        reader: who reads the context, one of `dpcore.attack.language.context.READERS`.
-        seed: of the noise.
+        epsilon: ε of every word.
+        reader: reader of the context, one of `dpcore.attack.language.context.READERS`.
+        seed: seed of the noise.
         progress: called with ("texts", done, all).
 
     Returns:
-        Places of `WRITTEN`, `FREQUENCY`, the bigrams and the reader.
+        Ranks for `WRITTEN`, `FREQUENCY`, the bigrams and the reader.
 
     Raises:
         CorpusError: the texts are of one document.

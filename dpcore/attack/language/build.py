@@ -1,8 +1,8 @@
 """Counts of words and of neighbouring words in openly licensed text, for the context attacker.
 
-The texts are those that the bundled lexicon was made of (`dpcore.lexicon.train.sources`), cut into
-sentences. A fifth of the documents of the web treebank is held out, so that an attacker can be
-tried on text that nobody counted.
+The texts are those of the bundled lexicon (`dpcore.lexicon.train.sources`), cut into sentences. A
+fifth of the documents of the web treebank is held out, so that an attacker can be tried on text
+that was not counted.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from dpcore.optional import need_of_trainer
 _USED = ("wikipedia", "ewt", "snli", "snips")
 _BROAD = "wikipedia"
 _TREEBANK = "ewt"
-_HELD_OUT = 5  # one document in so many
+_HELD_OUT = 5  # one document in this many
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def is_held_out(document: str) -> bool:
-    """Whether a document of the treebank is left for trying attackers on."""
+    """Return True if a document of the treebank is held out for trying attackers."""
     return int(hashlib.sha256(document.encode()).hexdigest(), 16) % _HELD_OUT == 0
 
 
 def sentences(document: Document) -> Document:
-    """The lines of a document cut behind full stops, question and exclamation marks."""
+    """Cut the lines of a document behind full stops, question and exclamation marks."""
     return [part for line in document for part in _SENTENCE_END.split(line)]
 
 
 def held_out_sentences(folder: Path) -> list[str]:
-    """The sentences of the treebank that are in no count."""
+    """Read the held-out sentences of the treebank, which are in no count."""
     source = next(source for source in SOURCES if source.name == _TREEBANK)
     frame = need_of_trainer("pandas").read_parquet(source.path(folder))
     return [
@@ -73,13 +73,13 @@ def _documents(source: Source, folder: Path) -> Iterator[Document]:
 
 
 def known_tokens(corpus: Corpus, lexicon: Lexicon) -> IntArray:
-    """Lexicon index of each token of a corpus, −1 for an unknown word, shape (T,)."""
+    """Return the lexicon index of each token of a corpus, −1 for an unknown word, shape (T,)."""
     known = np.array([lexicon.index(f) if f in lexicon else -1 for f in corpus.forms] + [0])[:-1]
     return np.asarray(known[corpus.ids].astype(np.int64))
 
 
 def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
-    """Neighbouring pairs of a corpus, the boundaries of its sentences included.
+    """Return neighbouring pairs of a corpus, including the boundaries of its sentences.
 
     Returns:
         Lexicon index of each token, −1 for an unknown word, shape (T,); and the pairs with two
@@ -90,7 +90,7 @@ def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
     starts = np.ones(tokens.size, dtype=bool)
     starts[1:] = corpus.segments[1:] != corpus.segments[:-1]
     ends = np.append(starts[1:], True)[: tokens.size]
-    # The boundary of a sentence, number n, stands before its first word and behind its last.
+    # The boundary of a sentence, number n, is before its first word and behind its last.
     before = np.where(starts, n, np.concatenate(([n], tokens[:-1]))[: tokens.size])
     first = np.concatenate((before, tokens[ends]))
     second = np.concatenate((tokens, np.full(int(ends.sum()), n)))
@@ -99,7 +99,7 @@ def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
 
 
 def compounds(lexicon: Lexicon) -> frozenset[str]:
-    """The hyphenated words of a lexicon, which are kept whole."""
+    """Return the hyphenated words of a lexicon, which tokenisation must not split."""
     return frozenset(word for word in lexicon.words if "-" in word)
 
 
@@ -108,9 +108,9 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
     """Count words and pairs.
 
     Args:
-        lexicon: what is counted.
-        sources: documents of sentences, and how many times each counts.
-        plan: which pairs are kept.
+        lexicon: words to count.
+        sources: documents of sentences, and their weight.
+        plan: settings; they decide which pairs are stored.
         progress: called with ("sources", done, done).
     """
     n = len(lexicon)
@@ -136,14 +136,14 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
 
 
 def sources_of(folder: Path, everyday: int) -> list[tuple[Iterable[Document], int]]:
-    """The shared texts in a folder: documents of sentences, and how many times each counts.
+    """Return the shared texts in a folder: documents of sentences, and their weight.
 
     Args:
-        folder: of the texts.
-        everyday: how many times a text outside the encyclopedia counts.
+        folder: folder of the texts.
+        everyday: weight of a text outside the encyclopedia.
 
     Raises:
-        LexiconError: a text is not there.
+        LexiconError: a text is missing.
     """
     used = [source for source in SOURCES if source.name in _USED]
     for source in used:
@@ -156,7 +156,7 @@ def _times(source: Source, everyday: int) -> int:
 
 
 def used_sources(folder: Path, everyday: int) -> list[dict[str, Any]]:
-    """What a manifest says of the shared texts: file, fingerprint, licence, and what was used."""
+    """Return the shared texts' entries for a manifest: file, fingerprint, licence, part used."""
     return [
         {
             "name": source.name,
@@ -178,7 +178,7 @@ def count_folder(
     """Count the shared texts in a folder.
 
     Raises:
-        LexiconError: a text is not there.
+        LexiconError: a text is missing.
     """
     return count(lexicon, sources_of(folder, plan.everyday), plan, progress)
 
@@ -192,7 +192,7 @@ def build(
         The manifest.
 
     Raises:
-        LexiconError: the lexicon is not English, as the texts are.
+        LexiconError: the lexicon is not English, as the texts are, or a text is missing.
     """
     check_english(lexicon)
     counts = count_folder(lexicon, folder, plan, progress)

@@ -1,8 +1,8 @@
-"""The attacker who reads on: the words of a sentence together.
+"""Context attacker, which reads all words of a text together.
 
-The mechanism protects each word by itself; that neighbours explain each other is no part of its
-promise. Bigrams read the whole text exactly (`chain.py`); what a network knows beyond them is added
-by approximation (`reading.py`, `rescoring.py`).
+A mechanism protects each word separately; its guarantee does not cover what neighbours reveal about
+each other. Bigrams read the whole text exactly (`forward_backward`); a network (`read_on`) or a
+language model (`rescored`) adds further knowledge by approximation.
 """
 
 from __future__ import annotations
@@ -36,28 +36,29 @@ from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import Sentence
 from dpcore.rewrite.write.smollm import LanguageModel, load_model
 
-# The attacker who reads whole sentences, by a network that names hidden words.
+# Reader of whole sentences: a network that names hidden words.
 #
-# The bigrams give an exact posterior b_i(w) at every place, from the outputs and the exact channel
-# (`dpcore.attack.language.context`). The network adds what it sees beyond the frequency P(w):
+# The bigrams give an exact posterior b_i(w) at every position, from the outputs and the exact
+# channel (`dpcore.attack.language.language`). The network adds what it sees beyond the frequency
+# P(w):
 #
 #     q_i(w) ∝ b_i(w) · (P_network(w | the others) / P(w))^α.
 #
-# The others are not known either. At each of them the network is shown a mixture: with c the
-# largest belief there, c times the mean row of its table under the belief, and 1 − c times the row
-# of a hidden word, which it has learned to read around. (The mean row alone, which it never saw in
-# training, loses half of the gain on training text.) All places start from b and are then updated
-# together, three times. α is one number, fitted on training text; with α = 0 this is the attacker
-# who reads by bigrams.
+# The others are not known either. At each of them the input of the network is a mixture: with c the
+# largest posterior there, c times the mean row of its table under the posterior, and 1 − c times
+# the row of a hidden word, which it has learned to read around. (The mean row alone, which it never
+# saw in training, loses half of the gain on training text.) All positions start from b and are then
+# updated together, three times. α is one number, fitted on training text; with α = 0 this is the
+# attacker who reads by bigrams.
 #
-# This is no exact posterior, as that of the bigrams is: two models that see the same context are
-# multiplied as if each knew something of its own (a product of experts, Hinton 2002), one row
-# stands for a law, the laws of the network belong to no joint law, and three sweeps need not have
-# come to rest.
+# Unlike that of the bigrams, this is not an exact posterior: two models that see the same context
+# are multiplied as if they were independent (a product of experts, Hinton 2002), one row represents
+# a distribution, the conditional laws of the network belong to no joint law, and three sweeps need
+# not have converged.
 
 
 SWEEPS = 3
-"""How often all places are read again."""
+"""Number of times that all positions are read again."""
 
 
 def read_on(
@@ -69,23 +70,23 @@ def read_on(
     sweeps: int = SWEEPS,
     exponent: float | None = None,
 ) -> list[FloatArray]:
-    """What is believed at every place once the network has read the text.
+    """Update the posterior at every position by the network's reading of the text.
 
     Args:
         reader: the network.
-        evidence: of each place the likelihood of what was seen there under each word, shape (n,),
-            or the word itself, or n for the end of a sentence, or `UNKNOWN`.
-        beliefs: b_i, shape (n,) each; only those of places with a likelihood are used.
+        evidence: for each position the likelihood of its output under each word, shape (n,), or
+            the word itself, or n for the end of a sentence, or `UNKNOWN`.
+        beliefs: b_i, shape (n,) each; only those of positions with a likelihood are used.
         frequency: P(w), positive, shape (n,).
-        sweeps: how often all places are read again.
+        sweeps: number of times that all positions are read again.
         exponent: α; that of the network if not given.
 
     Returns:
-        q_i of the places with a likelihood, `beliefs` of the others.
+        q_i of the positions with a likelihood, `beliefs` of the others.
     """
     believed, logs = list(beliefs), np.log(frequency)
     power = reader.exponent if exponent is None else exponent
-    # Sentences are cut as the network's training text was.
+    # Sentences are cut like the network's training text.
     for part in parts_of(evidence, reader.boundary, reader.longest - 2):
         places = [i for i in part if isinstance(evidence[i], np.ndarray)]
         if not places:
@@ -108,7 +109,7 @@ def _asked(
     evidence: Sequence[FloatArray | int],
     believed: Sequence[FloatArray],
 ) -> FloatArray:
-    """The network's scores at some places of a part, each hidden in turn, shape (places, n)."""
+    """Compute the network's scores at some positions, each hidden in turn, (places, n)."""
     boundary = reader.embedded(np.array([reader.boundary]))
     rows = np.concatenate(
         [boundary, *(_row(reader, evidence[i], believed[i]) for i in part), boundary]
@@ -127,36 +128,38 @@ def _row(reader: Reader, seen: FloatArray | int, belief: FloatArray) -> NDArray[
     return reader.embedded(np.array([reader.unknown if seen == UNKNOWN else seen]))
 
 
-# The attacker who lets a language model weigh whole sentences that bigrams hold for possible.
+# Reader of whole sentences: a language model that weighs draws from the bigram posterior.
 #
-# N sentences s₁ … s_N are drawn from the exact posterior of the bigrams (`chain.draw_chains`), and
-# each is weighed by how much likelier the language model finds it than they do:
+# N sentences s₁ … s_N are drawn from the exact posterior of the bigrams (`draw_chains`), and each
+# is weighed by how much likelier it is under the language model than under the bigrams:
 #
 #     ω_k ∝ (P_model(s_k) / P_bigram(s_k))^γ.
 #
 # With γ = 1 these are the weights of importance sampling for the posterior under the model itself,
 # but where many words are uncertain one of N sentences then holds nearly all of the weight. γ is
-# one number, fitted on training text. With ω of mean 1 and N_i(w) sentences that have w in place i,
+# one number, fitted on training text. With ω of mean 1 and N_i(w) sentences that have w at position
+# i,
 #
 #     q_i(w) ∝ b_i(w) · (1 + Σ_{k: s_k has w there} ω_k) / (1 + N_i(w)),
 #
-# b_i the exact posterior of the bigrams: what is believed of a word moves by the mean weight of the
+# b_i the exact posterior of the bigrams: the posterior of a word moves by the mean weight of the
 # sentences that have it, as if there were one more of weight 1. γ = 0, and no sentence, leave b_i.
 #
-# This is an approximation: N sentences are few, and γ is no part of Bayes' rule. The sentences of a
-# text are read one by one, in lower case, and words that the lexicon lacks are left out.
+# This is an approximation: N sentences are few, and γ is not part of Bayes' rule. The sentences of
+# a text are read one by one, in lower case, and words that the lexicon lacks are left out.
 
 
 DRAWS = 48
-"""N."""
+"""Number N of drawn sentences."""
 EXPONENT = 0.1
-"""γ. Of 0, .02, .05, .1, .15, .2, .3, .5 and 1 it has the least mean −ln of the belief in replaced
-words, over 60 texts of 5 to 40 words from the training part of the teaching corpus, rewritten by
-`custext` (ε = 1.675 and 4.157), `tem` (2.384) and `neighbour-response` (6.2), each counting alike:
-4.445, against 4.468 at γ = 0. Where few words are possible (`custext`) .15 is best, else 0 to .02.
+"""Exponent γ. Of 0, .02, .05, .1, .15, .2, .3, .5 and 1 it has the least mean −ln of the posterior
+of replaced words, over 60 texts of 5 to 40 words from the training part of the teaching corpus,
+rewritten by `custext` (ε = 1.675 and 4.157), `tem` (2.384) and `neighbour-response` (6.2), each
+counting equally: 4.445, against 4.468 at γ = 0. Where few words are possible (`custext`) .15 is
+best, else 0 to .02.
 """
-_LONGEST = 100  # words that are read together, of a text without marks
-_SEED = 0  # of what is drawn: an attack is the same whenever it is made
+_LONGEST = 100  # words that are read together, for a text without punctuation
+_SEED = 0  # of the draws: an attack gives the same result whenever it is run
 
 
 def rescored(
@@ -170,20 +173,20 @@ def rescored(
     exponent: float = EXPONENT,
     progress: Progress = silent,
 ) -> list[FloatArray]:
-    """What is believed at every place once the language model has read.
+    """Update the posterior at every position by the language model's reading of the text.
 
     Args:
-        model: of neighbouring words.
+        model: bigram model.
         lexicon: of the words.
         reader: the language model.
-        evidence: what was seen at each place, as for `forward_backward`.
-        beliefs: b_i, shape (n,) each; only those of places with a likelihood are used.
+        evidence: evidence at each position, as for `forward_backward`.
+        beliefs: b_i, shape (n,) each; only those of positions with a likelihood are used.
         draws: N.
         exponent: γ.
         progress: called with ("sentences", done, all).
 
     Returns:
-        q_i of the places with a likelihood, `beliefs` of the others.
+        q_i of the positions with a likelihood, `beliefs` of the others.
     """
     believed, rng = list(beliefs), generator(_SEED, "sentences of a language model")
     parts = parts_of(evidence, model.boundary, _LONGEST)
@@ -208,31 +211,30 @@ def rescored(
 
 
 def _moved(belief: FloatArray, words: IntArray, weights: FloatArray) -> FloatArray:
-    """q_i from b_i and the words of that place with their weights, shape (N,) each."""
+    """Compute q_i from b_i and the words of that position with their weights, shape (N,) each."""
     times = np.bincount(words, minlength=belief.size)
     moved = belief * (1.0 + np.bincount(words, weights, minlength=belief.size)) / (1.0 + times)
     return np.asarray(moved / moved.sum())
 
 
 def _text(lexicon: Lexicon, words: Sequence[int]) -> str:
-    """A sentence as it is shown to the model."""
+    """Return a sentence in the form that the model reads."""
     return " ".join(lexicon.words[word] for word in words if word >= 0) + " ."
 
 
 BIGRAM, WORDS, SMOLLM2 = READERS = ("bigram", "words", "smollm2")
-"""Who reads the context: bigrams, the network that reads all words of a sentence, or a language
-model that weighs whole sentences, of an optional package."""
+"""Readers of the context: bigrams, the network that reads all words of a sentence, or a language
+model, of an optional package, that weighs whole sentences."""
 SENTENCE_ENDS = frozenset(".!?")
 
 
 @dataclass(frozen=True)
 class Place:
-    """One place of a released text, as the attacker sees it.
+    """One position of a released text, as the attacker sees it.
 
     Attributes:
-        output: the word that stands there; `UNKNOWN` if it tells nothing, n for the end of a
-            sentence.
-        released: whether what stands there is what was written (punctuation, words let through).
+        output: the released word; `UNKNOWN` if it tells nothing, n for the end of a sentence.
+        released: True if the output is the input (punctuation, words released unchanged).
     """
 
     output: int
@@ -241,13 +243,13 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class ContextAttack:
-    """What three attackers think of L protected places; read-only.
+    """Posteriors and guesses of three attackers for L protected positions; read-only.
 
     Attributes:
-        places: positions in the list of places, ascending, shape (L,).
-        context: P(w | all outputs) as the reader has it, shape (L, n).
-        alone: P(w | own output) under the frequencies of the model, shape (L, n).
-        likeliest: the word that makes the own output likeliest (the uniform prior), shape (L,).
+        places: indices in the list of places, ascending, shape (L,).
+        context: P(w | all outputs) by the reader, shape (L, n).
+        alone: P(w | its output) under the frequencies of the model, shape (L, n).
+        likeliest: the word that makes its output likeliest (the uniform prior), shape (L,).
     """
 
     places: IntArray
@@ -257,20 +259,20 @@ class ContextAttack:
 
     @property
     def guesses(self) -> IntArray:
-        """The words that are guessed from the context, shape (L,)."""
+        """Words guessed from the context, shape (L,)."""
         return np.asarray(self.context.argmax(axis=1))
 
     @property
     def guesses_alone(self) -> IntArray:
-        """The words that are guessed one by one from their frequency, shape (L,)."""
+        """Words guessed one by one from their output and frequency, shape (L,)."""
         return np.asarray(self.alone.argmax(axis=1))
 
 
 def context_prior(lexicon: Lexicon, left: str | None, right: str | None) -> Prior:
-    """What stands between two known words: P(w | left)·P(right | w), normalised.
+    """Make the prior between two known words: P(w | left)·P(right | w), normalised.
 
     Args:
-        lexicon: words.
+        lexicon: words and vectors.
         left: the word before; None for the beginning of a sentence.
         right: the word behind; None for the end. A word that the lexicon lacks tells nothing.
     """
@@ -288,17 +290,17 @@ def context_prior(lexicon: Lexicon, left: str | None, right: str | None) -> Prio
 
 
 def places_of(sentence: Sentence, outputs: Sequence[int] | IntArray) -> list[Place]:
-    """The places of a rewritten sentence, in order.
+    """Return the places of a rewritten sentence, in order.
 
     Words outside the vocabulary tell nothing (a random word was released); of punctuation the
-    ends of sentences count, other marks are passed over as they were when the model was made.
+    ends of sentences count, and other marks are skipped as in the counts of the model.
 
     Args:
-        sentence: as it was prepared.
+        sentence: the prepared text.
         outputs: one released word for each of its open slots.
 
     Raises:
-        ParameterError: there are not as many outputs as slots.
+        ParameterError: the number of outputs differs from that of slots.
     """
     if len(outputs) != sentence.protected:
         raise ParameterError(
@@ -329,16 +331,16 @@ def context_attack(
     reader: str = BIGRAM,
     progress: Progress = silent,
 ) -> ContextAttack:
-    """Attack all protected places of a text at once.
+    """Attack all protected positions of a text at once.
 
     Args:
         channel: of the mechanism, over the whole lexicon.
-        places: of the text, in order; the text begins and ends a sentence.
-        epsilon: of every word.
-        model: the bigram model; the shipped one if not given.
-        reader: who reads the context, one of `READERS`: the bigrams, exactly, or the network or the
-            language model, by approximation.
-        progress: called with ("words", done, all), and with ("sentences", done, all) where the
+        places: positions of the text, in order; the text begins and ends a sentence.
+        epsilon: ε of every word.
+        model: the bigram model; the bundled one if not given.
+        reader: reader of the context, one of `READERS`: the bigrams, exactly, or the network or
+            the language model, by approximation.
+        progress: called with ("words", done, all), and with ("sentences", done, all) if the
             language model reads.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Counts of words and of neighbouring words, and the small file that holds them."""
+"""Counts of words and of neighbouring words, and their file format."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dpcore.lexicon.cache import replacing
 
 FILE = "bigrams.npz"
 LARGEST = 65_535
-"""Of a stored count."""
+"""Largest stored count of a pair."""
 
 
 @dataclass(frozen=True)
 class CountPlan:
-    """What decides the counts.
+    """Settings of the counts.
 
     Attributes:
-        everyday: how many times an occurrence outside the encyclopedia counts.
-        least: a pair of words that counts less is left out.
-        discount: what the model takes off every count of a pair.
+        everyday: weight of an occurrence outside the encyclopedia.
+        least: a pair of words with a smaller count is left out.
+        discount: discount of the model for every count of a pair.
     """
 
     everyday: int = 8
@@ -37,10 +37,10 @@ class Counts:
     Attributes:
         words: occurrences of each word, shape (n,).
         contexts: occurrences before a known word or the end, shape (n + 1,).
-        continuations: different words before each word or the end, shape (n + 1,).
-        first: of each kept pair, ascending, shape (P,).
-        second: of each, ascending within one first word.
-        pairs: how often.
+        continuations: number of different words before each word or the end, shape (n + 1,).
+        first: first word of each stored pair, ascending, shape (P,).
+        second: second word, ascending within one first word, shape (P,).
+        pairs: count of each stored pair, shape (P,).
     """
 
     words: IntArray
@@ -52,10 +52,10 @@ class Counts:
 
 
 def write_counts(path: Path, counts: Counts) -> None:
-    """Write counts in a small file: rows of words as gaps, all integers."""
+    """Write counts to a small file: rows of words as gaps, all integers."""
     n = counts.words.size
     rows = np.bincount(counts.first, minlength=n + 1)
-    # Second words ascend within a row: their gaps are small numbers, which pack well. A row
+    # Second words ascend within a row: their gaps are small numbers, which compress well. A row
     # begins with the word itself.
     gaps = np.diff(counts.second, prepend=0)
     starts = np.cumsum(rows) - rows
@@ -74,7 +74,7 @@ def write_counts(path: Path, counts: Counts) -> None:
 
 
 def read_counts(path: Path) -> Counts:
-    """Read what `write_counts` wrote."""
+    """Read a file of `write_counts`."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name].astype(np.int64) for name in stored.files}
     rows = arrays["rows"]

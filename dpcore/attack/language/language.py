@@ -1,13 +1,15 @@
-"""A bigram model of English over the words of a lexicon: what an attacker knows without any leak.
+"""Bigram model of English, and the exact posterior over the words of a text under it.
+
+The model, over the words of a lexicon, is an attacker's knowledge without any output.
 
 Interpolated Kneser–Ney smoothing with one discount D (Kneser and Ney 1995; Chen and Goodman 1999,
 Section 2.7 and equation 15 with one D):
 
     P(w | v) = max(c(v, w) − D, 0)/c(v) + λ(v)·p₀(w),   p₀(w) ∝ N₁₊(·, w) + ½,
 
-c the counts, N₁₊(·, w) the number of different words before w, and λ(v) what is missing to 1.
-Rare pairs are not stored: what they held goes to λ(v), so every row still sums to 1. The boundary
-of a sentence is a word of its own; after a word that the lexicon lacks only p₀ is known.
+c the counts, N₁₊(·, w) the number of different words before w, and λ(v) the rest to 1. Rare pairs
+are not stored: their probability goes to λ(v), so every row still sums to 1. The boundary of a
+sentence is a separate word; after a word that the lexicon lacks only p₀ is known.
 """
 
 from __future__ import annotations
@@ -27,20 +29,20 @@ from dpcore.lexicon.cache import ARRAYS, bundled_data, bundled_folder, refuse_of
 from dpcore.lexicon.lexicon import ENGLISH, Lexicon
 
 UNKNOWN = -1
-"""Stands for a neighbour that the lexicon lacks, or that is not known."""
+"""Number of a neighbour that the lexicon lacks, or that is not known."""
 _ADDED = 0.5  # to the count of every word: no word is impossible
 
 
 @dataclass(frozen=True, eq=False)
 class Bigram:
-    """P(w | v) over n words and the boundary, which has the number n; read-only.
+    """Bigram model P(w | v) over n words and the boundary, which has the number n; read-only.
 
     Attributes:
         frequency: relative frequency of each word, shape (n,), sums to 1, positive.
         fallback: p₀, shape (n + 1,).
         share: λ, shape (n + 1,).
-        starts: where the pairs of each first word begin, shape (n + 2,).
-        second: of each pair, ascending within a row, shape (P,).
+        starts: index of the first pair of each first word, shape (n + 2,).
+        second: second word of each pair, ascending within a row, shape (P,).
         excess: max(c − D, 0)/c(v) of each pair, shape (P,).
     """
 
@@ -53,7 +55,7 @@ class Bigram:
 
     @cached_property
     def pairs(self) -> Any:
-        """`excess` as a sparse matrix, shape (n + 1, n + 1): a row of a first word."""
+        """Sparse matrix of `excess`, shape (n + 1, n + 1), with one row for each first word."""
         from scipy.sparse import csr_array
 
         size = self.share.size
@@ -62,18 +64,18 @@ class Bigram:
 
     @property
     def boundary(self) -> int:
-        """n, the number of the beginning and of the end of a sentence."""
+        """Number n of the beginning and of the end of a sentence."""
         return self.frequency.size
 
     @classmethod
     def of(cls, counts: Counts, discount: float) -> Bigram:
-        """The model of some counts."""
+        """Make the model of some counts."""
         n = counts.words.size
         frequency = (counts.words + _ADDED) / (counts.words.sum() + _ADDED * n)
-        # p₀ counts how many words go before, not how often (Kneser and Ney 1995).
+        # p₀ counts the different words before w, not their occurrences (Kneser and Ney 1995).
         fallback = np.asarray(counts.continuations, dtype=np.float64) + _ADDED
         excess = np.maximum(counts.pairs - discount, 0.0) / counts.contexts[counts.first]
-        # λ(v) is what the stored pairs leave: dropped pairs and discounts alike.
+        # λ(v) is the remainder of the stored pairs: dropped pairs and discounts alike.
         share = np.ones(n + 1) - np.bincount(counts.first, excess, minlength=n + 1)
         starts = np.searchsorted(counts.first, np.arange(n + 2))
         fallback /= fallback.sum()
@@ -82,7 +84,7 @@ class Bigram:
         return cls(frequency, fallback, share, starts.astype(np.int64), counts.second, excess)
 
     def after(self, word: int) -> FloatArray:
-        """P(· | word) over all words and the boundary, shape (n + 1,)."""
+        """Return P(· | word) over all words and the boundary, shape (n + 1,)."""
         if word == UNKNOWN:
             return self.fallback
         row = self.share[word] * self.fallback
@@ -91,18 +93,18 @@ class Bigram:
         return np.asarray(row)
 
     def before(self, word: int) -> FloatArray:
-        """P(word | ·) of all words and the boundary, shape (n + 1,): no law, a likelihood."""
+        """Return P(word | ·) of all words and the boundary, (n + 1,): no law, a likelihood."""
         if word == UNKNOWN:
             return np.ones(self.share.size)
         column = self.share * self.fallback[word]
-        # Pairs lie by their first word: which row one is in says where the rows begin.
+        # Pairs are sorted by their first word: `starts` gives the row of a pair.
         pairs = np.flatnonzero(self.second == word)
         column[np.searchsorted(self.starts, pairs, side="right") - 1] += self.excess[pairs]
         return np.asarray(column)
 
 
 def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
-    """How well a model predicts the words of a text: e to the mean of −ln P(word | word before).
+    """Compute the perplexity of a text: e to the mean of −ln P(word | word before).
 
     Args:
         model: the model.
@@ -129,7 +131,7 @@ def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
 
 
 def language_folder() -> Path:
-    """Where the counts that come with the laboratory lie."""
+    """Return the folder of the bundled counts."""
     return bundled_data("language", FILE)
 
 
@@ -149,10 +151,10 @@ def _bundled() -> tuple[Counts, tuple[str, ...]]:
 
 
 def check_english(lexicon: Lexicon) -> None:
-    """Refuse a lexicon of another language: a few of its words would be counted as English ones.
+    """Refuse a lexicon of another language: some of its words would match English ones.
 
     Raises:
-        LexiconError: it is of another language.
+        LexiconError: the lexicon is of another language.
     """
     if lexicon.language != ENGLISH:
         raise LexiconError(
@@ -164,7 +166,7 @@ def check_english(lexicon: Lexicon) -> None:
 
 @lru_cache(maxsize=2)
 def language(lexicon: Lexicon) -> Bigram:
-    """The shipped model over the words of a lexicon.
+    """Return the bundled model over the words of a lexicon.
 
     A word that was not counted is as likely as one that never occurred.
 
@@ -180,12 +182,12 @@ def language(lexicon: Lexicon) -> Bigram:
 
 
 def word_frequencies(lexicon: Lexicon) -> FloatArray:
-    """How frequent each word of a lexicon is in the shipped counts, shape (n,), sums to 1."""
+    """Return each word's relative frequency in the bundled counts, shape (n,), sums to 1."""
     return language(lexicon).frequency
 
 
 def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Counts:
-    """The same counts by the numbers of another lexicon."""
+    """Renumber counts for another lexicon."""
     size, n = len(words), len(lexicon)
     number = np.array([lexicon.index(w) if w in lexicon else UNKNOWN for w in words] + [n])
     known = number >= 0
@@ -213,7 +215,7 @@ def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Cou
     )
 
 
-# The words of a text as a hidden chain: what bigrams and outputs say of all places together.
+# Hidden Markov chain of the words of a text: bigrams and outputs of all positions together.
 #
 # With words w₁ … w_L, outputs y₁ … y_L of independent noise and a bigram prior,
 #
@@ -224,19 +226,19 @@ def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Cou
 # lexicon: no list of candidates is cut off. Whole sequences are drawn from the same posterior by
 # going backward through the α (Scott 2002).
 #
-# What was seen at a place is the likelihood of it under each word, shape (n,), or the word itself,
-# or n for the end of a sentence, or `UNKNOWN`: then the chain begins anew behind it.
+# The evidence at a position is its likelihood under each word, shape (n,), or the word itself, or n
+# for the end of a sentence, or `UNKNOWN`: then the chain restarts behind it.
 
 
 Seen = FloatArray | int
 
 
 def forward_backward(model: Bigram, evidence: Sequence[Seen]) -> list[FloatArray]:
-    """P(w_i | everything) at every place, shape (n,) each; exact.
+    """Compute P(w_i | everything) at every position, shape (n,) each; exact.
 
     Args:
-        model: of neighbouring words; the sequence stands between two boundaries.
-        evidence: what was seen at each place.
+        model: bigram model; the sequence is between two boundaries.
+        evidence: evidence at each position.
     """
     size, back = model.share.size, model.pairs
     backward: list[FloatArray] = []
@@ -260,13 +262,13 @@ def draw_chains(
     """Draw whole sequences from P(w₁ … w_L | everything), exactly.
 
     Args:
-        model: of neighbouring words; the sequence stands between two boundaries.
-        evidence: what was seen at each place.
-        count: how many are drawn, independent of each other.
-        rng: of the draws.
+        model: bigram model; the sequence is between two boundaries.
+        evidence: evidence at each position.
+        count: number of draws, independent of each other.
+        rng: generator for the draws.
 
     Returns:
-        Words, shape (count, L); what was known, as it was given.
+        Words, shape (count, L); known words unchanged.
     """
     words = np.empty((count, len(evidence)), dtype=np.int64)
     states = _filtered(model, evidence)
@@ -279,7 +281,7 @@ def draw_chains(
                 those = behind == word
                 sums = np.cumsum((states[i] * model.before(word))[:-1])
                 drawn = np.searchsorted(sums, chances[those] * sums[-1], side="right")
-                # A product that was rounded up to the whole sum is of the last possible word.
+                # A product that was rounded up to the whole sum goes to the last possible word.
                 words[those, i] = np.minimum(drawn, np.searchsorted(sums, sums[-1]))
         else:
             words[:, i] = seen
@@ -288,11 +290,11 @@ def draw_chains(
 
 
 def log_chance(model: Bigram, words: IntArray) -> FloatArray:
-    """ln P of each sequence between two boundaries, shape (count,); behind `UNKNOWN` goes p₀.
+    """Compute ln P of each sequence between two boundaries, shape (count,); p₀ after `UNKNOWN`.
 
     Args:
-        model: of neighbouring words.
-        words: shape (count, L); a place that is `UNKNOWN` has no chance of its own.
+        model: bigram model.
+        words: shape (count, L); a position that is `UNKNOWN` contributes no factor.
     """
     ends = np.full((len(words), 1), model.boundary)
     whole = np.concatenate([ends, words, ends], axis=1)
@@ -307,12 +309,12 @@ def log_chance(model: Bigram, words: IntArray) -> FloatArray:
 
 
 def parts_of(evidence: Sequence[Seen], boundary: int, longest: int) -> list[range]:
-    """The places of each sentence without its end; of a longer one in parts.
+    """Return the positions of each sentence without its end; a longer one in parts.
 
     Args:
-        evidence: what was seen at each place.
+        evidence: evidence at each position.
         boundary: n.
-        longest: places of a part at the most.
+        longest: largest number of positions of a part.
     """
     ends = [
         i for i, seen in enumerate(evidence)
@@ -326,7 +328,7 @@ def parts_of(evidence: Sequence[Seen], boundary: int, longest: int) -> list[rang
 
 
 def _filtered(model: Bigram, evidence: Sequence[Seen]) -> list[FloatArray]:
-    """P(w_i | what was seen up to i) at every place, shape (n + 1,) each; 0 where it is unknown."""
+    """Compute P(w_i | evidence up to i) at every position, (n + 1,) each; 0 where unknown."""
     size, onto = model.share.size, model.pairs.T
     forward: list[FloatArray] = []
     message = model.after(model.boundary)
@@ -335,7 +337,7 @@ def _filtered(model: Bigram, evidence: Sequence[Seen]) -> list[FloatArray]:
             forward.append(np.zeros(size))
             message = model.fallback
             continue
-        # Scaled to sum 1 at every place, so that no long product underflows (Rabiner 1989,
+        # Scaled to sum 1 at every position, so that no long product underflows (Rabiner 1989,
         # Section V.A); scales cancel in the posterior.
         state = message * _local(model, seen)
         state = state / state.sum()

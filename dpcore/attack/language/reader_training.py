@@ -1,7 +1,7 @@
-"""Training the network that reads a sentence, with torch, on the texts that the bigrams count.
+"""Training of the network that reads a sentence, with torch, on the texts that the bigrams count.
 
 In every sequence a share of the words is hidden, and the network learns to name them from the rest
-(Devlin et al. 2019, Section 3.1; here every such word is replaced by the sign for a hidden word).
+(Devlin et al. 2019, Section 3.1; here every such word is replaced by the token for a hidden word).
 A sequence is a sentence between two boundaries, or a part of a longer one.
 """
 
@@ -46,28 +46,28 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.optional import torch
 
-_SHORTEST = 3  # known words of a sequence: less says nothing of context
-_EVERY = 250  # steps between two copies on disk
+_SHORTEST = 3  # known words of a sequence: fewer give no context
+_EVERY = 250  # steps between two checkpoints
 _WARM, _FALLING = 150, 1 / 3
 
 
 @dataclass(frozen=True)
 class ReaderPlan:
-    """What is trained, and how.
+    """Settings of the network and its training.
 
     Attributes:
-        rank: numbers of a word in the table.
-        width: of the layers.
-        layers: how many.
-        heads: of attention.
-        longest: places of a sequence, boundaries included.
+        rank: length of a word's row in the embedding table.
+        width: width of the layers.
+        layers: number of layers.
+        heads: attention heads.
+        longest: positions of a sequence, boundaries included.
         hidden: share of the words that are hidden.
         others: words that a hidden one is told from in one step, drawn by frequency to the ¾.
-        steps: of the optimiser (AdamW, Loshchilov and Hutter 2019).
-        tokens: places of one step.
+        steps: steps of the optimiser (AdamW, Loshchilov and Hutter 2019).
+        tokens: positions of one step.
         rate: highest rate; it rises over the first 150 steps and falls to 0 over the last third.
-        everyday: how many times a sentence outside the encyclopedia counts.
-        seed: of the start, of the order and of what is hidden.
+        everyday: weight of a sentence outside the encyclopedia.
+        seed: seed of the initial weights, the order and the hidden words.
     """
 
     rank: int = 128
@@ -84,19 +84,19 @@ class ReaderPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check what a command can change."""
+        """Check the settings that a command can change."""
         if not 1 <= self.steps <= 1_000_000:
             raise ParameterError(f"steps of training are 1 to 1,000,000, got {self.steps:,}")
 
 
 def cut(tokens: IntArray, segments: IntArray, longest: int, boundary: int) -> list[IntArray]:
-    """Sentences between boundaries, cut into parts of at most `longest` places.
+    """Cut sentences between boundaries into parts of at most `longest` positions.
 
     Args:
         tokens: numbers of words, −1 for an unknown one, shape (T,).
         segments: equal for tokens of one sentence, ascending, shape (T,).
-        longest: of a part, boundaries included.
-        boundary: its number; the next one stands for an unknown word.
+        longest: length of a part, boundaries included.
+        boundary: its number; the next number is that of an unknown word.
     """
     tokens = np.where(tokens < 0, boundary + 1, tokens)
     ends = np.flatnonzero(np.diff(segments)) + 1
@@ -108,7 +108,7 @@ def cut(tokens: IntArray, segments: IntArray, longest: int, boundary: int) -> li
 
 
 def starting_weights(vectors: FloatArray, plan: ReaderPlan) -> dict[str, FloatArray]:
-    """The weights before training; the table begins with the main directions of given vectors.
+    """Return the weights before training; the table starts with principal directions of vectors.
 
     Args:
         vectors: of the n words, shape (n, d).
@@ -153,7 +153,7 @@ def starting_weights(vectors: FloatArray, plan: ReaderPlan) -> dict[str, FloatAr
 
 
 def forward(weights: dict[str, Any], heads: int, rows: Any) -> Any:
-    """The same network in torch, at every place: rows (B, T, r) to states (B, T, d)."""
+    """Apply the network of `Reader` in torch, at every position: rows (B, T, r) to (B, T, d)."""
     functional = torch().nn.functional
     batch, length, _ = rows.shape
     state = rows @ weights["lift"] + weights["positions"][:length]
@@ -181,31 +181,31 @@ def forward(weights: dict[str, Any], heads: int, rows: Any) -> Any:
 def sampled_loss(
     weights: dict[str, Any], states: Any, words: Any, others: Any, log_drawn: Any
 ) -> Any:
-    """The mean of −ln P(word) with the sum over all words estimated from some (sampled softmax).
+    """Compute the mean of −ln P(word) by sampled softmax: some words estimate the sum over all.
 
-    A word that is drawn with probability q stands for 1/q words, so ln q is taken off its score
-    (Jean et al. 2015, Section 3).
+    A word that is drawn with probability q represents 1/q words, so ln q is subtracted from its
+    score (Jean et al. 2015, Section 3).
 
     Args:
         weights: of the network.
-        states: at M hidden places, shape (M, d).
-        words: what is hidden there, shape (M,).
+        states: at M hidden positions, shape (M, d).
+        words: hidden words at these positions, shape (M,).
         others: words that were drawn, shape (S,).
-        log_drawn: ln of how many times each of the n words is expected among them, shape (n,).
+        log_drawn: ln of the expected number of draws of each of the n words, shape (n,).
     """
     library = torch()
     rows, bias = states @ weights["lower"], weights["bias"] - log_drawn
     embedding = library.nn.functional.embedding
     own = (rows * embedding(words, weights["embedding"])).sum(dim=1) + bias[words]
     beside = rows @ embedding(others, weights["embedding"]).T + bias[others]
-    # The hidden word itself may be drawn: it is counted once.
+    # The hidden word itself may be drawn, but must count only once.
     beside = beside.masked_fill(words[:, None] == others[None], -math.inf)
     both = library.cat((own[:, None], beside), dim=1)
     return (both.logsumexp(dim=1) - own).mean()
 
 
 class _Sequences:
-    """Sequences by their length, drawn by how often they count."""
+    """Sequences grouped by length, drawn by weight."""
 
     def __init__(self, parts: Sequence[IntArray], times: Sequence[int]) -> None:
         lengths = np.array([part.size for part in parts])
@@ -221,7 +221,7 @@ class _Sequences:
         self.shares = np.array(shares) / np.sum(shares)
 
     def batch(self, rng: np.random.Generator, tokens: int) -> IntArray:
-        """Sequences of one length, of about so many places."""
+        """Draw sequences of one length, with about `tokens` positions in all."""
         which = int(rng.choice(self.shares.size, p=self.shares))
         table = self.tables[which]
         count = max(1, tokens // table.shape[1])
@@ -237,10 +237,10 @@ def train(
 
     Args:
         vectors: of the n words, for the start of the table, shape (n, d).
-        parts: sequences as `cut` makes them.
-        times: how many times each counts.
+        parts: sequences from `cut`.
+        times: weight of each.
         plan: sizes and steps.
-        keep: given the network every 250 steps.
+        keep: called with the network every 250 steps.
         progress: called with ("steps", done, all).
 
     Raises:
@@ -298,7 +298,7 @@ def train(
     return kept()
 
 
-# The network that comes with the laboratory: trained, fitted, tried, and written with a manifest.
+# The bundled network: training, fit of the exponent, trial, and manifest.
 #
 # It learns from the texts that the bigrams count, sentence by sentence, and is tried on the same
 # held-out part (`dpcore.attack.language.build`). The exponent of the attacker is fitted on
@@ -307,19 +307,19 @@ def train(
 
 MANIFEST = "reader.json"
 EXPONENTS = (0.0, 0.1, 0.2, 0.4, 0.6)
-"""Of the answer of the network, from which the fit chooses."""
+"""Candidate exponents of the network's answer, from which the fit chooses."""
 _MECHANISM, _EPSILONS = "tem", (2.1, 2.4)  # a tenth and a quarter of the words can be guessed
 _FITTED = 20  # sentences
-_TRIED = 600  # held-out sequences: the bigram between two words takes milliseconds a place
+_TRIED = 600  # held-out sequences: the bigram baseline takes milliseconds for each position
 
 
 def sequences_of_folder(
     lexicon: Lexicon, folder: Path, plan: ReaderPlan
 ) -> tuple[list[IntArray], list[int]]:
-    """The sequences of the shared texts, and how many times each counts.
+    """Return the sequences of the shared texts, and the weight of each.
 
     Raises:
-        LexiconError: a text is not there.
+        LexiconError: a text is missing.
     """
     parts: list[IntArray] = []
     times: list[int] = []
@@ -337,12 +337,12 @@ def _sequences_of(lexicon: Lexicon, documents: Iterable[Any], plan: ReaderPlan) 
 
 
 def pseudo_perplexity(reader: Reader, model: Bigram, parts: Sequence[IntArray]) -> dict[str, Any]:
-    """How well each hidden word is named from all others: e to the mean of −ln P(word | others).
+    """Compute the pseudo-perplexity of hidden words: e to the mean of −ln P(word | others).
 
     Args:
         reader: the network.
-        model: bigrams: their answer is P(w | left)·P(right | w), normalised.
-        parts: sequences; words at the ends of a part that was cut out of a sentence are not asked.
+        model: bigram model, whose answer is P(w | left)·P(right | w), normalised.
+        parts: sequences; words at either end of a part that was cut out of a sentence are skipped.
 
     Returns:
         `tokens`, `pseudo_perplexity` and `pseudo_perplexity_bigram`.
@@ -378,18 +378,18 @@ def fitted_exponent(
     reader: Reader, channel: Channel, sentences: Sequence[IntArray], epsilons: Sequence[float],
     seed: int, progress: Progress = silent,
 ) -> tuple[float, dict[str, float]]:  # fmt: skip
-    """The power of the network's answer under which the written words are believed in most.
+    """Fit the exponent of the network's answer under which input words have the best posterior.
 
     Args:
         reader: the network.
         channel: of the mechanism that rewrites, over the whole lexicon.
         sentences: known words of each, shape (L,).
-        epsilons: of the rewriting.
-        seed: of its noise.
+        epsilons: ε of the rewriting.
+        seed: seed of its noise.
         progress: called with ("exponent", done, all).
 
     Returns:
-        One of `EXPONENTS`, and the mean of −ln of the belief in the written word under each.
+        One of `EXPONENTS`, and the mean of −ln of the input word's posterior under each.
     """
     model = language(channel.mechanism.lexicon)
     losses = np.zeros(len(EXPONENTS))
@@ -420,16 +420,16 @@ def build_reader(
 ) -> dict[str, Any]:
     """Train, fit, try the network on held-out text, and write the file and its manifest.
 
-    The file is written every 250 steps, so that a training that is broken off leaves a network.
+    The file is written every 250 steps, so that an interrupted training leaves a network.
 
     Returns:
         The manifest.
 
     Raises:
         MissingPackageError: torch is not installed.
-        LexiconError: a text is not there.
+        LexiconError: a text is missing.
     """
-    torch()  # before the texts are read, which takes a minute
+    torch()  # fail before the texts are read, which takes a minute
     parts, times = sequences_of_folder(lexicon, folder, plan)
     path = out / FILE
 
@@ -444,15 +444,15 @@ def finish(
     lexicon: Lexicon, folder: Path, out: Path, plan: ReaderPlan, parts: Sequence[IntArray],
     times: Sequence[int], progress: Progress = silent,
 ) -> dict[str, Any]:  # fmt: skip
-    """Fit and try a network that was trained, and write it again with its manifest.
+    """Fit and try a trained network, and write it again with its manifest.
 
     Args:
         lexicon: its words.
-        folder: of the texts.
-        out: where its file lies.
-        plan: of its training.
+        folder: folder of the texts.
+        out: folder of its file.
+        plan: settings of its training.
         parts: sequences that it was trained on.
-        times: how many times each counts.
+        times: weight of each.
         progress: called with (stage, done, all).
     """
     path = out / FILE
@@ -494,10 +494,10 @@ def finish(
 
 
 def reader_manifest() -> dict[str, Any]:
-    """What the bundled network was made of, and how well it reads.
+    """Read the manifest of the bundled network: its training data and its results.
 
     Raises:
-        LexiconError: it is missing or cannot be read.
+        LexiconError: the file is missing or cannot be read.
     """
     path = language_folder() / MANIFEST
     try:

@@ -1,8 +1,8 @@
-"""What each attacker gets back of a released text: word by word, and how many in all.
+"""Words that each attacker recovers from a released text.
 
 Four attackers, each knowing more: *blind* knows how frequent words are and sees nothing;
-*likeliest* and *frequency* see the output of each place alone; *context* reads the whole text. A
-word counts as recovered when it is the first guess, or among the first ten.
+*likeliest* and *frequency* see only the output of each position; *context* reads the whole text. A
+word counts as recovered if it is the first guess, or among the first ten.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ TEN = 10
 
 @dataclass(frozen=True, eq=False)
 class Recovered:
-    """The L protected words of a text that the lexicon has, and what is guessed; read-only.
+    """L protected words of a text that the lexicon has, with their guesses; read-only.
 
     Attributes:
         lexicon: the words.
-        reader: who read the context.
-        written: shape (L,).
-        released: shape (L,).
+        reader: name of the reader of the context.
+        written: input words, shape (L,).
+        released: output words, shape (L,).
         guesses: of each attacker, shape (L,).
-        ranks: of each attacker, the place of the written word among its guesses, 0 for the first,
-            shape (L,); absent of `likeliest`, who often holds many words for equally likely.
-        chances: what `frequency` and `context` believe of the written word, shape (L,).
-        unknown: protected words outside the vocabulary, of which the output tells nothing.
+        ranks: of each attacker, rank of the input word among its guesses, 0 for the first,
+            shape (L,); none for `likeliest`, which often finds many words equally likely.
+        chances: posterior of the input word for `frequency` and `context`, shape (L,).
+        unknown: number of protected words outside the vocabulary, whose output tells nothing.
     """
 
     lexicon: Lexicon
@@ -53,18 +53,18 @@ class Recovered:
 
     @property
     def counted(self) -> BoolArray:
-        """Which words are content words, and were replaced by another word, shape (L,)."""
+        """True for content words that were replaced by another word, shape (L,)."""
         content = [
             self.lexicon.words[word] not in ENGLISH.stop_words for word in self.written.tolist()
         ]
         return np.asarray(np.array(content, dtype=bool) & (self.written != self.released))
 
     def right(self, attacker: str, first: int = 1) -> int:
-        """Of the changed content words, how many stand among the first guesses."""
+        """Return how many of the changed content words are among the `first` guesses."""
         return int((self.ranks[attacker] < first)[self.counted].sum())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a word: written, released, counted, each guess, each rank (from 1), each chance."""
+        """Return one row a word: written, released, counted, guesses, ranks (from 1), chances."""
         names, counted = self.lexicon.words, self.counted
         return [
             {
@@ -92,10 +92,10 @@ def recover(
 
     Args:
         channel: of the mechanism, over the whole lexicon.
-        sentence: as it was prepared.
+        sentence: the prepared text.
         outputs: one released word for each of its open slots.
-        epsilon: of every word.
-        reader: who reads the context, one of `dpcore.attack.language.context.READERS`.
+        epsilon: ε of every word.
+        reader: reader of the context, one of `dpcore.attack.language.context.READERS`.
         progress: called with ("words", done, all).
 
     Raises:
@@ -132,6 +132,6 @@ def recover(
 
 
 def _ranks(beliefs: FloatArray, words: IntArray) -> IntArray:
-    """How many words are believed in more than each of these, shape (L,)."""
+    """Return the number of words with a larger posterior than each of these, shape (L,)."""
     own = beliefs[np.arange(words.size), words]
     return np.asarray((beliefs > own[:, None]).sum(axis=1))

@@ -1,10 +1,10 @@
-"""Three attackers tried on text that no model has counted: does context undo word privacy?
+"""Trial of three attackers on text that no model has counted: does context undo word privacy?
 
-Sentences of the treebank that were held out are rewritten once at each ε, and each attacker names
-every word: the first takes the word under which the output is likeliest, the second weighs that by
-how frequent words are, the third reads the whole rewritten sentence
-(`dpcore.attack.language.context`). An attacker's share of right names has an interval from the
-spread between sentences, because the words of one sentence are not independent.
+Held-out sentences of the treebank are rewritten once at each ε, and each attacker names every word:
+the first takes the word under which the output is likeliest, the second weighs that by word
+frequency, the third reads the whole rewritten sentence (`dpcore.attack.language.context`). An
+attacker's share of right names has an interval from the spread between sentences, because the words
+of one sentence are not independent.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ FILE = "attack.json"
 ATTACKERS = ("likeliest", "frequency", "context")
 KINDS = ("all", "content", "changed")
 SETTINGS = (("tem", (2.0, 2.25, 2.5, 2.75, 3.0)),)
-"""Where on the bundled lexicon most words begin to stay: from 7 to 77 of a hundred."""
+"""ε at which most words of the bundled lexicon begin to stay: from 7 to 77 of a hundred."""
 _SHORTEST, _LONGEST = 5, 25
 
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """What is tried.
+    """Settings of the trial.
 
     Attributes:
-        sentences: how many, drawn from those that qualify.
-        seed: of the drawing and of the noise.
+        sentences: number of sentences, drawn from those that qualify.
+        seed: seed of the draw and of the noise.
     """
 
     sentences: int = 150
@@ -56,7 +56,7 @@ class TrialPlan:
 
 
 def qualifying(lexicon: Lexicon, texts: Sequence[str]) -> list[Sentence]:
-    """Texts of 5 to 25 words, all of the vocabulary, each once, in order of first appearance."""
+    """Return texts of 5 to 25 words, all of the vocabulary, each once, in order of appearance."""
     sentences = []
     for text in dict.fromkeys(texts):
         if len(text) > 400:
@@ -79,9 +79,9 @@ def try_attackers(
     The attacker sees one sentence at a time, without its punctuation.
 
     Returns:
-        One row an attacker and kind of words (all; all but function words; those that were
-        replaced by another one): words, right, share, and the ends of a 95 % interval. No row
-        where there is no such word.
+        One row for each attacker and kind of words (all; all but function words; those that were
+        replaced by another one): words, right, share, and the ends of a 95 % interval. There is no
+        row for a kind without words.
     """
     lexicon = channel.mechanism.lexicon
     function = np.array([word in ENGLISH.stop_words for word in lexicon.words])
@@ -108,10 +108,10 @@ def try_attackers(
 
 
 def share_of(right: FloatArray, total: FloatArray) -> dict[str, float]:
-    """A ratio of sums over sentences with its interval of level 95 %.
+    """Compute a ratio of sums over sentences with its interval of level 95 %.
 
-    Never narrower than that of Clopper and Pearson for independent words: where all or none are
-    right, sentences have no spread.
+    The interval is never narrower than that of Clopper and Pearson for independent words: if all
+    words or none are right, sentences have no spread.
 
     Args:
         right: words of each sentence that are right, shape (s,).
@@ -137,8 +137,8 @@ def run(
     """Try all settings, and write the result beside the counts.
 
     Raises:
-        LexiconError: the text is not in the folder.
-        ParameterError: fewer sentences qualify than are wanted.
+        LexiconError: a text is missing in the folder.
+        ParameterError: fewer sentences qualify than requested.
     """
     known = qualifying(lexicon, held_out_sentences(folder))
     if not 2 <= plan.sentences <= len(known):
@@ -171,10 +171,10 @@ def run(
 
 
 def recorded() -> dict[str, Any]:
-    """What was recorded on the bundled lexicon: the result of `run`.
+    """Read the recorded result of `run` on the bundled lexicon.
 
     Raises:
-        StudyError: it is missing or cannot be read.
+        StudyError: the file is missing or cannot be read.
     """
     path = language_folder() / FILE
     try:

@@ -1,1 +1,1 @@
-"""What one released word, or two candidates, tell an attacker."""
+"""Attacks on one released word: priors, channels, posteriors and success rates."""

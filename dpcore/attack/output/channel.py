@@ -1,9 +1,9 @@
-"""The channel of a mechanism: two ways to the likelihoods of its outputs.
+"""Channels of mechanisms: the likelihood of an output under every word.
 
-For a short list of words their laws are computed, exactly, for any mechanism that has one. For a
-whole lexicon one *column* P(y | ·) is computed instead of n laws: what it needs of every word, its
-distance to y and its normaliser, comes from one product with the `Spectrum` of the lexicon, which
-is prepared once.
+For a short list of words, the exact law of each is computed, for any mechanism that has one. For a
+whole lexicon one *column* P(y | ·) is computed instead of n laws: for every word it needs the
+distance to y and the normaliser, which come from one product with the `Spectrum` of the lexicon,
+prepared once.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from dpcore.mechanisms.mechanism import (
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.samplers import log_survival_and_density
 
-# How likely one output is under every word: what a Bayes attacker reads off a mechanism.
+# Likelihood of one output under every word: the input of a Bayes attacker.
 
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """ln P(y | w) of one output y and many words w; read-only arrays.
+    """Log-likelihoods ln P(y | w) of one output y and many words w; read-only arrays.
 
     Attributes:
         output: y.
-        epsilon: the privacy parameter.
+        epsilon: privacy parameter.
         words: w, ascending, shape (m,).
         logs: ln P(y | w), shape (m,); −∞ where it is 0 or too small for the computation.
-        errors: bound on the absolute error of each entry of `logs`, shape (m,); of an entry of −∞
+        errors: bound on the absolute error of each entry of `logs`, shape (m,); for an entry of −∞
             0 where the probability is known to be 0.
-        method: how they were found, for a person.
+        method: method of the computation, as text.
     """
 
     output: int
@@ -66,11 +66,11 @@ class Likelihood:
 
     @property
     def impossible(self) -> BoolArray:
-        """Of which words y is known never to come out, shape (m,)."""
+        """True for words that are known never to give y, shape (m,)."""
         return np.asarray(np.isneginf(self.logs) & (self.errors == 0))
 
     def of(self, word: int) -> float:
-        """ln P(y | w) of one word.
+        """Return ln P(y | w) of one word.
 
         Raises:
             ParameterError: the word is not among those of this channel.
@@ -83,7 +83,7 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class Seen:
-    """One output, ready to be looked at for any ε.
+    """One output, prepared for any ε.
 
     Attributes:
         column: its likelihood as a function of ε.
@@ -92,7 +92,7 @@ class Seen:
     column: Callable[[float], Likelihood]
 
     def at(self, epsilon: float) -> Likelihood:
-        """How likely it is under every word at ε.
+        """Return its likelihood under every word at ε.
 
         Raises:
             EpsilonError: ε is not admissible.
@@ -101,11 +101,11 @@ class Seen:
 
 
 class Channel(ABC):
-    """A mechanism as the attacker sees it: from words to the likelihood of outputs.
+    """A mechanism from the attacker's view: likelihoods of outputs under words.
 
     Attributes:
         mechanism: the mechanism.
-        words: whose likelihoods are known, ascending, shape (m,).
+        words: words with a known likelihood, ascending, shape (m,).
     """
 
     mechanism: Mechanism
@@ -113,21 +113,21 @@ class Channel(ABC):
 
     @abstractmethod
     def seen(self, output: int) -> Seen:
-        """Prepare for one output.
+        """Prepare one output.
 
         Raises:
             ParameterError: there is no such word.
         """
 
     def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
-        """Prepare for several outputs, faster than one by one where they can share work."""
+        """Prepare several outputs, faster than one by one if they can share work."""
         return [self.seen(output) for output in outputs]
 
     def prepare(self, epsilons: Sequence[float]) -> None:  # noqa: B027 - most share nothing
-        """Do together what the next few ε share; what is seen at them is the same without."""
+        """Do work that the next few ε share, at once; results are the same without it."""
 
     def staying(self, epsilon: float) -> FloatArray:
-        """P(w | w) of every word of the channel, shape (m,).
+        """Return P(w | w) of every word of the channel, shape (m,).
 
         Raises:
             ParameterError: the mechanism would need a law for every word of a whole lexicon.
@@ -138,9 +138,9 @@ class Channel(ABC):
         )
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
-        """S of `dpcore.attack.output.success` from all outputs, its error, and their number.
+        """Return S of `dpcore.attack.output.success` from all outputs, its error, their number.
 
-        None where outputs have to be drawn.
+        None if outputs have to be drawn.
 
         Raises:
             ParameterError: the prior holds words possible that are not in this channel.
@@ -148,11 +148,11 @@ class Channel(ABC):
         return None
 
 
-# The channel of a short list of words: the exact law of each, for any mechanism that has one.
+# Channel of a short list of words: the exact law of each, for any mechanism that has one.
 
 
 class Rows(Channel):
-    """Laws of at most `limits.MAX_ATTACK_PRIOR_WORDS` words; those at the last ε are kept."""
+    """Laws of at most `limits.MAX_ATTACK_PRIOR_WORDS` words; caches those at the last ε."""
 
     def __init__(self, mechanism: Mechanism, words: IntArray) -> None:
         distinct = np.unique(words)
@@ -167,7 +167,7 @@ class Rows(Channel):
         self._last: tuple[float, FloatArray, FloatArray, str] | None = None
 
     def laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
-        """ln P(y | w) for all outputs, shape (m, n), bounds on its errors, and the method."""
+        """Return ln P(y | w) for all outputs, shape (m, n), bounds on its errors, the method."""
         value = self.mechanism.check_epsilon(epsilon)
         last = self._last
         if last is None or last[0] != value:
@@ -185,23 +185,23 @@ class Rows(Channel):
         return logs, errors, method
 
     def staying(self, epsilon: float) -> FloatArray:
-        """P(w | w) of every word of the list, shape (m,)."""
+        """Return P(w | w) of every word of the list, shape (m,)."""
         logs = self.laws(epsilon)[0]
         return np.asarray(np.exp(logs[np.arange(self.words.size), self.words]))
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int]:
-        """The sum over all outputs of the largest prior times likelihood."""
+        """Sum the largest prior times likelihood over all outputs."""
         if not np.isin(prior.support, self.words).all():
             raise ParameterError("the prior holds words possible that are not in this channel")
         logs = self.laws(epsilon)[0] + prior.logs[self.words][:, None]
         return float(np.exp(logs.max(axis=0)).sum()), 0.0, logs.shape[1]
 
     def seen(self, output: int) -> Seen:
-        """Prepare for one output."""
+        """Prepare one output."""
         return Seen(partial(self._column, int(self.mechanism.check_words([output])[0])))
 
     def _column(self, output: int, epsilon: float) -> Likelihood:
-        """A column of the laws."""
+        """Return a column of the laws."""
         logs, errors, method = self.laws(epsilon)
         return Likelihood(
             output,
@@ -223,14 +223,14 @@ class Rows(Channel):
 
 Near = tuple[IntArray, IntArray, FloatArray]
 
-_KEPT = 16  # η whose normalisers a channel keeps
-_ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
+_KEPT = 16  # η whose normalisers a channel caches
+_ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances accurate to 1e-13
 
 
 def log_normalisers(
     spectrum: Spectrum, strengths: FloatArray, cap: float
 ) -> tuple[FloatArray, FloatArray]:
-    """ln Σ_y exp(−min(s·D(w, y), c)) of every word, y = w included, and bounds on the errors.
+    """Compute ln Σ_y exp(−min(s·D(w, y), c)) of every word, y = w included, and error bounds.
 
     Args:
         spectrum: of the distances D of n words.
@@ -245,8 +245,8 @@ def log_normalisers(
         return np.exp(-np.minimum(np.multiply.outer(distance, strengths), cap))
 
     sums, errors = spectrum.sums(weight)
-    # A word itself, at distance 0, is the 1. Sums are positive whatever the rounding of their
-    # terms of both signs says.
+    # The 1 is the word itself, at distance 0. Sums are positive, even if rounding of their terms
+    # of both signs makes them negative.
     total = 1.0 + np.maximum(sums, 0.0)
     logs = np.log(total)
     below = logs - np.log(np.maximum(total - errors, 1.0))  # no normaliser is below 1
@@ -254,50 +254,45 @@ def log_normalisers(
 
 
 class _Normalisers:
-    """`log_normalisers` of one cap by η; those of the last few η are kept.
-
-    Args:
-        spectrum: of the distances.
-        cap: of the exponents.
-    """
+    """Cache of `log_normalisers` of one cap by η, for the last few η."""
 
     def __init__(self, spectrum: Spectrum, cap: float = math.inf) -> None:
         self.spectrum, self.cap = spectrum, cap
         self._known: dict[float, tuple[FloatArray, FloatArray]] = {}
 
     def at(self, strength: float) -> tuple[FloatArray, FloatArray]:
-        """Logarithms and bounds on their errors at one η, each of shape (n,)."""
+        """Return logarithms and bounds on their errors at one η, each of shape (n,)."""
         return self.all_at([strength])[strength]
 
     def all_at(self, strengths: Sequence[float]) -> dict[float, tuple[FloatArray, FloatArray]]:
-        """The same at several η: the moments are read once for all of them."""
+        """Return the same at several η: the moments are read once for all of them."""
         known = self._known
         new = [strength for strength in dict.fromkeys(strengths) if strength not in known]
         if new:
             logs, errors = log_normalisers(self.spectrum, np.array(new), self.cap)
-            # A copy of each, so that one may be forgotten without the others.
+            # Copies, so that one entry can be freed without the others.
             fresh = {
                 strength: (logs[:, i].copy(), errors[:, i].copy()) for i, strength in enumerate(new)
             }
             known = known | fresh
-            # Put in place at once: people share a channel.
+            # One assignment, because sessions share a channel.
             self._known = dict(list(known.items())[-_KEPT:])
         return known
 
 
 class PlainColumns(Channel):
-    """A mechanism that gives its columns itself, over its whole lexicon."""
+    """Channel of a mechanism that computes its columns itself, over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: ColumnForm) -> None:
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
 
     def seen(self, output: int) -> Seen:
-        """Prepare for one output."""
+        """Prepare one output."""
         return self.seen_all([output])[0]
 
     def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
-        """Prepare for several outputs: their distances from all words, if the law goes by any."""
+        """Prepare several outputs: their distances from all words, if the law uses distances."""
         words = self.mechanism.check_words(list(outputs))
         vectors = self.mechanism.lexicon.vectors
         away: Sequence[FloatArray | None] = [None] * words.size
@@ -310,7 +305,7 @@ class PlainColumns(Channel):
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> Likelihood:
         logs = self.form.column(output, away, epsilon)
-        # What is impossible is so without an error.
+        # An impossible output has no error.
         size = np.where(np.isneginf(logs), 0.0, np.maximum(np.abs(logs), 1.0))
         errors = self.form.error * size
         method = self.mechanism.law_method
@@ -318,7 +313,7 @@ class PlainColumns(Channel):
 
 
 class ExponentialColumns(Channel):
-    """TEM and calibrated TEM over their whole lexicon."""
+    """Channel of TEM and calibrated TEM over their whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: ExponentialForm, progress: Progress) -> None:
         self.mechanism, self.form = mechanism, form
@@ -327,19 +322,19 @@ class ExponentialColumns(Channel):
         self._normalisers = _Normalisers(self.spectrum, form.cap)
 
     def prepare(self, epsilons: Sequence[float]) -> None:
-        """The normalisers of some ε, together."""
+        """Compute the normalisers of some ε at once."""
         self._normalisers.all_at([self.form.strength(epsilon) for epsilon in epsilons])
 
     def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
-        """ln Z of every word at η and bounds on the errors; those of the last few η are kept."""
+        """Return ln Z of every word at η and bounds on the errors; caches the last few η."""
         return self._normalisers.at(strength)
 
     def staying(self, epsilon: float) -> FloatArray:
-        """P(w | w) = 1/Z_w of every word, shape (n,)."""
+        """Return P(w | w) = 1/Z_w of every word, shape (n,)."""
         return np.asarray(np.exp(-self.normalisers(self.form.strength(epsilon))[0]))
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
-        """Under a uniform prior the best guess is the output itself (see `bayes_success`)."""
+        """Return S under a uniform prior, where the output is the best guess (see `success`)."""
         if prior.probability.max() != prior.probability.min():
             return None
         logs, errors = self.normalisers(self.form.strength(epsilon))
@@ -347,11 +342,11 @@ class ExponentialColumns(Channel):
         return mean, mean * float(np.expm1(errors.max())), logs.size
 
     def seen(self, output: int) -> Seen:
-        """Prepare for one output: its distance from every word."""
+        """Prepare one output: its distance from every word."""
         return self.seen_all([output])[0]
 
     def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
-        """Prepare for several outputs."""
+        """Prepare several outputs."""
         words = self.mechanism.check_words(list(outputs))
         vectors = self.mechanism.lexicon.vectors
         away = distances(vectors, vectors[words], self.spectrum.metric)
@@ -359,7 +354,7 @@ class ExponentialColumns(Channel):
         return [Seen(partial(self._column, output, row)) for output, row in prepared]
 
     def _column(self, output: int, away: FloatArray, epsilon: float) -> Likelihood:
-        """The closed form, from the distances of the output."""
+        """Evaluate the closed form from the distances of the output."""
         strength = self.form.strength(epsilon)
         normalisers, errors = self.normalisers(strength)
         logs = -np.minimum(strength * away, self.form.cap) - normalisers
@@ -369,12 +364,12 @@ class ExponentialColumns(Channel):
 
 
 class NearColumns(Channel):
-    """A mechanism that treats the nearest words of each word by themselves, over its lexicon.
+    """Channel of a mechanism that treats the nearest words of each word separately.
 
     Args:
         mechanism: over the lexicon.
-        count: how many nearest words, each word itself included.
-        progress: of the spectrum and of the table of neighbours, where they are not kept yet.
+        count: number of nearest words, each word itself included.
+        progress: of the spectrum and of the table of neighbours, if they are not cached yet.
     """
 
     def __init__(self, mechanism: Mechanism, count: int, progress: Progress) -> None:
@@ -385,7 +380,7 @@ class NearColumns(Channel):
         self.table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(count, progress)
 
     def seen(self, output: int) -> Seen:
-        """Prepare for one output: its distance from every word, and who has it near."""
+        """Prepare one output: its distance from every word, and the words that have it near."""
         word = int(self.mechanism.check_words([output])[0])
         vectors = self.mechanism.lexicon.vectors
         away = distances(vectors, vectors[[word]])[0]
@@ -393,13 +388,13 @@ class NearColumns(Channel):
 
     @abstractmethod
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
-        """The likelihood, from the distances of the output and what `_near` says of it."""
+        """Return the likelihood, from the distances of the output and the result of `_near`."""
 
     def _near(self, output: int) -> Near:
-        """The words that have `output` among their nearest.
+        """Return the words that have `output` among their nearest.
 
         Returns:
-            Words w, shape (m,); the place of the output in the order of distance from w (of equal
+            Words w, shape (m,); the index of the output in the order of distance from w (of equal
             distances the lowest index first), shape (m,); the distances of the nearest words of
             w in that order, shape (m, count).
         """
@@ -415,7 +410,7 @@ class NearColumns(Channel):
 
 
 class RepairedColumns(NearColumns):
-    """The repaired truncated Gumbel mechanism over its whole lexicon."""
+    """Channel of the repaired truncated Gumbel mechanism over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: NearestForm, progress: Progress) -> None:
         n = len(mechanism.lexicon)
@@ -426,27 +421,27 @@ class RepairedColumns(NearColumns):
         self._normalisers = _Normalisers(self.spectrum)
 
     def prepare(self, epsilons: Sequence[float]) -> None:
-        """The normalisers of some ε, together."""
+        """Compute the normalisers of some ε at once."""
         self._normalisers.all_at([self.form.strength(epsilon) for epsilon in epsilons])
 
     def staying(self, epsilon: float) -> FloatArray:
-        """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
+        """Return P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
         strength = self.form.strength(epsilon)
         whole = self.whole * np.exp(-self._normalisers.at(strength)[0])
-        # The table's float32 distances, right to 1e-7, are exact enough for a probability here.
+        # The table's float32 distances, accurate to 1e-7, suffice for a probability here.
         near = self.table.distances.astype(np.float64)
         partial_sums = np.cumsum(np.exp(-strength * near), axis=1)
         return np.asarray((self.weights / partial_sums).sum(axis=1) + whole)
 
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
-        """The closed form."""
+        """Evaluate the closed form."""
         strength = self.form.strength(epsilon)
         normalisers, errors = self._normalisers.at(strength)
         tails = math.log(self.whole) - normalisers
         words, places, gaps = near
         partial_sums = np.cumsum(np.exp(-strength * gaps), axis=1)
-        # The i-th nearest word takes part wherever there are at least i candidates: sums over
-        # π_k/Z_k from the end.
+        # The i-th nearest word is a candidate whenever there are at least i: sums over π_k/Z_k
+        # from the end.
         few = np.cumsum((self.weights / partial_sums)[:, ::-1], axis=1)[:, ::-1]
         with_few = few[np.arange(words.size), places]
         tails[words] = np.logaddexp(tails[words], np.log(with_few))
@@ -472,18 +467,18 @@ class RepairedColumns(NearColumns):
 
 
 _LEFT_OUT = 1e-18
-"""Of a probability: by counts of candidates that are left out, and by the end of the integral."""
+"""Bound on the probability lost to omitted counts of candidates, and to the end of the integral."""
 _DEPTH = 45.0  # e^−45 is below 1e-19
-_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
+_TAIL = 60.0  # where e^{−t/b} exceeds this, every survival function is 1
 _COARSE = 64
 _RULE = np.polynomial.legendre.leggauss(6)
 _PANELS = 20
-_FEW_ERROR = 1e-5  # of a logarithm by quadrature, as the tests find it
+_FEW_ERROR = 1e-5  # of a logarithm by quadrature, as the tests measure it
 _ZERO = np.zeros(1)
 
 
 class GumbelColumns(NearColumns):
-    """The truncated Gumbel mechanism over its whole lexicon."""
+    """Channel of the truncated Gumbel mechanism over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: NoisyNearestForm, progress: Progress) -> None:
         lexicon = mechanism.lexicon
@@ -494,17 +489,17 @@ class GumbelColumns(NearColumns):
         self._last: tuple[float, FloatArray, FloatArray] | None = None
 
     def nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
-        """Places t and weights of the integrals with K = n; those of the last b are kept."""
-        last = self._last  # looked up once: other sessions ask the same channel for their own b
+        """Return nodes t and weights of the integrals with K = n; caches those of the last b."""
+        last = self._last  # read once: other sessions use the same channel with another b
         if last is None or last[0] != b:
             last = self._last = (b, *self._nodes(b))
         return last[1:]
 
     def _nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
-        # Far left no S differs from 1 and nothing is lost; far right the product is below e^−45.
+        # Far left every S is 1 and nothing is lost; far right the product is below e^−45.
         low = max(-self.bound, -b * math.log(_TAIL))
         high = min(self.bound, low + self.bound + _DEPTH * b)
-        for _ in range(2):  # first roughly, then again between the points that were found
+        for _ in range(2):  # first coarsely, then again between the ends that were found
             coarse = np.linspace(low, high, _COARSE, endpoint=False)
             most = np.concatenate([p.max(axis=0) for _, p in self._products(b, coarse)])
             most = most.reshape(-1, _COARSE).max(axis=0)
@@ -515,19 +510,19 @@ class GumbelColumns(NearColumns):
         return (middles[:, None] + half * x).ravel(), np.tile(half * w, _PANELS)
 
     def _products(self, b: float, t: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """ln Π_j S(t − d_j) over all words j: some words w, and theirs of shape (words, T)."""
+        """Yield some words w, and ln Π_j S(t − d_j) over all words j for them, shape (words, T)."""
         points = self._log_survival(self.spectrum.points, t, b)
         itself = self._log_survival(_ZERO, t, b)
         for rows, sums in self.spectrum.blocks(points):
-            # No sum of ln S is above 0; the rounded moments may say so.
+            # No sum of ln S is above 0, but rounded moments may give one.
             yield rows, np.minimum(sums, 0.0) + itself
 
     def _log_survival(self, distance: FloatArray, t: FloatArray, b: float) -> FloatArray:
-        """ln S(t − d), shape (distances, T)."""
+        """Return ln S(t − d), shape (distances, T)."""
         return log_survival_and_density(t - distance[:, None], b, self.bound)[0]
 
     def whole(self, distance: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
-        """ln P(y | w, K = n) of an output at these distances from all words, with errors, (n,)."""
+        """Return ln P(y | w, K = n) at these distances from all words, with errors, (n,)."""
         t, weights = self.nodes(b)
         doubt = self.spectrum.errors(lambda d: self._log_survival(d, t, b))
         logs, errors = np.empty(distance.size), np.empty(distance.size)
@@ -544,7 +539,7 @@ class GumbelColumns(NearColumns):
                 total = terms.sum(axis=1)
                 logs[part] = np.log(total) + top
                 change = np.minimum(doubt[part], _DEPTH)
-                # The most that the integral can be: every product off by its bound, and the panel
+                # The largest possible integral: every product off by its bound, and the panel
                 # with the jump lost as a whole.
                 upper = (terms * np.exp(change)).sum(axis=1) + peak * np.exp(lost - top)
                 errors[part] = np.log(upper / total)
@@ -553,9 +548,9 @@ class GumbelColumns(NearColumns):
     def _lost(
         self, distance: FloatArray, t: FloatArray, weights: FloatArray, product: FloatArray
     ) -> FloatArray:
-        """ln of what a panel may lose in which the density jumps from 0, at t = d − C, per density.
+        """Bound ln of the loss in the panel where the density jumps from 0, t = d − C, per density.
 
-        The product falls with t: its value at the first place of the panel bounds it.
+        The product falls with t: its value at the first node of the panel bounds it.
         """
         nodes = _RULE[0].size
         width = float(weights[:nodes].sum())
@@ -566,14 +561,14 @@ class GumbelColumns(NearColumns):
         return np.where((panel >= 0) & (panel < _PANELS), most, -math.inf)
 
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
-        """By quadrature."""
+        """Compute the likelihood by quadrature."""
         b = self.form.noise_scale(epsilon)
         whole, errors = self.whole(away, b)
         logs = self.log_whole + whole
         for word, place, gaps in zip(*near, strict=True):
             few = log_few_candidates(gaps, self.weights, b, self.bound)[place]
             both = np.logaddexp(logs[word], few)
-            # Only the part with all candidates is in doubt.
+            # Only the part with all candidates has this error.
             errors[word] = np.log1p(np.exp(logs[word] - both) * np.expm1(errors[word]))
             logs[word] = both
         errors += _FEW_ERROR + np.log1p(_LEFT_OUT * np.exp(-np.maximum(logs, -700.0)))
@@ -583,13 +578,13 @@ class GumbelColumns(NearColumns):
 def open_channel(
     mechanism: Mechanism, words: Sequence[int] | IntArray | None = None, progress: Progress = silent
 ) -> Channel:
-    """The channel of a mechanism with a finite exact law.
+    """Open the channel of a mechanism with a finite exact law.
 
     Args:
         mechanism: over any lexicon.
         words: the only possible words, at most `limits.MAX_ATTACK_PRIOR_WORDS`; None for all
-            words of the lexicon: at once for the bundled one, for another one prepared once (25,000
-            words: some fifteen seconds) and kept in the cache folder.
+            words of the lexicon: immediate for the bundled one, for another one prepared once
+            (25,000 words: some fifteen seconds) and stored in the cache folder.
         progress: of that preparation.
 
     Raises:

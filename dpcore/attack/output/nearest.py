@@ -1,8 +1,8 @@
-"""The nearest-neighbour attacker: for mechanisms whose law cannot be computed.
+"""Nearest-neighbour attacker, and the leakage of noisy vectors.
 
-It guesses the released word itself or, if it knows that only some words are possible, the one of
-them that is nearest to it. Bayes' attacker does at least as well, so its success is a lower bound
-of what leaks.
+The attacker is for mechanisms whose law cannot be computed. It guesses the released word itself or,
+if it knows that only some words are possible, the nearest of them. The Bayes attacker does at least
+as well, so its success is a lower bound of the leakage.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _DIRECTIONS = 200
 
 @dataclass(frozen=True, eq=False)
 class NearestSuccess:
-    """How often the nearest-neighbour attacker is right; arrays of shape (E,).
+    """Success of the nearest-neighbour attacker; arrays of shape (E,).
 
     Attributes:
         epsilons: shape (E,).
         value: the mean over words, estimated unless `exact`.
-        error: its standard error: of the noise, and of the drawing of words where they are drawn.
-        low: lower end of an interval of level 95 % for that mean, and the drawing of words.
+        error: its standard error: of the noise, and of the draw of words if they are drawn.
+        low: lower end of an interval of level 95 % for that mean, including the draw of words.
         high: upper end.
-        words: words that were tried.
-        drawn: whether they were drawn from the prior; else every possible word was tried.
-        exact: whether the laws are exact (then an error is of the drawing alone).
+        words: number of words that were tried.
+        drawn: True if they were drawn from the prior; else every possible word was tried.
+        exact: True if the laws are exact (then an error comes only from the draw).
         detail: how laws were found.
     """
 
@@ -63,7 +63,7 @@ class NearestSuccess:
 
 
 def nearest_guess(lexicon: Lexicon, output: int, candidates: Sequence[int] | IntArray) -> int:
-    """The candidate nearest to a released word, of equally near ones the lowest index."""
+    """Return the candidate nearest to a released word, of equally near ones the lowest index."""
     words = np.unique(np.asarray(candidates, dtype=np.int64))
     if not words.size:
         raise ParameterError("the attacker needs at least one possible word")
@@ -83,14 +83,14 @@ def nearest_success(
     """Try the attacker on words of the prior.
 
     With at most `limits.MAX_ATTACK_PRIOR_WORDS` possible words all are tried, and the attacker
-    guesses among them; else `words` are drawn and the attacker guesses what was released.
+    guesses among them; else `words` are drawn and the attacker guesses the released word.
 
     Args:
-        mechanism: any.
-        prior: of the words; the attacker knows which are possible, not how likely.
+        mechanism: any mechanism.
+        prior: prior over words; the attacker knows which are possible, not how likely.
         epsilons: admissible, shape (E,).
-        words: to draw, at least 2.
-        seed: of the drawing.
+        words: number of words to draw, at least 2.
+        seed: seed of the draws.
         progress: called with ("attacks", done, all).
 
     Raises:
@@ -138,7 +138,7 @@ def nearest_success(
         noise, unseen = counted.tally()
         error, (low, high) = noise.error, noise.interval(unseen)
     if not listed:
-        # Of the mean of `words` independent words. Noise and drawing are independent of each
+        # For the mean of `words` independent words. Noise and draw are independent of each
         # other, so their squares add up.
         spread = np.sqrt((weights @ np.square(right - mean)) / max(words - 1, 1))
         error = np.hypot(error, spread)
@@ -151,7 +151,7 @@ def nearest_success(
 
 
 def _guesses(lexicon: Lexicon, outputs: IntArray, candidates: IntArray) -> IntArray:
-    """`nearest_guess` for many outputs."""
+    """Apply `nearest_guess` to many outputs."""
     distinct, places = np.unique(outputs, return_inverse=True)
     best = np.empty(distinct.size, dtype=np.int64)
     step = max(1, math.floor(2**22 / candidates.size))
@@ -162,27 +162,27 @@ def _guesses(lexicon: Lexicon, outputs: IntArray, candidates: IntArray) -> IntAr
     return best[places]
 
 
-# What a noisy vector gives away: to one who computes the likeliest word, and to anyone at all.
+# Leakage of a noisy vector: to an attacker who computes the likeliest word, and to any decoder.
 #
 # `likeliest_words` is the attacker who sees the vector itself, as a decoder does, and knows the law
-# of the noise. `kept_at_most` bounds every decoder, also one that reads the whole sentence and
-# knows the language: that many words can come out as they went in, and no more.
+# of the noise. `kept_at_most` bounds every decoder, even one that reads the whole sentence and
+# knows the language: no more than that share of words can be recovered.
 
 
 _BLOCK = 64  # noisy vectors that are compared with every word at a time
-_SLACK = 1e-5  # float32 words: this much of the cut is added to it, so that no true word is lost
+_SLACK = 1e-5  # for float32 words: relative widening of the cut, so that no true word is lost
 
 
 def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> IntArray:
-    """The word under which each noisy vector is most likely, every word alike before.
+    """Return the word under which each noisy vector is most likely, under a uniform prior.
 
     Gaussian noise: the nearest word. Laplace noise: the nearest in the L1 norm. Truncated noise:
-    the same among the words that can have given the vector at all, which are few.
+    the same among the few words whose support holds the vector.
 
     Args:
         mechanism: clips, then adds Gaussian, Laplace or truncated Laplace noise.
         noisy: shape (t, d), as `Mechanism.noisy_vectors` gives it.
-        epsilon: at which it was drawn.
+        epsilon: ε of the noise.
 
     Returns:
         Lexicon indices, shape (t,).
@@ -206,21 +206,21 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
         distances = cdist(some, words, metric)
         if cut < math.inf:
             inside = cdist(some, words, "chebyshev") <= cut * (1 + _SLACK)
-            # Where rounding leaves no word inside the support, none is excluded.
+            # If rounding leaves no word inside the support, none is excluded.
             distances[~inside & inside.any(axis=1, keepdims=True)] = math.inf
         likeliest[start : start + _BLOCK] = distances.argmin(axis=1)
     return likeliest
 
 
 def information(mechanism: Mechanism, epsilon: float) -> float:
-    """Nats that the noisy vector of a word can tell about it at most; infinite if not bounded.
+    """Return the nats that a word's noisy vector can tell about it at most; infinite if unbounded.
 
     The largest divergence KL(P_w ‖ P_w′) of two clipped vectors 2C apart bounds the mutual
     information for every law of the word. Gaussian: (2C)²/(2σ²). Laplace of scale b: a coordinate
-    moved by b·t costs t − 1 + e^(−t). That is concave in t², so that of vectors clipped in the L2
-    norm equal coordinates are worst, t = 2C/(√d·b) in each; and convex in t, so that of vectors
-    clipped in the L1 norm one coordinate alone is, t = 2C/b. Truncated noise: infinite, as its
-    support moves with the word.
+    moved by b·t costs t − 1 + e^(−t). That is concave in t², so for vectors clipped in the L2
+    norm equal coordinates are worst, t = 2C/(√d·b) in each; and convex in t, so for vectors
+    clipped in the L1 norm a single coordinate is worst, t = 2C/b. Truncated noise: infinite, as
+    its support moves with the word.
     """
     value = mechanism.check_epsilon(epsilon)
     noise = mechanism.vector_noise(value)
@@ -233,21 +233,22 @@ def information(mechanism: Mechanism, epsilon: float) -> float:
     moved = 1 if noise.power == 1 else noise.dimension
     # b is the sensitivity over ε: 2C√d for `laplace`, where t = ε/d.
     t = 2.0 * math.sqrt(moved) * noise.norm / noise.sensitivity * value / moved
-    # The series where the two terms agree in most digits.
+    # The series, for small t, where the two terms agree in most digits.
     step = t * t * (0.5 - t / 6) if t < 1e-5 else t + math.expm1(-t)
     return moved * step
 
 
 def kept_at_most(nats: float, guess: float) -> float:
-    """The largest share s of places that any decoder can get right, given what it can know.
+    """Return the largest share s of positions that any decoder can get right.
 
     The decoder sees noisy vectors of whole sentences, which tell at most `nats` about the word of a
-    place: the sum of `information` over the words of its sentence. Without them it would be right
-    with probability `guess` at most. By the data-processing inequality kl(s ‖ guess) ≤ nats, and kl
-    is jointly convex, so both may be means over places (Cover and Thomas 2006, Section 2.7).
+    position: the sum of `information` over the words of its sentence. Without them it would be
+    right with probability `guess` at most. By the data-processing inequality kl(s ‖ guess) ≤ nats,
+    and kl is jointly convex, so both may be means over positions (Cover and Thomas 2006, Section
+    2.7).
 
     Raises:
-        ParameterError: `nats` is below 0 or NaN, or `guess` is no probability above 0.
+        ParameterError: `nats` is below 0 or NaN, or `guess` is not a probability above 0.
     """
     if not nats >= 0:
         raise ParameterError(f"information is a number of nats >= 0, got {nats}")
@@ -263,5 +264,5 @@ def kept_at_most(nats: float, guess: float) -> float:
 
 
 def divergence(s: float, guess: float) -> float:
-    """kl(s ‖ guess) of two coins, in nats, for guess ≤ s < 1: the inverse of `kept_at_most`."""
+    """Return kl(s ‖ guess) of two coins, in nats, for guess ≤ s < 1; inverts `kept_at_most`."""
     return s * math.log(s / guess) + (1 - s) * math.log1p((guess - s) / (1 - guess))

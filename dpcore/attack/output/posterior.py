@@ -1,9 +1,9 @@
-"""Bayes' rule: what an attacker believes about a word after one output.
+"""Posterior and odds of input words given one output, by Bayes' rule.
 
     π(w | y) = π(w)·P(y | w) / Σ_v π(v)·P(y | v)
 
 The best guess is right with probability max_w π(w | y), given y. A guarantee bounds a posterior:
-with P(y | v) ≥ e^{−L(w, v)}·P(y | w) for all v, L the promised loss,
+with P(y | v) ≥ e^{−L(w, v)}·P(y | w) for all v, L the guaranteed loss,
 
     π(w | y) ≤ π(w) / Σ_v π(v)·e^{−L(w, v)},
 
@@ -31,15 +31,15 @@ _SHOWN = 1e-3
 
 
 class RareOutputError(ParameterError):
-    """An output that no possible word gives with a chance that can be computed.
+    """An output that no possible word gives with a probability that can be computed.
 
-    Nothing follows from it: each possible word may have been it.
+    Nothing follows from it: every possible word may have been the input.
     """
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One word in the eyes of the attacker.
+    """One word with its prior and posterior.
 
     Attributes:
         word: its index.
@@ -56,11 +56,11 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Beliefs after one output; read-only.
+    """Posterior over input words after one output; read-only.
 
     Attributes:
         likelihood: ln P(y | w).
-        prior: beliefs before.
+        prior: prior over words.
         probability: π(w | y), shape (n,).
         log_evidence: ln P(y) under the prior.
         error: bound on the error of ln π(w | y), for every word above 0.1 % and the best guess.
@@ -74,7 +74,7 @@ class Posterior:
 
     @cached_property
     def best(self) -> int:
-        """The word that the attacker guesses; of equally likely ones the lowest index."""
+        """Attacker's guess: the likeliest word; of equally likely ones the lowest index."""
         return int(self.probability.argmax())
 
     @property
@@ -84,7 +84,7 @@ class Posterior:
 
     @cached_property
     def perplexity(self) -> float:
-        """e^H, H the entropy: so many equally likely words have the same entropy.
+        """Perplexity e^H, H the entropy: as many equally likely words have the same entropy.
 
         It is not the effective number 1/Σp² of `dpcore.measure`, which is never larger.
         """
@@ -92,19 +92,19 @@ class Posterior:
         return float(np.exp(-(p * np.log(p)).sum()))
 
     def candidate(self, word: int) -> Candidate:
-        """What the attacker thinks of one word."""
+        """Return prior, posterior and odds factor of one word."""
         before, after = float(self.prior.probability[word]), float(self.probability[word])
         others = 1.0 - after
-        if others < 0.5:  # without cancellation where one word is nearly certain
+        if others < 0.5:  # avoids cancellation where one word is nearly certain
             others = float(np.delete(self.probability, word).sum())
         change = math.nan
         if 0 < before < 1:
-            # ln of the odds after, less ln of the odds before.
+            # ln of the odds after, minus ln of the odds before.
             change = _log(after) - _log(others) - math.log(before) + math.log1p(-before)
         return Candidate(word, before, after, change)
 
     def top(self, count: int) -> list[Candidate]:
-        """The likeliest words, likeliest first, ties by index; none that is impossible."""
+        """Return the likeliest words, likeliest first, ties by index; none that is impossible."""
         p = self.probability
         count = min(count, int(np.count_nonzero(p)))
         if count < 1:
@@ -116,7 +116,7 @@ class Posterior:
         return [self.candidate(int(word)) for word in likeliest]
 
     def rows(self, lexicon: Lexicon, count: int) -> list[dict[str, Any]]:
-        """`top` as plain rows; the factor of the odds is None where it is not finite."""
+        """Return `top` as plain rows; the odds factor is None where it is not finite."""
         return [
             {
                 "word": lexicon.words[candidate.word],
@@ -134,8 +134,8 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
     """Apply Bayes' rule, in logarithms.
 
     Args:
-        likelihood: of one output, for every word that the prior holds possible at least.
-        prior: beliefs before.
+        likelihood: of one output, at least for every word that the prior holds possible.
+        prior: prior over words.
 
     Raises:
         ParameterError: the prior holds other words possible.
@@ -154,14 +154,14 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
             "no word that the prior holds possible can become this output (its probability is 0, "
             "or too small to compute): choose another output, a smaller epsilon or another prior"
         )
-    # Over the largest, so that one weight is 1 and the sum cannot underflow to 0.
+    # Relative to the largest, so that one weight is 1 and the sum cannot underflow to 0.
     weights = np.exp(logs - top)
     total = float(weights.sum())
     weights /= total
     probability = np.zeros(prior.probability.size)
     probability[words] = weights
     probability.setflags(write=False)
-    # Logarithms off by e_w move the evidence by ln Σ π(w|y)·e^{e_w} at the most.
+    # Logarithms that are off by e_w move the evidence by at most ln Σ π(w|y)·e^{e_w}.
     errors = likelihood.errors
     with np.errstate(over="ignore"):
         drift = float(np.log((weights * np.exp(np.minimum(errors, 700.0))).sum()))
@@ -171,7 +171,7 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
 
 
 def promised_distances(lexicon: Lexicon, guarantee: Guarantee, word: int) -> FloatArray:
-    """Distances of all words from one, in the metric that the guarantee speaks of, shape (n,)."""
+    """Return distances of all words from one, in the metric of the guarantee, shape (n,)."""
     vectors = lexicon.vectors
     return np.asarray(distances(vectors, vectors[[word]], _metric(guarantee)[0])[0])
 
@@ -179,12 +179,12 @@ def promised_distances(lexicon: Lexicon, guarantee: Guarantee, word: int) -> Flo
 def promised_losses(
     lexicon: Lexicon, guarantee: Guarantee, word: int, far: FloatArray | None = None
 ) -> FloatArray:
-    """The loss that a guarantee allows between a word and every word, shape (n,); 0 for itself.
+    """Return the loss that a guarantee allows between a word and every word, shape (n,).
 
     Args:
-        lexicon: words.
-        guarantee: of a mechanism over it.
-        word: index.
+        lexicon: words and vectors.
+        guarantee: of a mechanism over the lexicon.
+        word: index; its loss against itself is 0.
         far: `promised_distances`, if known: they are the same at every ε.
     """
     if far is None:
@@ -195,7 +195,7 @@ def promised_losses(
 
 
 def promised_loss(lexicon: Lexicon, guarantee: Guarantee, first: int, second: int) -> float:
-    """The loss that a guarantee allows between two words."""
+    """Return the loss that a guarantee allows between two words."""
     vectors = lexicon.vectors
     metric, times_epsilon = _metric(guarantee)
     far = float(paired_distances(vectors[[first]], vectors[[second]], metric)[0])
@@ -203,7 +203,7 @@ def promised_loss(lexicon: Lexicon, guarantee: Guarantee, first: int, second: in
 
 
 def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
-    """The metric of a guarantee, and whether losses are ε times distances in it."""
+    """Return the metric of a guarantee, and True if losses are ε times distances in it."""
     if isinstance(guarantee, MetricPrivacy) and guarantee.metric in set(Metric):
         return Metric.parse(guarantee.metric), True
     return Metric.EUCLIDEAN, False
@@ -212,15 +212,15 @@ def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
 def posterior_bound(
     lexicon: Lexicon, guarantee: Guarantee, prior: Prior, word: int, far: FloatArray | None = None
 ) -> float:
-    """The largest posterior of a word that the guarantee allows, whatever comes out.
+    """Return the largest posterior of a word that the guarantee allows, for any output.
 
-    1 where the guarantee has a δ: then an output may exist that gives the word away. `far` is as
+    It is 1 if the guarantee has a δ: then an output may exist that reveals the word. `far` is as
     for `promised_losses`.
     """
     before = float(prior.probability[word])
     if isinstance(guarantee, ApproximateLocalPrivacy) or not before > 0:
         return 1.0 if before > 0 else 0.0
-    # P(y | v) ≥ e^{−L(w, v)}·P(y | w) under every v makes the evidence as small as it can be.
+    # P(y | v) ≥ e^{−L(w, v)}·P(y | w) under every v gives the smallest possible evidence.
     allowed = np.exp(-promised_losses(lexicon, guarantee, word, far))
     return min(1.0, before / float(prior.probability @ allowed))
 
@@ -229,19 +229,19 @@ def _log(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-# The likelihood ratio of two words given an output, against what the guarantee allows.
+# Likelihood ratio of two words given an output, against the bound of the guarantee.
 
 
 @dataclass(frozen=True)
 class Odds:
-    """How far one output tilts the odds between two words.
+    """Change of the odds between two words by one output.
 
     Attributes:
         first: index of w.
         second: index of w′.
         output: index of y.
         distance: Euclidean distance of w and w′.
-        log_ratio: ln P(y | w) − ln P(y | w′): by what ln of the odds changed, whatever the prior.
+        log_ratio: ln P(y | w) − ln P(y | w′): the change of ln of the odds, whatever the prior.
         claimed: the largest |log_ratio| that the guarantee allows (up to its δ, if it has one).
         error: bound on the error of `log_ratio`.
     """
@@ -256,19 +256,19 @@ class Odds:
 
     @property
     def broken(self) -> bool:
-        """Whether the ratio is beyond the claim, and not by an error of the computation."""
+        """True if the ratio exceeds the claim by more than the error of the computation."""
         return abs(self.log_ratio) > self.claimed + self.error + 1e-9 * self.claimed
 
     @property
     def used(self) -> float:
-        """Share of the claimed loss that this output takes up; above 1 the claim is broken."""
+        """Share of the claimed loss that this output uses; above 1 the claim is broken."""
         return abs(self.log_ratio) / self.claimed if self.claimed > 0 else math.inf
 
 
 def odds(
     lexicon: Lexicon, likelihood: Likelihood, guarantee: Guarantee, first: int, second: int
 ) -> Odds:
-    """The ratio of two words.
+    """Return the likelihood ratio of two words.
 
     Raises:
         ParameterError: they are one word, or the channel does not know one of them.
@@ -286,21 +286,21 @@ def worst_odds(
     word: int,
     far: FloatArray | None = None,
 ) -> Odds:
-    """The word that this output separates from `word` by the largest share of the claim.
+    """Find the word that this output separates from `word` by the largest share of the claim.
 
-    With `word` the output itself this is, for TEM, the worst pair of all for this output: a
+    If `word` is the output itself, this is for TEM the worst pair of all for this output: a
     truncated metric obeys the triangle inequality. `far` is as for `promised_losses`.
     """
     allowed = promised_losses(lexicon, guarantee, word, far)[likelihood.words]
     own = int(np.searchsorted(likelihood.words, word))
     impossible = likelihood.impossible
-    with np.errstate(invalid="ignore"):  # of two that are not resolved
+    with np.errstate(invalid="ignore"):  # −∞ minus −∞
         ratio = np.abs(likelihood.of(word) - likelihood.logs)
         resolved = np.maximum(ratio - likelihood.errors, 0.0)
-    # An entry that is not resolved proves nothing; one that is known to be 0 proves most.
+    # An unresolved entry proves nothing; an entry that is known to be 0 proves most.
     ratio = np.where(np.isfinite(ratio), resolved, 0.0)
     ratio[impossible != impossible[own]] = math.inf
-    # Where nothing is allowed, anything at all is too much.
+    # If no loss is allowed, any loss is too much.
     beyond = np.where(ratio > 0, math.inf, 0.0)
     share = np.divide(ratio, allowed, out=beyond, where=allowed > 0)
     share[likelihood.words == word] = -1.0
@@ -316,7 +316,7 @@ def _odds(
     vectors = lexicon.vectors
     far = paired_distances(vectors[[first]], vectors[[second]], Metric.EUCLIDEAN)
     logs = [likelihood.of(word) for word in (first, second)]
-    both = logs[0] == logs[1]  # also of two that are impossible, whose difference is NaN
+    both = logs[0] == logs[1]  # also if both are −∞, whose difference is NaN
     return Odds(
         first=first,
         second=second,

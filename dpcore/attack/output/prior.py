@@ -1,4 +1,4 @@
-"""What an attacker believes about a word before anything is released."""
+"""Prior distributions over input words, and probabilities as counts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 
 TYPED_TOLERANCE = 1e-6
-"""By how much each typed probability may be rounded: six decimals, as in 0.333333."""
+"""Rounding allowed for each typed probability: six decimals, as in 0.333333."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """A law over the words of a lexicon.
+    """Distribution over the words of a lexicon.
 
     Attributes:
         name: uniform, frequency, typed, list, context or mixed.
         probability: of each word, shape (n,), sums to 1; read-only.
-        sentence: how it was made, for a person; it holds no word that was typed.
+        sentence: origin of the prior, as text; it holds no word that was typed.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Prior:
     sentence: str
 
     def __post_init__(self) -> None:
-        """Check that it is a law, and make it read-only.
+        """Check that the probabilities are a distribution, and make them read-only.
 
         Raises:
             ParameterError: a negative probability, a NaN, or a sum that is not 1.
@@ -50,31 +50,31 @@ class Prior:
 
     @cached_property
     def support(self) -> IntArray:
-        """The words that the attacker holds possible, ascending."""
+        """Words with a positive probability, ascending."""
         return np.flatnonzero(self.probability)
 
     @cached_property
     def logs(self) -> FloatArray:
-        """ln of the probabilities, −∞ for an impossible word, shape (n,)."""
+        """Logarithms of the probabilities, −∞ for an impossible word, shape (n,)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probability))
 
     def draw(self, rng: np.random.Generator, count: int) -> IntArray:
-        """Independent words with this law, shape (count,)."""
-        # Over the possible words alone: no rounding of a sum can draw one of probability 0.
+        """Draw independent words with this law, shape (count,)."""
+        # Only over the possible words: no rounding of a sum can draw one of probability 0.
         steps = np.cumsum(self.probability[self.support])
         places = np.searchsorted(steps, rng.random(count) * steps[-1], side="right")
         return np.asarray(self.support[np.minimum(places, steps.size - 1)])
 
 
 def uniform(lexicon: Lexicon) -> Prior:
-    """Every word of the lexicon equally likely."""
+    """Make every word of the lexicon equally likely."""
     n = len(lexicon)
     return Prior("uniform", np.full(n, 1.0 / n), f"all {n:,} words equally likely")
 
 
 def uniform_over(lexicon: Lexicon, names: Sequence[str]) -> Prior:
-    """The named words equally likely, all others impossible.
+    """Make the named words equally likely and all others impossible.
 
     Raises:
         ParameterError: there are none, or more than `limits.MAX_ATTACK_PRIOR_WORDS`.
@@ -88,9 +88,9 @@ def uniform_over(lexicon: Lexicon, names: Sequence[str]) -> Prior:
 
 
 def typed(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
-    """The probabilities that a person gives to some words; all others are impossible.
+    """Make a prior from typed probabilities of some words; all others are impossible.
 
-    They are divided by their sum, which may differ from 1 by `TYPED_TOLERANCE` a word only.
+    They are divided by their sum, which may differ from 1 by at most `TYPED_TOLERANCE` a word.
 
     Raises:
         ParameterError: there are none or too many, one is not a number from 0 to 1, or they do
@@ -118,13 +118,13 @@ def typed(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
 
 
 def parse_prior(lexicon: Lexicon, text: str) -> Prior:
-    """A prior as a person writes it: `uniform`, `frequency`, or `monday=0.5, garage=0.5`.
+    """Parse a typed prior: `uniform`, `frequency`, or `monday=0.5, garage=0.5`.
 
     A list of words without numbers, `monday, garage`, makes them equally likely; `frequency:0.3`
     mixes 30 % of frequency into uniform.
 
     Raises:
-        ParameterError: it is none of these, or as `typed`.
+        ParameterError: the text is none of these, or as in `typed`.
         UnknownWordError: the lexicon does not hold one of the words.
     """
     plain = text.strip()
@@ -166,7 +166,7 @@ def _share(text: str) -> float:
 
 
 def frequency(lexicon: Lexicon) -> Prior:
-    """Words as frequent as in the shipped counts (see `dpcore.attack.language.language`)."""
+    """Make words as frequent as in the shipped counts (`dpcore.attack.language.language`)."""
     from dpcore.attack.language.language import word_frequencies
 
     return Prior(
@@ -177,7 +177,7 @@ def frequency(lexicon: Lexicon) -> Prior:
 
 
 def mixed(first: Prior, second: Prior, share: float) -> Prior:
-    """(1 − share)·first + share·second.
+    """Mix two priors: (1 − share)·first + share·second.
 
     Raises:
         ParameterError: the share is not in [0, 1], or the priors are over different lexicons.
@@ -202,17 +202,17 @@ def _check_count(count: int) -> None:
         )
 
 
-# Probabilities as things out of a hundred, for people who read counts better than decimals.
+# Probabilities as things out of a hundred: many people read counts better than decimals.
 
 
 _TOLERANCE = 1e-6
 
 
 def of_hundred(probabilities: ArrayLike, things: int = 100) -> IntArray:
-    """Whole numbers that add up to `things`, each within one of its share.
+    """Return whole numbers that add up to `things`, each within one of its share.
 
-    Largest remainders (Hamilton's rule): every share is rounded down, and what is left goes to the
-    largest fractions, of equal ones to the first.
+    Largest remainders (Hamilton's rule): every share is rounded down, and the remaining things go
+    to the largest fractions, among equal ones to the first.
 
     Args:
         probabilities: shape (k,), not negative, their sum 1.
@@ -222,7 +222,7 @@ def of_hundred(probabilities: ArrayLike, things: int = 100) -> IntArray:
         Shape (k,), int64.
 
     Raises:
-        ParameterError: the probabilities are none, or there is nothing to divide.
+        ParameterError: the probabilities are not a distribution, or there is nothing to divide.
     """
     given: FloatArray = np.asarray(probabilities, dtype=np.float64)
     if not (given.ndim == 1 and given.size and (given >= 0).all()):

@@ -1,13 +1,13 @@
-"""How often the Bayes attacker is right, over all words and all outputs.
+"""Success probability of the Bayes attacker over all outputs, and the least protected words.
 
     S = Σ_y max_w π(w)·P(y | w) = E_y[max_w π(w | y)]
 
 For a list of words all outputs are summed. For TEM under a uniform prior the best guess is always
 the output itself: min(D, γ) is a metric, so |ln Z_w − ln Z_y| ≤ η·min(D(w, y), γ), hence
-P(y | w) ≤ P(y | y), and S is the mean of P(w | w). Otherwise outputs are drawn as they would come
-out, and the mean of max_w π(w | y), itself exact, is an unbiased estimate of S: better than
-counting right guesses, whose mean it is. It lies between 0 and 1, so the empirical Bernstein bound
-of Maurer and Pontil 2009 (Theorem 4), taken on both sides, holds at any number of draws.
+P(y | w) ≤ P(y | y), and S is the mean of P(w | w). Otherwise outputs are drawn from their law, and
+the mean of max_w π(w | y), itself exact, is an unbiased estimate of S: better than counting right
+guesses, whose mean it is. It lies between 0 and 1, so the empirical Bernstein bound of Maurer and
+Pontil 2009 (Theorem 4), taken on both sides, holds at any number of draws.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Overall:
         value: S, or its estimate.
         low: lower end of a 95 % interval; if exact, `value` up to the error of the computation.
         high: upper end.
-        exact: whether all outputs are in it.
-        outputs: how many are, or how many were drawn.
+        exact: True if all outputs are summed.
+        outputs: number of outputs that are summed or drawn.
         blind: success of an attacker who sees nothing: the largest prior.
     """
 
@@ -62,14 +62,14 @@ def overall_success(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Overall:
-    """S at one ε.
+    """Compute or estimate S at one ε.
 
     Args:
         channel: of the mechanism, for all words that the prior holds possible.
-        prior: what the attacker believes; words are drawn from it too.
-        epsilon: admissible.
-        outputs: to draw, where they are not all summed.
-        seed: of the drawing. What is measured protects nothing, so a fixed seed is right here.
+        prior: the attacker's prior; words are drawn from it too.
+        epsilon: admissible ε.
+        outputs: number of outputs to draw, if not all are summed.
+        seed: seed of the draws. A measurement protects nothing, so a fixed seed is safe here.
         progress: called with ("attacks", done, all).
 
     Raises:
@@ -88,7 +88,7 @@ def overall_success(
         )
     rng = generator(seed, "attack", mechanism.key)
     drawn = mechanism.sample(rng, prior.draw(rng, outputs), value)
-    # A distinct output has one posterior, however often it came out.
+    # A distinct output has one posterior, however often it was drawn.
     distinct, counts = np.unique(drawn, return_counts=True)
     each = np.empty(distinct.size)
     for i, output in enumerate(distinct.tolist()):
@@ -101,7 +101,7 @@ def overall_success(
 
 
 def bernstein(values: FloatArray, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Mean of independent values in [0, 1], and the half-width of its interval.
+    """Return the mean of independent values in [0, 1], and the half-width of its interval.
 
     Maurer and Pontil 2009, Empirical Bernstein bounds and sample-variance penalization, Theorem 4,
     with half of 1 − confidence on either side.
@@ -113,21 +113,21 @@ def bernstein(values: FloatArray, confidence: float = CONFIDENCE) -> tuple[float
     return float(values.mean()), spread + 7.0 * log_term / (3.0 * (n - 1))
 
 
-# Who is least protected, by name.
+# Least protected words, by name.
 #
-# Each word w is judged by how often it stays, P(w | w), and by what an attacker then believes,
+# Each word w is ranked by the probability that it stays, P(w | w), and has the posterior
 #
 #     π(w | y = w) = π(w)·P(w | w) / Σ_v π(v)·P(w | v).
 #
-# For TEM no output gives w away more, whatever the prior: min(D, γ) is a metric, so for every v P(y
+# For TEM no output reveals w more, whatever the prior: min(D, γ) is a metric, so for every v P(y
 # | v)/P(y | w) = e^{η·D(w, y) − η·D(v, y)}·Z_w/Z_v ≥ e^{−η·D(v, w)}·Z_w/Z_v = P(w | v)/P(w | w).
-# The first figure is computed for every word of the lexicon, the second for those that stand out. A
-# lonely word stays more often; how lonely it is, its distance to the nearest other word says.
+# P(w | w) is computed for every word of the lexicon, the posterior only for the words at both ends.
+# An isolated word stays more often; its distance to the nearest other word measures isolation.
 
 
 @dataclass(frozen=True)
 class Exposed:
-    """One word and how far it is exposed.
+    """A word and its exposure.
 
     Attributes:
         word: index.
@@ -153,10 +153,10 @@ class Exposure:
     Attributes:
         worst: by `stays`, most exposed first.
         best: least exposed first.
-        stays: of every word that was looked at, shape (m,).
+        stays: P(w | w) of every examined word, shape (m,).
         words: those words, ascending, shape (m,).
-        correlation: Spearman's, between how often a word stays and how lonely it is; NaN if
-            all stay alike.
+        correlation: Spearman's, between P(w | w) and the distance to the nearest word; NaN if
+            all words have the same P(w | w).
     """
 
     worst: tuple[Exposed, ...]
@@ -166,7 +166,7 @@ class Exposure:
     correlation: float
 
     def rows(self, mechanism: Mechanism) -> list[dict[str, Any]]:
-        """One plain row a word, the worst first, then the best."""
+        """Return one plain row for each word, the worst first, then the best."""
         names = mechanism.lexicon.words
         return [
             {
@@ -186,13 +186,13 @@ class Exposure:
 def exposure(
     channel: Channel, epsilon: float, prior: Prior, *, count: int = 10, progress: Progress = silent
 ) -> Exposure:
-    """Rank the words of a channel by how often they stay.
+    """Rank the words of a channel by the probability that they stay.
 
     Args:
         channel: of a mechanism with a closed form over its lexicon, or of a list of words.
-        epsilon: admissible.
-        prior: for what the attacker believes; its possible words are those of the channel.
-        count: words of either end.
+        epsilon: admissible ε.
+        prior: prior of the attacker's posterior; its possible words are those of the channel.
+        count: words at either end.
         progress: called with ("words", done, all).
 
     Raises:
@@ -203,9 +203,9 @@ def exposure(
         raise ParameterError(f"words to show must be 1 to {MAX_ATTACK_SHOWN}, got {count}")
     lexicon = channel.mechanism.lexicon
     stays = channel.staying(epsilon)
-    k = min(NEIGHBOURS, len(lexicon) - 1)  # what comes with the bundled lexicon
+    k = min(NEIGHBOURS, len(lexicon) - 1)  # the width that the bundled lexicon comes with
     gaps = vocabulary_density(lexicon, k).nearest[channel.words].astype(np.float64)
-    order = np.lexsort((channel.words, -gaps, -stays))  # of equal ones the lonelier first
+    order = np.lexsort((channel.words, -gaps, -stays))  # of equal ones the most isolated first
     count = min(count, order.size)
     chosen = [*order[:count].tolist(), *order[::-1][:count].tolist()]
     ranked = np.sort(gaps)
@@ -220,7 +220,7 @@ def exposure(
                 prior=float(prior.probability[word]),
                 believed=float(after.probability[word]),
                 nearest=float(gaps[i]),
-                # From the left: words that are equally lonely are not nearer.
+                # From the left: words that are equally isolated are not nearer.
                 lonelier=float(np.searchsorted(ranked, gaps[i])) / ranked.size,
             )
         )

@@ -1,6 +1,6 @@
-"""The Bayes attacker: two equally likely words, one output; which word was it?
+"""Bayes attacker on two equally likely words, given one output.
 
-Whoever sees the output y and guesses the likelier word is right with probability
+Guessing the likelier word after the output y is right with probability
 
     S = ½ Σ_y max(P(y|w), P(y|w′)) = ½ (1 + TV),
 
@@ -28,23 +28,23 @@ from dpcore.mechanisms.mechanism import Mechanism
 
 @dataclass(frozen=True, eq=False)
 class Success:
-    """How often the best attacker is right; arrays of shape (E,).
+    """Success of the best attacker; arrays of shape (E,).
 
     Exact laws give S itself: `low` and `high` are equal and the errors 0. From estimated laws S
     lies between the *expectations* of `low` and `high`:
 
-    * `low`: attackers that learnt the laws from one half of the directions are tried on the other
-      half. Each is an attacker, so that it is right with probability S at the most, and its trial
-      is unbiased because the halves are independent.
-    * `high`: the estimated laws put into the formula. The maximum is convex, so that its
-      expectation is at least S (Jensen).
+    * `low`: attackers that learned the laws from one half of the directions are tried on the other
+      half. Each is an attacker, so it is right with probability S at most, and its trial is
+      unbiased because the halves are independent.
+    * `high`: the estimated laws are used in the formula. The maximum is convex, so its expectation
+      is at least S (Jensen).
 
     Attributes:
         low: lower end.
         low_error: standard error of `low`, an upper one; 0 if exact.
         high: upper end.
         high_error: standard error of `high`; 0 if exact.
-        exact: whether both are S.
+        exact: True if both are S.
     """
 
     low: FloatArray
@@ -55,20 +55,20 @@ class Success:
 
     @classmethod
     def joined(cls, parts: list[Success]) -> Success:
-        """The same pair of words at the ε of all parts, one part after the other."""
+        """Join results for the same pair of words: the ε of all parts, one part after the other."""
         columns = zip(*((p.low, p.low_error, p.high, p.high_error) for p in parts), strict=True)
         low, low_error, high, high_error = map(np.concatenate, columns)
         return cls(low, low_error, high, high_error, all(part.exact for part in parts))
 
 
 def success(first: Outputs, second: Outputs, nearer: BoolArray) -> Success:
-    """Success of the best attacker between two words under equal prior.
+    """Compute the success of the best attacker between two words under equal prior.
 
     Args:
         first: outputs of w at E values of ε.
-        second: of w′ at the same; of estimated ones along the same rays.
-        nearer: for every word of the vocabulary whether it is nearer to w than to w′, shape (n,):
-            what an attacker goes by where the directions that it learnt from say nothing.
+        second: of w′ at the same ε; estimated ones along the same rays.
+        nearer: for every word of the vocabulary True if it is nearer to w than to w′, shape (n,):
+            the attacker's guess where the directions that it learned from decide nothing.
     """
     outputs = np.union1d(first.output, second.output)
     if first.exact and second.exact:
@@ -77,7 +77,7 @@ def success(first: Outputs, second: Outputs, nearer: BoolArray) -> Success:
         none = np.zeros_like(value)
         return Success(value, none, value, none, True)
     default = nearer[outputs]
-    # Tried on the directions that it was learnt from, a rule looks better than it is: the high end.
+    # On the directions that it was learned from, a rule looks better than it is: the high end.
     high, high_error = mean_of(_trial(first, second, _rule(first, second, outputs, None, default)))
     even = np.arange(first.rays) % 2 == 0
     lows, errors = [], []
@@ -86,21 +86,21 @@ def success(first: Outputs, second: Outputs, nearer: BoolArray) -> Success:
         value, error = mean_of(_trial(first, second, rule)[:, ~learnt])
         lows.append(value)
         errors.append(error)
-    # The two trials may depend on each other: errors add up at the most.
+    # The two trials may depend on each other: errors at most add up.
     return Success((lows[0] + lows[1]) / 2, (errors[0] + errors[1]) / 2, high, high_error, False)
 
 
 def _table(law: Outputs, outputs: IntArray, rays: BoolArray | None) -> FloatArray:
-    """Mass of each of some outputs, summed over some rays: shape (E, number of outputs)."""
+    """Return the mass of each of some outputs, summed over some rays: shape (E, outputs)."""
     column, mass = law.columns(outputs), law.mass
-    if law.exact:  # every output stands in one entry
+    if law.exact:  # every output is in one entry
         table = np.zeros((mass.shape[0], outputs.size))
         table[:, column] = mass
         return table
     if rays is not None:
         chosen = rays[law.ray]
         column, mass = column[chosen], mass[:, chosen]
-    # One count with weights for all ε: each has its own stretch of slots.
+    # One weighted count for all ε: each has its own range of slots.
     size = outputs.size
     slot = column + np.arange(mass.shape[0])[:, None] * size
     total: FloatArray = np.bincount(
@@ -112,20 +112,20 @@ def _table(law: Outputs, outputs: IntArray, rays: BoolArray | None) -> FloatArra
 def _rule(
     first: Outputs, second: Outputs, outputs: IntArray, rays: BoolArray | None, default: BoolArray
 ) -> tuple[BoolArray, BoolArray]:
-    """Whether an attacker that learnt from some rays says w: for each entry of both, (E, P)."""
+    """Return True where an attacker that learned from some rays says w: entries of both, (E, P)."""
     p, q = _table(first, outputs, rays), _table(second, outputs, rays)
-    # Equal masses, mostly 0 and 0, say nothing: then by distance.
+    # Equal masses, mostly 0 and 0, decide nothing: then the distance decides.
     says = (p > q) | ((p == q) & default)
     return says[:, first.columns(outputs)], says[:, second.columns(outputs)]
 
 
 def _trial(first: Outputs, second: Outputs, rule: tuple[BoolArray, BoolArray]) -> FloatArray:
-    """How often the rule is right along each ray, shape (E, N)."""
+    """Return the share of right answers of the rule along each ray, shape (E, N)."""
     return np.asarray(0.5 * (first.each(rule[0]) + second.each(~rule[1])))
 
 
 def bound(guarantee: Guarantee, distance: float) -> float:
-    """The largest success that a promise allows between two words at a Euclidean distance."""
+    """Return the largest success that a guarantee allows at this Euclidean distance."""
     loss = guarantee.euclidean_loss(distance)
     delta = 0.0
     if isinstance(guarantee, ApproximateLocalPrivacy):
@@ -133,7 +133,7 @@ def bound(guarantee: Guarantee, distance: float) -> float:
     return (1.0 + delta * math.exp(-loss)) / (1.0 + math.exp(-loss))
 
 
-# Two words under one mechanism over all ε: what each keeps, where it goes, who finds it out.
+# Two words under one mechanism over all ε: deniability, output distance, success of attackers.
 
 
 _ENTRIES = 2_000_000  # probabilities of a word held at a time: 16 MB
@@ -141,7 +141,7 @@ _ENTRIES = 2_000_000  # probabilities of a word held at a time: 16 MB
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What one mechanism does to a pair of words at E values of ε.
+    """Effect of one mechanism on a pair of words at E values of ε.
 
     Attributes:
         mechanism: registry key.
@@ -150,11 +150,11 @@ class Comparison:
         deniability: Nw, Sw and effective number of both words.
         distance: expected Euclidean distance of the output from the word, shape (2, E).
         distance_error: its standard error; 0 if exact.
-        between: success of the best attacker who asks which of the two words it was.
-        beside: for each word, success of one who asks: it, or its nearest neighbour?
-        bound: the largest `between` that the promise allows, shape (E,).
+        between: success of the best attacker between the two words.
+        beside: for each word, success of the best attacker between it and its nearest neighbour.
+        bound: the largest `between` that the guarantee allows, shape (E,).
         beside_bound: the largest `beside`, shape (2, E).
-        status: of the promise at each ε: proved, conditional, refuted.
+        status: of the guarantee at each ε: proved, certified on this lexicon, conditional, refuted.
         detail: how distance and attack were found.
     """
 
@@ -172,7 +172,7 @@ class Comparison:
     detail: str
 
     def rows(self) -> list[dict[str, Any]]:
-        """One plain row a word and ε; errors are standard errors, 0 where exact."""
+        """Return one plain row for each word and ε; errors are standard errors, 0 where exact."""
         rows = []
         names = self.pair.names
         for i, measured in enumerate(self.deniability.rows()):

@@ -1,1 +1,1 @@
-"""What a mechanism gives away, and what it leaves."""
+"""Trade-off between leakage and utility of mechanisms."""

@@ -1,4 +1,4 @@
-"""The Bayes attacker and the reader, from columns P(y | ·) of the law of a mechanism."""
+"""Attackers and readers of a trade-off: by columns P(y | ·) of the law, by laws, or by draws."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _LOST = "distance"
 _READ = ("word", "near", "kind", "kept", _LOST)
-_TOGETHER = 64  # outputs whose columns are held at a time: 13 MB over 25,000 words
-_GUESSED = 60  # outputs of which the word of least expected distance is looked for
-_GUESSES = 8  # of which it is taken: the output's nearest words, beside the centre of all words
-_NEVER = -700.0  # ln of the smallest probability that is one
-_NOTHING = 60.0  # e^−60 of the likeliest word
+_TOGETHER = 64  # outputs whose columns are in memory at a time: 13 MB over 25,000 words
+_GUESSED = 60  # outputs for which a nearer guess is searched
+_GUESSES = 8  # nearest words of an output that are tried as guesses, beside the centre of all words
+_NEVER = -700.0  # ln of the smallest probability that counts
+_NOTHING = 60.0  # probabilities below e^−60 of the likeliest word are ignored
 
 
 def from_columns(
@@ -46,7 +46,7 @@ def from_columns(
     seed: int,
     progress: Progress,
 ) -> Iterator[Amount]:
-    """From the columns of all outputs, or of some that are drawn without replacement."""
+    """Measure from the columns of all outputs, or of some that are drawn without replacement."""
     mechanism, n = channel.mechanism, len(ground.lexicon)
     chosen, rng = np.arange(n), generator(seed, "trade-off", mechanism.key)
     if outputs is not None and outputs < n:
@@ -61,20 +61,20 @@ def from_columns(
         progress(f"trade-off of {mechanism.short}", start + part.size, chosen.size)
     table = np.concatenate(parts, axis=2)
     for e, epsilon in enumerate(epsilons.tolist()):
-        # An output counts by the probability with which it comes out, over that of all alike.
+        # Weight of an output: its probability over that of equally likely outputs.
         mass = table[e, 0]
         for name, each in zip(_READ, table[e, 1:], strict=True):
             mean = mean_interval(mass * each)
             if chosen.size == n:
                 off = mean.mean * (error + (ground.doubt if name == _LOST else 0.0))
                 mean = Mean(mean.mean, mean.mean - off, mean.mean + off, n)
-            if name == _LOST:  # as a loss, so that what is in doubt of the mass is not one of the 1
+            if name == _LOST:  # mirrored as a loss, because errors of the mass do not affect the 1
                 mean = Mean(1.0 - mean.mean, 1.0 - mean.high, 1.0 - mean.low, mean.trials)
             quantity = "meaning" if name == _LOST else name
             attacker = "" if quantity in UTILITIES else BAYES
             yield amount(mechanism, epsilon, quantity, mean, attacker, exact=chosen.size == n)
         some = rng.choice(chosen, size=min(_GUESSED, chosen.size), replace=False)
-        # `mean` is that of the meaning, the last one: whoever repeats the output has it already.
+        # `mean` is still that of the meaning, the last one: repeating the output attains it.
         more = mean_interval(readers.nearer(channel, epsilon, some) / ground.spread)
         low, high = mean.low + max(more.low, 0.0), mean.high + more.high
         better = Mean(mean.mean + more.mean, low, high, more.trials)
@@ -82,7 +82,7 @@ def from_columns(
 
 
 class _Readers:
-    """The attacker and the reader, each looking at some outputs."""
+    """Attacker and reader of a block of outputs."""
 
     def __init__(self, ground: Ground) -> None:
         from scipy.sparse import csr_matrix
@@ -103,9 +103,9 @@ class _Readers:
     def read(
         self, channel: Channel, outputs: IntArray, epsilons: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Σ_w P(y | w) of each output y, and given y what `_READ` names, (E, 6, outputs).
+        """Return Σ_w P(y | w) of each output y, and given y the `_READ` values, (E, 6, outputs).
 
-        Also the largest relative error of a probability.
+        Also return the largest relative error of a probability.
         """
         values = np.empty((epsilons.size, 1 + len(_READ), outputs.size))
         beliefs = np.empty((outputs.size, len(self._vectors)))
@@ -116,11 +116,11 @@ class _Readers:
             for i, output in enumerate(seen):
                 column = output.at(epsilon)
                 np.exp(column.logs, out=beliefs[i])
-                # What is in doubt where nothing is counts for nothing.
+                # Errors of negligible probabilities do not count.
                 likely = column.logs > max(column.logs.max(), _NEVER) - _NOTHING
                 error = max(error, float(np.expm1(2.0 * column.errors[likely].max(initial=0.0))))
             mass = beliefs.sum(axis=1)
-            beliefs /= np.where(mass > 0, mass, 1.0)[:, None]  # one that never comes out is free
+            beliefs /= np.where(mass > 0, mass, 1.0)[:, None]  # an impossible output stays at 0
             values[e] = (
                 mass,
                 beliefs.max(axis=1),
@@ -132,16 +132,16 @@ class _Readers:
         return values, error
 
     def _away(self, outputs: IntArray) -> FloatArray:
-        """Distances from all words; of words that nearly coincide they are right to 1e-6."""
+        """Return distances from all words, accurate to 1e-6 for words that nearly coincide."""
         products = self._vectors[outputs] @ self._vectors.T
         squares = self._squares[outputs, None] + self._squares - 2.0 * products
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def nearer(self, channel: Channel, epsilon: float, outputs: IntArray) -> FloatArray:
-        """By how much an attacker is nearer to the word than each output, (m,), at least 0.
+        """Return how much nearer than each output an attacker gets to the word, (m,), at least 0.
 
-        Times Σ_w P(y | w). He takes the best of the output, words near it and the centre: an
-        attacker, hence no more than what leaks.
+        Times Σ_w P(y | w). They take the best of the output, words near it and the centre: one
+        attacker, hence a lower bound of the leakage.
         """
         gains = np.empty(outputs.size)
         for i, seen in enumerate(channel.seen_all(outputs.tolist())):
@@ -152,10 +152,10 @@ class _Readers:
         return gains
 
 
-# Attackers who need no columns: one says what came out, another is told two words.
+# Attackers who need no columns: one repeats the output, another chooses between two words.
 
 
-_DIRECTIONS = 200  # noise directions behind a law that is estimated
+_DIRECTIONS = 200  # noise directions of an estimated law
 
 
 def repeated(
@@ -166,7 +166,7 @@ def repeated(
     seed: int,
     progress: Progress,
 ) -> Iterator[Amount]:
-    """From pairs of a word and an output, drawn independently."""
+    """Measure from independently drawn pairs of a word and an output."""
     rng = generator(seed, "trade-off", mechanism.key)
     words = rng.integers(len(ground.lexicon), size=count)
     drawn = outputs_at(mechanism, rng, words, epsilons, progress)
@@ -191,14 +191,14 @@ def repeated(
 
 
 def _at_least(mean: Mean, before: float) -> Mean:
-    """The attacker's success, or that of one who does not look: either is a lower bound."""
+    """Return the attacker's success, or that of a blind one: both are lower bounds."""
     return Mean(max(mean.mean, before), max(mean.low, before), max(mean.high, before), mean.trials)
 
 
 def told_two(
     mechanism: Mechanism, epsilons: FloatArray, ground: Ground, progress: Progress
 ) -> Iterator[Amount]:
-    """Success between a word and its nearest, and between two words at random."""
+    """Measure success between a word and its nearest, and between two random words."""
     vectors = ground.lexicon.vectors
     shared = SharedDirections(Effort(_DIRECTIONS))
     low = np.empty((2, len(ground.triples), epsilons.size))
@@ -219,7 +219,7 @@ def told_two(
     for name, lows, highs, errors in zip(("pair", "couple"), low, high, noise, strict=True):
         for e, epsilon in enumerate(epsilons.tolist()):
             least, most = mean_interval(lows[:, e]), mean_interval(highs[:, e])
-            # Directions are common to all words, so their errors may all be on one side.
+            # All words share the directions, so their errors may all be on one side.
             more = 2.0 * float(errors[:, e].mean())
             middle = 0.5 * (least.mean + most.mean)
             ends = np.clip([middle, least.low - more, most.high + more], 0.5, 1.0)
@@ -227,29 +227,30 @@ def told_two(
             yield amount(mechanism, epsilon, name, mean, BAYES)
 
 
-# Attackers who know more of a mechanism than one who repeats what comes out.
+# Attackers who know more about a mechanism than one who repeats the output.
 #
-# Where a column of the law is no closed form, `repeated` is what a trade-off measures. It is far
-# from what leaks where a mechanism often answers with a neighbour: then the word that was meant is
-# another one, and one can learn which. Both are too slow for a trade-off over any vocabulary: a
-# law, or some draws, of every word.
+# If a column of the law is not a closed form, a trade-off uses `repeated`. It is far below the
+# leakage if a mechanism often answers with a neighbour: then the input word is another one, and
+# an attacker can learn which. Both attackers here are too slow for a trade-off over any
+# vocabulary: they need a law, or some draws, of every word.
 
 
-_TOGETHER_STRONGER = 64  # words whose rankings are made at a time
-_DRAWN = 2_000  # words whose draws are made at a time
+_TOGETHER_STRONGER = 64  # words that are ranked at a time
+_DRAWN = 2_000  # words whose outputs are drawn at a time
 _NEIGHBOURS, _BLIND = 1.6, 2.0
-"""Outputs that are near to the word, the word itself among them, over those that are the word: from
-here on who repeats the output is taken for a poor attacker. Of noise that is added to vectors of
-many dimensions it is 1.0 to 1.4 where two words of a hundred stay or more. And over what is near
-of a word of which nothing is known: as long as it is less, there is nothing to learn."""
+"""Thresholds of `poorly_attacked`. The first is the ratio of outputs near the word, itself among
+them, to outputs equal to it, from which on repeating the output counts as a poor attack; for noise
+that is added to vectors of many dimensions it is 1.0 to 1.4 where two words of a hundred or more
+stay. The second is the ratio of outputs near the word to those that a blind attacker gets near:
+below it there is nothing to learn."""
 
 
 def poorly_attacked(rows: Sequence[Amount], before: Mapping[str, float]) -> frozenset[float]:
-    """The ε at which a better attacker than one who repeats the output may guess far more.
+    """Return the ε at which an attacker may guess far more than one who repeats the output.
 
     Args:
-        rows: of one mechanism, as `dpcore.attack.trade.tradeoff.amounts` gives them.
-        before: `Ground.before`.
+        rows: of one mechanism, from `dpcore.attack.trade.tradeoff.amounts`.
+        before: result of `Ground.before`.
     """
     shares = {
         name: {row.epsilon: row.value for row in rows if row.quantity == name}
@@ -267,7 +268,7 @@ def poorly_attacked(rows: Sequence[Amount], before: Mapping[str, float]) -> froz
 def from_all_laws(
     mechanism: Mechanism, rows: Sequence[Amount], progress: Progress = silent
 ) -> list[Amount]:
-    """The rows, with Bayes' share of the words in place of one who repeats; see `from_laws`."""
+    """Return the rows with the Bayes attacker in place of one who repeats; see `from_laws`."""
     epsilons = [row.epsilon for row in rows if _repeated(row)]
     if not epsilons:
         return list(rows)
@@ -287,7 +288,7 @@ def from_draws(
     seed: int,
     progress: Progress = silent,
 ) -> list[Amount]:
-    """The rows, with the share of one who has learned wherever he guesses more; see `learned`."""
+    """Return the rows with the attacker of `learned` wherever they guess more."""
     epsilons = [row.epsilon for row in rows if _repeated(row)]
     if not epsilons:
         return list(rows)
@@ -309,7 +310,7 @@ def _replaced(
     *,
     exact: bool,
 ) -> list[Amount]:
-    """Both are lower bounds, or the other is what they bound: the larger one is taken."""
+    """Take the larger share: both are lower bounds, or the other is the exact maximum."""
     result = []
     for row in rows:
         if _repeated(row) and better[row.epsilon][0] > row.value:
@@ -322,7 +323,7 @@ def _replaced(
 def from_laws(
     mechanism: Mechanism, epsilons: FloatArray, progress: Progress = silent
 ) -> tuple[FloatArray, float]:
-    """Share of the words that the Bayes attacker guesses, uniform prior: Σ_y max_w P(y | w)/n.
+    """Compute the Bayes attacker's share of words, uniform prior: Σ_y max_w P(y | w)/n.
 
     Args:
         mechanism: with computed laws.
@@ -353,18 +354,17 @@ def learned(
     seed: int,
     progress: Progress = silent,
 ) -> NDArray[np.bool_]:
-    """Whether one who has seen some outputs of every word guesses the word behind a new one.
+    """Return True where an attacker with samples of every word guesses the word behind an output.
 
-    For each output he names the word of which he saw it most often; if there are several, or none,
-    the output itself before others. So the share that he guesses is at most that of the Bayes
-    attacker.
+    For each output they name the word with the most samples of it; if there are several, or none,
+    the output itself is preferred. So their share is at most that of the Bayes attacker.
 
     Args:
-        mechanism: any.
+        mechanism: any mechanism.
         epsilons: shape (E,).
-        draws: outputs of each word that he has seen.
-        count: new pairs of a word, drawn uniformly, and its output.
-        seed: of all drawing.
+        draws: number of sampled outputs of each word that the attacker has.
+        count: number of new pairs of a word, drawn uniformly, and its output.
+        seed: seed of all draws.
         progress: called with (stage, done, total) in words.
 
     Returns:
@@ -375,7 +375,7 @@ def learned(
     pairs = []
     for start in range(0, n, _DRAWN):
         words = np.repeat(np.arange(start, min(start + _DRAWN, n)), draws)
-        # Output first: sorted, the pairs of an output stand together.
+        # Output first: sorted, the pairs of an output are adjacent.
         pairs.append(outputs_at(mechanism, rng, words, epsilons) * n + words[:, None])
         progress(f"draws of {mechanism.short}", min(start + _DRAWN, n), n)
     new = rng.integers(n, size=count)
@@ -386,6 +386,6 @@ def learned(
         output, word = kinds // n, kinds % n
         order = np.lexsort((output == word, times, output))
         guesses = np.arange(n)
-        guesses[output[order]] = word[order]  # of equal places the last one counts: the likeliest
+        guesses[output[order]] = word[order]  # of equal indices the last counts: the likeliest
         right[:, e] = guesses[outputs[:, e]] == new
     return right

@@ -1,4 +1,4 @@
-"""A measured trade-off as a curve: ε at a leakage, and every other quantity there."""
+"""Measured trade-off as a curve: ε at a leakage, and every other quantity there."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VALUE, LOW, HIGH = range(3)
-_NEVER, _ALWAYS = 1e-12, 1.0 - 1e-12  # shares whose log odds are still numbers
+_NEVER, _ALWAYS = 1e-12, 1.0 - 1e-12  # shares are clipped to these, so that log odds are finite
 
 
 @dataclass(frozen=True, eq=False)
 class TradeCurve:
-    """What one mechanism gives away and leaves, along ε.
+    """Leakages and utilities of one mechanism along ε.
 
     Attributes:
         label: of the curve.
         mechanism: short name or registry key.
-        epsilons: at which it was measured, ascending, shape (m,).
+        epsilons: measured ε, ascending, shape (m,).
         amounts: by quantity, the value and the ends of its interval, shape (m, 3).
-        at_least: leakages of which the attacker is not known to be the best one: lower bounds.
+        at_least: leakages that are lower bounds: the attacker is not known to be the best one.
     """
 
     label: str
@@ -38,12 +38,12 @@ class TradeCurve:
 
     @classmethod
     def of(cls, rows: pd.DataFrame, best: str) -> TradeCurve:
-        """The curve of one mechanism.
+        """Make the curve of one mechanism.
 
         Args:
-            rows: of one label, one quantity at one ε each: columns label, mechanism, epsilon,
-                quantity, value, low, high, and variant, who attacks.
-            best: the name of the best attacker.
+            rows: of one label, each quantity once at each ε: columns label, mechanism, epsilon,
+                quantity, value, low, high, and variant, the attacker.
+            best: name of the best attacker.
         """
         ordered = rows.sort_values("epsilon", kind="stable")
         epsilons = np.unique(ordered["epsilon"].to_numpy(dtype=np.float64))
@@ -61,15 +61,15 @@ class TradeCurve:
         )
 
     def __contains__(self, quantity: str) -> bool:
-        """Whether a quantity was measured at every ε."""
+        """Return True if a quantity was measured at every ε."""
         return quantity in self.amounts
 
     def values(self, quantity: str) -> FloatArray:
-        """The quantity at each ε, shape (m,)."""
+        """Return the quantity at each ε, shape (m,)."""
         return self.amounts[quantity][:, VALUE]
 
     def epsilon_at(self, quantity: str, share: float) -> float | None:
-        """ε at which a leakage has this value; None where the curve does not reach it.
+        """Return ε at which a leakage has this value; None if the curve does not reach it.
 
         Between two measured ε, the log odds of the leakage are linear in ln ε.
         """
@@ -85,21 +85,25 @@ class TradeCurve:
         return math.exp(float(logs[start] + part * (logs[stop] - logs[start])))
 
     def at_epsilon(self, quantity: str, epsilon: float) -> float | None:
-        """A quantity at ε; None outside the ε that were measured.
+        """Return a quantity at ε; None outside the measured ε.
 
-        Between two of them, its log odds are linear in ln ε: `epsilon_at` the other way round.
+        Between two of them, its log odds are linear in ln ε: the inverse of `epsilon_at`.
         """
         reading = self.interval_at_epsilon(quantity, epsilon)
         return None if reading is None else reading[VALUE]
 
+    def intervals(self, quantity: str) -> FloatArray:
+        """Return value, low and high at each ε, shape (K, 3); an unknown end is the value."""
+        amounts = self.amounts[quantity]
+        return np.asarray(np.where(np.isnan(amounts), amounts[:, [VALUE]], amounts))
+
     def interval_at_epsilon(
         self, quantity: str, epsilon: float
     ) -> tuple[float, float, float] | None:
-        """The same with the ends of its interval; both are the value where that is exact."""
+        """Return the same with the ends of its interval; both are the value where it is exact."""
         if not self.epsilons[0] <= epsilon <= self.epsilons[-1]:
             return None
-        amounts = self.amounts[quantity]
-        ends = np.where(np.isnan(amounts), amounts[:, [VALUE]], amounts)
+        ends = self.intervals(quantity)
         x, logs = math.log(epsilon), self._log_epsilons
         odds = np.array([np.interp(x, logs, _log_odds(line)) for line in ends.T])
         value, low, high = (1.0 / (1.0 + np.exp(-odds))).tolist()
@@ -108,11 +112,11 @@ class TradeCurve:
     def measured_around(
         self, quantity: str, epsilon: float
     ) -> tuple[tuple[float, float, float], tuple[float, ...]] | None:
-        """A quantity that grows with ε, with ends that hold between two measurements too.
+        """Return a quantity that grows with ε, with ends that hold between measurements too.
 
         Returns:
-            Value, low and high, and the ε that were measured: this one alone, or the two around it,
-            of which then are the ends. None outside the ε that were measured.
+            Value, low and high, and the measured ε: this one alone, or the two around it, from
+            which the ends are then taken. None outside the measured ε.
         """
         reading = self.interval_at_epsilon(quantity, epsilon)
         if reading is None:
@@ -127,11 +131,11 @@ class TradeCurve:
         return (reading[VALUE], first[LOW], last[HIGH]), (below, above)
 
     def at(self, quantity: str, leakage: str, share: float) -> float | None:
-        """Another quantity where a leakage has this value, as a straight line is drawn.
+        """Return another quantity where a leakage has this value, by linear interpolation.
 
         Args:
-            quantity: what is asked for.
-            leakage: which leakage.
+            quantity: the quantity to return.
+            leakage: the given leakage.
             share: its value.
         """
         reading = self.interval_at(quantity, leakage, share)
@@ -140,7 +144,7 @@ class TradeCurve:
     def interval_at(
         self, quantity: str, leakage: str, share: float
     ) -> tuple[float, float, float] | None:
-        """The same with the ends of its interval, on straight lines between those measured."""
+        """Return the same with the ends of its interval, on straight lines between measurements."""
         place = self._place(leakage, share)
         if place is None:
             return None
@@ -151,29 +155,30 @@ class TradeCurve:
         return value, low, high
 
     def keeps_below(self, leakage: str, bound: float) -> float | None:
-        """The largest ε up to which a leakage is at most a bound, with all of its interval.
+        """Return the largest ε up to which a leakage's whole interval is at most a bound.
 
         Between two measured ε, the log odds of the interval's upper end are linear in ln ε. The
-        last measured ε if the leakage never gets there; None if it is more at the first.
+        result is the last measured ε if the leakage never exceeds the bound; None if it is more at
+        the first.
 
         Args:
             leakage: which leakage.
-            bound: a share, allowed itself.
+            bound: a share, itself allowed.
         """
-        # Where an end is not a number the value stands for it: it is exact there.
+        # Without an interval (NaN) the value is exact and replaces its end.
         return self._until(np.fmax(*self.amounts[leakage][:, [VALUE, HIGH]].T), bound)
 
     def reaches(self, quantity: str, bound: float) -> float | None:
-        """The smallest ε from which on a quantity is at least a bound, with all of its interval.
+        """Return the smallest ε from which on a quantity's whole interval is at least a bound.
 
-        Read as `keeps_below`, from the other side. None if it is less at the last measured ε.
+        The mirror image of `keeps_below`. None if it is less at the last measured ε.
 
         Args:
             quantity: which quantity.
-            bound: a share, allowed itself.
+            bound: a share, itself allowed.
         """
         low = np.fmin(*self.amounts[quantity][:, [VALUE, LOW]].T)
-        # From the other end, what falls short is at most: the question is the same.
+        # Mirrored in ε and in the share, "at least" becomes "at most".
         mirrored = replace(self, epsilons=1.0 / self.epsilons[::-1])
         epsilon = mirrored._until(1.0 - low[::-1], 1.0 - bound)
         return None if epsilon is None else 1.0 / epsilon
@@ -196,7 +201,7 @@ class TradeCurve:
         return logs
 
     def _place(self, quantity: str, share: float) -> tuple[int, int] | None:
-        """The first two measurements with the share between them; twice one that has it."""
+        """Return the first two measurements around the share; the same twice if it has it."""
         values = self.values(quantity)
         reached = np.flatnonzero(values >= share)
         if not reached.size:

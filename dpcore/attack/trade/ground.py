@@ -1,4 +1,4 @@
-"""What a trade-off is made of: its numbers, and the words and pairs that they are of."""
+"""Numbers of a trade-off, and the words and pairs that it is measured on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEAR = 10
 """k: the word itself and the nine words nearest to it."""
 PAIRS = 60
 BAYES, REPEATS, LEARNED = "bayes", "repeats", "learned"
-"""Who attacks: the best attacker, one who says what came out, or one who has seen some outputs of
+"""Attackers: the best one, one who repeats the output, and one who has seen some outputs of
 every word."""
 
 
@@ -34,13 +34,13 @@ class Amount:
 
     Attributes:
         mechanism: short name.
-        epsilon: ε, in the mechanism's own meaning.
+        epsilon: ε, with the mechanism's meaning of it.
         quantity: of `LEAKAGES` or `UTILITIES`.
         value: the number.
         low: lower end of its interval of level 95 %; if exact, less the error of the computation.
         high: upper end.
-        exact: whether all words and all outputs are in it.
-        attacker: `BAYES`, `REPEATS` or `LEARNED`, whose success it is; "" for a utility.
+        exact: True if all words and all outputs are included.
+        attacker: attacker with this success, `BAYES`, `REPEATS` or `LEARNED`; "" for a utility.
     """
 
     mechanism: str
@@ -55,13 +55,13 @@ class Amount:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What all mechanisms over a lexicon are measured on.
+    """Words and distances on which all mechanisms over a lexicon are measured.
 
     Attributes:
         lexicon: the words.
         kinds: the kind of every word.
-        near: w and its nearest words, of every word w, shape (n, k).
-        spread: d̄, the mean distance of two words, each word with itself among them.
+        near: w and its nearest words, for every word w, shape (n, k).
+        spread: d̄, the mean distance of two words, each word with itself included.
         doubt: bound on the relative error of `spread`.
         centre: the word with the least mean distance from all.
         central: that distance.
@@ -86,14 +86,14 @@ class Ground:
         seed: int = 0,
         progress: Progress = silent,
     ) -> Ground:
-        """Look at a lexicon.
+        """Prepare a lexicon.
 
         Args:
             lexicon: public words and vectors; distances are Euclidean whatever its metric.
             near: k, at least 2.
             pairs: m, at least 2.
-            seed: of the drawing of words. What is measured protects nothing.
-            progress: of what is not kept yet.
+            seed: seed of the drawn words; a measurement protects nothing.
+            progress: progress of tables that are not cached yet.
 
         Raises:
             ParameterError: k or m is out of range.
@@ -118,7 +118,7 @@ class Ground:
         )  # fmt: skip
 
     def before(self) -> dict[str, float]:
-        """Each quantity where the output has nothing to do with the word."""
+        """Return each quantity for an output that has nothing to do with the word."""
         n = len(self.lexicon)
         popular = np.bincount(self.near.reshape(-1), minlength=n)
         return {
@@ -142,7 +142,7 @@ def amount(
     *,
     exact: bool = False,
 ) -> Amount:
-    """A row from a mean with its interval."""
+    """Make a row from a mean with its interval."""
     return Amount(
         mechanism.short, epsilon, quantity, mean.mean, mean.low, mean.high, exact, attacker
     )

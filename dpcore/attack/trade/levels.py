@@ -1,14 +1,14 @@
-"""At which ε a mechanism lets a share of the words be guessed, found by measuring.
+"""Search for the ε at which an attacker guesses a given share of the words.
 
-Levels of leakage, because equal ε is no equal privacy: it means something else in every mechanism.
-A bracket around each level is looked for on a coarse grid over all admissible ε
-(`measure.epsilon_ranges.scan`), and then narrowed by false position: between the ends of a bracket
-the log odds of the share are taken for a straight line in ln ε (`TradeCurve`). What is guessed in
-truth at an ε that was found so is to be measured again, with other noise.
+Levels of leakage are compared because equal ε is not equal privacy: its meaning differs between
+mechanisms. A coarse grid over all admissible ε (`measure.targets.scan`) gives a bracket around each
+level, which false position then narrows: between the ends of a bracket the log odds of the share
+are taken to be linear in ln ε (`TradeCurve`). The true share at an ε found in this way must be
+measured again, with other noise.
 
-The share is that of `tradeoff`: Bayes' where columns of the law are closed forms, elsewhere of one
-who repeats what came out, a lower bound. Where a law is computed word by word, that share is the
-mean Nw of some words (`measure.deniability`), which says more than counting their outputs.
+The share is that of `tradeoff`: Bayes' if columns of the law are closed forms, otherwise that of an
+attacker who repeats the output, a lower bound. If a law is computed word by word, that share is the
+mean Nw of some words (`measure.deniability`), which is more precise than counting their outputs.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from dpcore.measure.words import sample
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 
-_EVERY = 2  # of the grid of `scan`: three ε a decade are close enough for a bracket
+_EVERY = 2  # step in the grid of `scan`: three ε a decade are close enough for a bracket
 _STEPS = 4  # of false position
-_MET, _SAME = 0.01, 0.005  # relative: a share that is the level, and two ε that are one
+_MET, _SAME = 0.01, 0.005  # relative: a share that meets the level, and two ε that count as one
 _NEARLY = 0.95
-"""Of a level that a mechanism does not quite reach, or not quite leave: from here on it is set
-where it gives away a hundredth less than the most that it does, or more than the least."""
-_HALVED = 1.1  # ratio of two ε between which nothing is looked at any more near the most
+"""Share of a level from which on a mechanism that does not quite reach it (or does not quite get
+below it) is searched for a hundredth less than its most (or more than its least) instead."""
+_HALVED = 1.1  # ratio of two ε between which a bracket near the most or the least is not halved
 _JUMP, _NARROW = 4.0, 1.5
-"""Ratio of the shares at the ends of a bracket of which those of ε are no further apart than that:
-from here on the share jumps over the level."""
+"""The share jumps over the level if its ratio between the ends of a bracket exceeds the first, and
+the ratio of their ε is at most the second."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """How many outputs are looked at, by what a share costs.
+    """Number of outputs to measure, by the cost of a share.
 
     Attributes:
-        columns: where a column of the law is a closed form.
-        laws: where a law is computed word by word: laws, or outputs drawn from them.
-        draws: where outputs are drawn by adding noise.
+        columns: if a column of the law is a closed form.
+        laws: if a law is computed word by word: laws, or outputs drawn from them.
+        draws: if outputs are drawn by adding noise.
     """
 
     columns: int
@@ -59,7 +59,7 @@ class Outputs:
     draws: int
 
     def of(self, mechanism: Mechanism) -> int:
-        """How many of this mechanism."""
+        """Return the number for this mechanism."""
         if has_columns(mechanism):
             return self.columns
         return self.laws if mechanism.exact_law else self.draws
@@ -70,12 +70,12 @@ SEARCH = Outputs(200, 200, 5_000)
 
 @dataclass(frozen=True)
 class Level:
-    """Where a mechanism meets a level.
+    """ε at which a mechanism meets a level.
 
     Attributes:
-        share: of the words, the level.
-        epsilon: ε; None if it does not meet it.
-        why: why not, or what was done in its place; empty if there is nothing to say.
+        share: the level, a share of the words.
+        epsilon: ε; None if the mechanism does not meet the level.
+        why: why not, or what was measured instead; empty if the level was met normally.
     """
 
     share: float
@@ -92,16 +92,16 @@ def epsilons_at(
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[Level, ...]:
-    """The ε at which so many words are guessed, for each of several shares.
+    """Find the ε at which an attacker guesses each of several shares of the words.
 
-    Where the share does not rise with ε there may be more of them; one is found.
+    If the share does not rise with ε there may be several; one is found.
 
     Args:
-        mechanism: any.
-        shares: of the words, each above 0 and below 1.
-        grid: ε between which brackets are looked for, ascending; `first_epsilons` if None.
-        outputs: that are looked at, of each ε.
-        seed: of all drawing.
+        mechanism: any mechanism.
+        shares: shares of the words, each above 0 and below 1.
+        grid: ε between which brackets are searched, ascending; `first_epsilons` if None.
+        outputs: number of outputs at each ε.
+        seed: seed of all draws.
         progress: called with (stage, done, all).
 
     Raises:
@@ -126,7 +126,7 @@ def epsilons_at(
 
 
 def first_epsilons(mechanism: Mechanism) -> tuple[float, ...]:
-    """A coarse grid over all admissible ε."""
+    """Return a coarse grid over all admissible ε."""
     grid = scan(mechanism).tolist()
     return tuple(sorted({*grid[::_EVERY], grid[-1]}))
 
@@ -138,12 +138,12 @@ def _wanted(share: float, least: float, most: float) -> float:
 
 
 class _Search:
-    """The shares that are known of one mechanism, and what to look at next."""
+    """Search over the measured shares of one mechanism."""
 
     def __init__(self, mechanism: Mechanism, outputs: int, seed: int, progress: Progress) -> None:
-        """Look at the lexicon; nothing is known yet."""
+        """Prepare the lexicon; no share is measured yet."""
         self.known: dict[float, float] = {}
-        # A law costs as much at each ε; noise is drawn once for all of them.
+        # A law costs the same at each ε; noise is drawn once for all of them.
         self.one_by_one = mechanism.exact_law
         self._by_laws = mechanism.exact_law and not has_columns(mechanism)
         self._mechanism, self._outputs, self._seed = mechanism, outputs, seed
@@ -151,7 +151,7 @@ class _Search:
         self._ground = Ground.of(mechanism.lexicon, pairs=2, seed=seed, progress=progress)
 
     def look(self, epsilons: Iterable[float | None]) -> None:
-        """Measure the share at some ε; None is no ε, and what is known stays."""
+        """Measure the share at some ε, except None and ε that are already known."""
         fresh = sorted({e for e in epsilons if e is not None} - self.known.keys())
         for part in [[e] for e in fresh] if self.one_by_one else [fresh] * bool(fresh):
             self._look(np.array(part))
@@ -169,7 +169,7 @@ class _Search:
                 self.known[row.epsilon] = row.value
 
     def bracket(self, grid: Sequence[float], share: float) -> None:
-        """Halve a grid of which both ends are known until a share lies between two neighbours."""
+        """Halve a grid with known ends until a share lies between two neighbours."""
         low, high = 0, len(grid) - 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -177,12 +177,12 @@ class _Search:
             low, high = (middle, high) if self.known[grid[middle]] < share else (low, middle)
 
     def next(self, share: float, flat: bool) -> float | None:
-        """What to look at next for a share; None if that is known well enough.
+        """Return the next ε to measure for a share; None if it is known well enough.
 
         Args:
-            share: that is wanted.
-            flat: whether it is near the most or the least, where it hardly changes with ε any more:
-                then a bracket is halved, for the straight line would stay at one of its ends.
+            share: the share that is searched.
+            flat: True near the most or the least, where the share hardly changes with ε: then a
+                bracket is halved, because the straight line would stay at one of its ends.
         """
         curve = self._curve()
         epsilon = curve.epsilon_at("word", share)
@@ -198,7 +198,7 @@ class _Search:
         return epsilon
 
     def level(self, share: float, wanted: float) -> Level:
-        """What is said of a share in the end."""
+        """Return the result for a share."""
         curve = self._curve()
         values, epsilon = curve.values("word"), curve.epsilon_at("word", wanted)
         if epsilon is None:

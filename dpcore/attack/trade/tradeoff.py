@@ -1,25 +1,25 @@
-"""What a mechanism gives away, and what it leaves: the two sides of every choice, at each ε.
+"""Trade-off between leakage and utility of mechanisms, at each ε.
 
-A word w is drawn uniformly, y comes out. Somebody who knows the mechanism reads y and wants
-something: `LEAKAGES`. Somebody who works with the text reads y as it stands: `UTILITIES`.
+A word w is drawn uniformly and y is the output. An attacker who knows the mechanism sees y and has
+one of the goals `LEAKAGES`. A reader works with y as it is: `UTILITIES`.
 
-    word     he names w                                    Σ_y max_g P(g, y)
-    near     he names one of the k words nearest to w      Σ_y max_g Σ_{w : g ∈ N_k(w)} P(w, y)
-    kind     he names the kind of w (`lexicon.kinds`)      Σ_y max_c Σ_{w ∈ c} P(w, y)
-    guess    he names a word as near to w as he can        1 − Σ_y min_g Σ_w d(w, g)·P(w, y)/d̄
-    pair     he is told w and its nearest word, and says which of them it was; before, one in two
+    word     attacker names w                              Σ_y max_g P(g, y)
+    near     they name one of the k words nearest to w     Σ_y max_g Σ_{w : g ∈ N_k(w)} P(w, y)
+    kind     they name the kind of w (`lexicon.kinds`)     Σ_y max_c Σ_{w ∈ c} P(w, y)
+    guess    they name a word as near to w as possible     1 − Σ_y min_g Σ_w d(w, g)·P(w, y)/d̄
+    pair     they get w and its nearest word, and say which it was; one in two without the output
     couple   the same of two words drawn at random
     kept     the word stays                                P(y = w)
-    meaning  how near the text stays                       1 − E d(w, y)/d̄
+    meaning  nearness of the output                        1 − E d(w, y)/d̄
 
 P(w, y) = P(y | w)/n, N_k(w) are w and its k − 1 nearest words, and d̄ is the mean distance of two
-words, so that `meaning` is 0 for an output that has nothing to do with the word. Whoever repeats y
-is as near to w as the reader: so word ≥ kept and guess ≥ meaning, for every mechanism
+words, so that `meaning` is 0 for an output that has nothing to do with the word. An attacker who
+repeats y is as near to w as the reader: so word ≥ kept and guess ≥ meaning, for every mechanism
 (`docs/optimal.md`, Theorem 4).
 
-Where a column P(y | ·) is a closed form the attacker is Bayes', over all outputs or over outputs
-that are drawn. Elsewhere he says what came out, which is a lower bound of what leaks: pairs of word
-and output are drawn. Every number has an interval of level 95 %.
+If a column P(y | ·) is a closed form the attacker is Bayes', over all outputs or over drawn ones.
+Otherwise they repeat the output, which is a lower bound of the leakage, and pairs of word and
+output are drawn. Every number has an interval of level 95 %.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """The trade-off of some mechanisms over one lexicon.
+    """Trade-off of some mechanisms over one lexicon.
 
     Attributes:
         lexicon: its name.
         fingerprint: of the lexicon.
         near: k.
-        known_kinds: share of the words whose kind is known.
+        known_kinds: share of the words with a known kind.
         spread: d̄.
-        before: each quantity where the output has nothing to do with the word.
+        before: each quantity for an output that has nothing to do with the word.
         rows: mechanism by mechanism.
     """
 
@@ -65,7 +65,7 @@ class Tradeoff:
     rows: tuple[Amount, ...]
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a number: the fields of `Amount`."""
+        """Return one row for each number: the fields of `Amount`."""
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.rows])
@@ -81,18 +81,18 @@ def tradeoff(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Tradeoff:
-    """What mechanisms give away and what they leave, at each ε.
+    """Measure leakage and utility of mechanisms at each ε.
 
-    Of words of another language than English no kinds are known, and there are no rows of "kind".
+    Kinds are known only for English words; for other languages there are no rows of "kind".
 
     Args:
         mechanisms: one mechanism, or several over one lexicon, each with its ε.
-        epsilons: of one mechanism.
-        outputs: how many are looked at where a column is a closed form, and half as many again
-            pairs of word and output elsewhere; None takes all outputs, and 20,000 pairs.
+        epsilons: ε of one mechanism.
+        outputs: number of outputs if a column is a closed form; otherwise half as many again pairs
+            of word and output; None takes all outputs, or 20,000 pairs.
         near: k.
-        pairs: of words, between which the attacker has to choose.
-        seed: of all drawing.
+        pairs: number of pairs of words between which the attacker has to choose.
+        seed: seed of all draws.
         progress: called with (stage, done, all).
 
     Raises:
@@ -136,17 +136,17 @@ def tradeoff(
 def wastes(
     rows: Sequence[Amount], least: float, share: float = 0.5
 ) -> dict[str, tuple[float, float]]:
-    """How many times the least possible ε each mechanism spends to give a share of words away.
+    """Compute the factor over the least possible ε at which a mechanism leaks a share of words.
 
     Args:
         rows: of a `Tradeoff`.
         least: ε below which no mechanism gives as much away (`meter.largest_epsilon`), in the
             meaning of ε of these mechanisms.
-        share: of the words that are guessed.
+        share: share of the words that are guessed.
 
     Returns:
-        By mechanism, from the two measured ε between which it gives that share away; mechanisms
-        that do not reach it, or begin above it, are left out.
+        By mechanism, the factors of the two measured ε between which it leaks that share;
+        mechanisms that do not reach it, or begin above it, are left out.
     """
     result = {}
     for name in dict.fromkeys(row.mechanism for row in rows):
@@ -158,7 +158,7 @@ def wastes(
         below = [epsilon for value, epsilon in points if value <= share]
         above = [epsilon for value, epsilon in points if value >= share]
         if below and above:
-            # Nothing spends less than the least.
+            # No mechanism spends less than the least possible ε.
             result[name] = max(max(below) / least, 1.0), max(min(above) / least, 1.0)
     return result
 
@@ -171,7 +171,7 @@ def amounts(
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[Amount]:
-    """All quantities of one mechanism (see `tradeoff`)."""
+    """Measure all quantities of one mechanism (see `tradeoff`)."""
     values = mechanism.check_epsilons(epsilons)
     rows: list[Amount] = []
     if has_columns(mechanism):
@@ -185,7 +185,7 @@ def amounts(
 
 
 def has_columns(mechanism: Mechanism) -> bool:
-    """Whether a column of the law is a closed form, so that thousands of them are no matter."""
+    """Return True if thousands of columns of the law are cheap, as with a closed form."""
     n = len(mechanism.lexicon)
     if not mechanism.exact_law or n > MAX_ATTACK_WORDS:
         return False

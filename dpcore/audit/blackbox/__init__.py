@@ -1,1 +1,1 @@
-"""Any function from words to words, audited by what comes out of it and by nothing else."""
+"""Black-box audit of any function from words to words, by its outputs alone."""

@@ -1,9 +1,10 @@
-"""The audit of any function from words to words: it is called, and nothing else is known of it.
+"""Black-box audit of any function from words to words.
 
-Half of the calls look for words and outputs that are told apart (`search`), the other half count
-the best few of them anew (`bounds`); a few calls before that see what becomes of strings that are
-no words (`probes`), and whether noise is used twice (`repeats`). The error is shared: half of it
-goes to the bounds, a sixth each to strings, to made-up words that are told apart, and to noise.
+Half of the calls search for words and outputs that tell words apart; the other half draw new
+outputs of the best few events and bound them (`search`). A few calls before that test strings
+outside the lexicon and look for noise that is used twice (`function`). The error is shared: half
+of it goes to the bounds, and a sixth each to strings, to made-up words that are told apart, and to
+noise.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUDIT_DRAWS, MIN_AUDIT_CALLS
 from dpcore.noise.streams import check_seed, generator
 
-# What a function under test is said to promise, and what its outputs are counted by.
+# The claim about a function under test, and the numbering of its outputs.
 
 
 ANY = "any"
-"""In place of a metric: the promise holds between any two words, whatever their distance."""
+"""In place of a metric: the guarantee holds between any two words, whatever their distance."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: float, metric: str | Metric, delta: float) -> Promise:
-        """Check what was given.
+        """Check the arguments and return the claim.
 
         Raises:
             EpsilonError: ε is not a finite number > 0.
@@ -95,50 +96,50 @@ class Promise:
 
     @property
     def name(self) -> str:
-        """Of the metric, as it was given."""
+        """Name of the metric, as it was given."""
         return ANY if self.metric is None else str(self.metric)
 
     @property
     def sentence(self) -> str:
-        """What is claimed, in words."""
+        """The claim in words."""
         between = per_unit(self.name)
         delta = f", δ = {self.delta:.6g}" if self.delta else ""
         return f"ε = {self.epsilon:.6g} {between}{delta}"
 
     def units(self, apart: FloatArray) -> FloatArray:
-        """What ε is multiplied by at these distances."""
+        """Return the factors of ε at these distances."""
         return np.ones_like(apart) if self.metric is None else apart
 
     def apart(self, lexicon: Lexicon, words: IntArray, others: IntArray) -> FloatArray:
-        """Distances of words from others, shape (words, others), rounded up to where they hold.
+        """Return the distances of words from others, shape (words, others), rounded up.
 
         Without a metric they are Euclidean, and serve to choose words and to tell outputs apart.
         """
         chosen, rows = lexicon.vectors[words], lexicon.vectors[others]
         metric = self.metric or Metric.EUCLIDEAN
-        # A distance that is rounded down would make a promise smaller than it is.
+        # A distance that is rounded down would make the guarantee stricter than it is.
         error = distance_error(lexicon.dimension)
         apart = distances(rows, chosen, metric)
         return apart + error if metric is Metric.ANGULAR else apart * (1.0 + error)
 
 
 def per_unit(metric: str) -> str:
-    """What ε is per, in words, for the name of a metric or "any"."""
+    """Return the unit of ε in words, for the name of a metric or "any"."""
     if metric == ANY:
         return "between any two words"
-    name = metric if metric == Metric.ANGULAR else metric.capitalize()  # others are people
+    name = metric if metric == Metric.ANGULAR else metric.capitalize()  # others are people's names
     return f"per unit of {name} distance"
 
 
 class Outputs:
-    """Outputs as numbers: words of the lexicon by their index, all else after them."""
+    """Numbering of outputs: words of the lexicon by their index, all others after them."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._others: dict[str | None, int] = {}
 
     def numbers(self, outputs: Iterable[Output]) -> IntArray:
-        """The numbers of some outputs; everything that is no word is one and the same output."""
+        """Return the numbers of outputs; all refusals share one number."""
         known, n = self._lexicon, len(self._lexicon)
         numbers = []
         for output in outputs:
@@ -150,7 +151,7 @@ class Outputs:
         return np.array(numbers, dtype=np.int64)
 
     def names(self, numbers: Iterable[int]) -> list[str]:
-        """The outputs of some numbers, as they are shown."""
+        """Return the outputs of some numbers, as displayed."""
         others = list(self._others)
         n = len(self._lexicon)
         return [
@@ -161,10 +162,10 @@ class Outputs:
 
 DEFAULT_CALLS = 100_000
 _BOUNDS, _OTHERS = 1 / 2, 1 / 6  # shares of the error
-_EVENTS = 4  # that are bounded
-_CHUNK = 256  # words that are handed over at a time, and between two signs of progress
+_EVENTS = 4  # to bound
+_CHUNK = 256  # words handed over at a time, and between two reports of progress
 _TRIED = 200  # words at most, until the function takes one
-_AGAIN = 3  # times that a word is asked which was refused
+_AGAIN = 3  # further attempts with a refused word
 _SHOWN = 5  # outputs outside the lexicon that are named
 _ROUND_CALLS = 40  # of each word in the first round, at least, if that leaves two words
 
@@ -184,20 +185,20 @@ def audit_function(
 ) -> FunctionReport:
     """Audit a function by its outputs alone.
 
-    It finds lower bounds, and no upper ones: what is not refuted may still be false. Stopped by an
-    interrupt, it says what it has found until then.
+    The audit finds lower bounds and no upper ones: a claim that is not refuted may still be false.
+    After an interrupt, it reports the findings so far.
 
     Args:
         function: word → word; or (word, ε) → word, with the claimed ε; or the same of lists of
             words; or its name, `package.module:function`.
         epsilon: the claimed ε, per unit of the metric.
-        lexicon: words that are handed over, and their distances; None: the bundled ones.
+        lexicon: source of the input words and of their distances; None: the bundled one.
         metric: of the claim; "any" for a claim between any two words.
         delta: the claimed δ.
-        samples: words that are handed over in all; how often each depends on what comes out.
+        samples: number of input words in all; calls per word depend on the outputs.
         seed: of the choice of words; the function has its own noise.
         error: probability with which a refutation, or one of the bounds, may be wrong.
-        form: "word" or "words" where the function is not to be tried out.
+        form: "word" or "words" to skip finding out the form by calls.
         progress: called with (stage, done, total).
 
     Raises:
@@ -257,11 +258,11 @@ class _Audit:
         self.repeats: Repeats | str = "not tested: the audit was stopped before"
         self.shown: tuple[Evidence, ...] = ()
         self.search: Search | None = None
-        # As if two words shared the second half: no event can show more.
+        # As if two words shared the second half of the calls: no event can show more.
         self.reach = resolution(max(1, budget // 4), _BOUNDS * error / _EVENTS, promise.delta)
 
     def report(self) -> FunctionReport:
-        """Do all of it, or as much as there is time for."""
+        """Run the audit until its end or an interrupt."""
         order = self.rng.permutation(len(self.lexicon))
         self.function.settle(self.lexicon.words[i] for i in order[:_TRIED])
         stopped = False
@@ -275,7 +276,7 @@ class _Audit:
     # -- the calls
 
     def _draw(self, words: IntArray, stage: str, done: int, total: int) -> IntArray:
-        """Words of the lexicon to their outputs, as numbers."""
+        """Draw outputs of words of the lexicon, as numbers."""
         numbers, parted = [], self.function.parted
         for start in range(0, len(words), _CHUNK):
             part = words[start : start + _CHUNK]
@@ -283,8 +284,8 @@ class _Audit:
             self._look_outside(outputs)
             numbers.append(self.names.numbers(outputs))
             self.progress(stage, done + start + len(part), total)
-            # A list that is refused is asked again word by word, and so what came out of the others
-            # depends on that none of their words was refused. From now on each is asked alone.
+            # A refused list is asked again word by word, so outputs of its other words depend on
+            # none of its words being refused. From now on each word is asked alone.
             self.function.singly |= self.function.parted > parted
         return np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int64)
 
@@ -299,9 +300,9 @@ class _Audit:
             self.outsiders = list(dict.fromkeys([*self.outsiders, *strange]))[:_SHOWN]
 
     def _admitted(self, indices: IntArray) -> tuple[list[str], list[str]]:
-        """Words of these that the function takes, each called now, and what it gave for them.
+        """Call these words; return those that the function takes, and their outputs.
 
-        Which words it takes stands in `taken`; one that it refuses a few times it does not take.
+        `taken` records which words it takes: a word that is refused in every attempt is not taken.
         """
         words = [self.lexicon.words[i] for i in indices]
         outputs = self.function.outputs(words)
@@ -322,7 +323,7 @@ class _Audit:
         return [word for word, _ in pairs], [output for _, output in pairs]
 
     def _probe(self, order: IntArray) -> None:
-        """What becomes of words, of strings that are none, and of noise."""
+        """Test words, strings outside the lexicon, and noise."""
         many = min(len(order), max(32, self.budget // 200))
         words, outputs = self._admitted(order[:many])
         count = unchanged_words(words, outputs)
@@ -341,7 +342,7 @@ class _Audit:
             self.repeats = repeats(self.function, self.promise.epsilon, few, _OTHERS * self.error)
 
     def _tell_apart(self) -> None:
-        """Do the outputs of a made-up word differ from those of another one?"""
+        """Bound the loss between two made-up words from below."""
         if self.probes[0].passed or self.probes[0].tally.refused:
             return
         first = self.probes[0].tally.text
@@ -349,24 +350,24 @@ class _Audit:
         each = 2 * min(5_000, self.budget // 100)
         parted, numbers = self.function.parted, []
         for start in range(0, each, _CHUNK):
-            # In turns, so that what a function learns on the way is learned for both.
+            # In turns, so that a function that learns from its calls learns for both.
             asked = [first, second] * min(_CHUNK, each - start)
             numbers.append(self.names.numbers(self.function.outputs(asked)))
             self.progress("made-up words", min(start + _CHUNK, each), each)
         if self.function.parted > parted:
-            return  # what came out of a list depends on that none of its words was refused
+            return  # outputs of a list depend on none of its words being refused
         outputs = np.concatenate(numbers)
         self.told_apart = epsilon_lower_bound(
             outputs[::2], outputs[1::2], error=_OTHERS * self.error
         ).epsilon
 
     def _searched(self) -> Search:
-        """Spend half of what is left on the search."""
+        """Spend half of the remaining calls on the search."""
         left = max(0, self.budget - self.function.calls) // 2
         many = int(np.clip(left // (5 * _ROUND_CALLS), 2, SCREENED))
         words = screened_words(self.lexicon, self.promise, many, self.reach, self.rng)
         self._admitted(np.array([i for i in words if int(i) not in self.taken], dtype=np.int64))
-        # In place of a word that is refused, one of those that were drawn before.
+        # A refused word is replaced by one of the words drawn before.
         order = dict.fromkeys([*map(int, words), *self.taken])
         taken = np.array([i for i in order if self.taken[i]][:many], dtype=np.int64)
         if len(taken) < 2:
@@ -400,7 +401,7 @@ class _Audit:
             singly = self.function.singly
             self._count(words, blocks)
             if self.function.singly and not singly:
-                # What was counted until then is no sample of single calls: it is counted anew.
+                # The counts so far are no sample of single calls: start again.
                 blocks.clear()
                 self._count(words, blocks)
         finally:
@@ -418,7 +419,7 @@ class _Audit:
     def _count(self, words: IntArray, blocks: list[tuple[IntArray, IntArray]]) -> None:
         """Call words for the rest of the budget, or until a list is refused for the first time.
 
-        Words and outputs go into `blocks` together: an interrupt leaves no half of a block.
+        Words and outputs go into `blocks` together, so that an interrupt leaves no half of a block.
         """
         singly = self.function.singly
         each = max(1, max(0, self.budget - self.function.calls) // len(words))
@@ -429,7 +430,7 @@ class _Audit:
             if self.function.singly and not singly:
                 return
 
-    # -- what follows
+    # -- the report
 
     def _report(self, stopped: bool) -> FunctionReport:
         again = None if isinstance(self.repeats, str) else self.repeats
@@ -477,7 +478,7 @@ class _Audit:
         return resolution(draws, _BOUNDS * self.error / len(self.shown), self.promise.delta)
 
     def _extent(self, stopped: bool) -> str:
-        """How far the audit looked."""
+        """Describe how far the audit looked."""
         if not self.shown:
             return "stopped before anything was bounded"
         search = self.search

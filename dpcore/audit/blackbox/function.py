@@ -1,4 +1,4 @@
-"""A function under test: how it is found and called, what it cost, and what it refused."""
+"""A function under test: import, calls and their cost, probes of strings, repeated noise."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dpcore.jobs.worker import Json
 from dpcore.lexicon.lexicon import Lexicon
 
 Function = Callable[..., Any]
-_SHOWN = 120  # characters of what a function says when it refuses a word
+_SHOWN = 120  # characters of the message with which a function refuses a word
 
 
 class Form(StrEnum):
-    """What a function is given, beside ε if it takes one."""
+    """Input of a function, beside ε if it takes one."""
 
     AUTO = "auto"
     """Found out by calling it."""
@@ -36,12 +36,12 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class Refusal:
-    """What came out instead of a word: an exception, or an object that is no word."""
+    """An output that is no word: an exception, or another object."""
 
     reason: str
 
     def __str__(self) -> str:
-        """As it is shown among outputs."""
+        """Return the reason as displayed among outputs."""
         return f"⟨{self.reason}⟩"
 
 
@@ -49,7 +49,7 @@ Output = str | Refusal
 
 
 def named_function(name: str) -> Function:
-    """The function of `package.module:function`; a method is `package.module:Class.method`.
+    """Import `package.module:function`, or a method as `package.module:Class.method`.
 
     Raises:
         ParameterError: there is no such module or function, or importing the module failed.
@@ -64,7 +64,7 @@ def named_function(name: str) -> Function:
     try:
         with _printing_aside():
             target: Any = import_module(module)
-    except (Exception, SystemExit) as error:  # whatever a foreign module does when it is imported
+    except (Exception, SystemExit) as error:  # importing a foreign module may raise anything
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
             raise ParameterError(
                 f"there is no module {error.name!r} for {shown!r}: is it installed beside dpcore, "
@@ -85,7 +85,7 @@ def named_function(name: str) -> Function:
 
 
 def importable_name(function: Function) -> str | None:
-    """A name by which another process finds this very function; None if there is none."""
+    """Return a name by which another process finds this very function; None if there is none."""
     module, path = (getattr(function, part, None) for part in ("__module__", "__qualname__"))
     if not (isinstance(module, str) and isinstance(path, str)) or module == "__main__":
         return None
@@ -97,20 +97,20 @@ def importable_name(function: Function) -> str | None:
 
 
 class WordFunction:
-    """A function from words to words at one ε, and what calling it has cost.
+    """A function from words to words at one ε, and the cost of its calls.
 
     Attributes:
-        name: as it was given, or its importable name; else what it is called in its own module.
+        name: as it was given, or its importable name; else its name in its own module.
         importable: a name for another process; None if there is none.
         form: WORD or WORDS, once `settle` has found out.
         calls: words that were handed over.
         seconds: all calls together.
         parted: lists that were refused and asked again word by word.
-        singly: whether words are handed over in lists of one from now on.
+        singly: True if words are handed over in lists of one from now on.
     """
 
     def __init__(self, function: Function | str, epsilon: float, form: Form | str) -> None:
-        """Take a function, or its name; it is not called yet.
+        """Take a function or its name, without calling it.
 
         Raises:
             ParameterError: it cannot be found, or its arguments are neither a word nor a word
@@ -134,10 +134,10 @@ class WordFunction:
         self.parted, self.singly = 0, False
 
     def settle(self, words: Iterable[str]) -> None:
-        """Find out what the function takes, with the first of some words that it takes at all.
+        """Find out the form of the function, with the first word that it takes.
 
         Raises:
-            ParameterError: it takes none of them, in any form; the message says what it did.
+            ParameterError: it takes none of the words, in any form; the message has its last reply.
         """
         last = Refusal("nothing")
         for word in words:
@@ -155,7 +155,7 @@ class WordFunction:
         )
 
     def outputs(self, words: Sequence[str]) -> list[Output]:
-        """What comes out for each word, in order, each with noise of its own."""
+        """Return the output of each word, in order, each with noise of its own."""
         return self._outputs(words, self.form)
 
     def _outputs(self, words: Sequence[str], form: Form) -> list[Output]:
@@ -183,7 +183,7 @@ class WordFunction:
         except (Exception, SystemExit) as error:
             if len(words) == 1:
                 return [Refusal(_complaint(error))]
-            # One word that is refused takes its list along: the others are asked one by one.
+            # One refused word takes its list along: the others are asked one by one.
             self.parted += 1
             self.calls += len(words)
             return [self._list([word])[0] for word in words]
@@ -197,10 +197,10 @@ class WordFunction:
 
 
 def _with_epsilon(function: Function, epsilon: float, name: str) -> Callable[[Any], Any]:
-    """The function of its first argument alone."""
+    """Return the function with ε filled in, so that it takes one argument."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some built-in functions do not say
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return function
     kinds = inspect.Parameter
     for parameter in parameters:
@@ -235,29 +235,29 @@ def _type(value: object) -> str:
 
 
 def _complaint(error: BaseException) -> str:
-    """What an exception says, on one line of bounded length."""
+    """Return the message of an exception, on one line of bounded length."""
     text = " ".join(str(error).split())
     text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     return f"{_type(error)}: {text}" if text else _type(error)
 
 
 class _Nowhere(io.TextIOBase):
-    """Takes whatever is printed."""
+    """A stream that discards its text."""
 
     def write(self, text: str) -> int:
-        """Forget it."""
+        """Discard the text."""
         return len(text)
 
 
 def _printing_aside() -> contextlib.redirect_stdout[_Nowhere]:
-    """What a foreign function prints, once a call, is nothing that a person could read."""
+    """Discard printed text: a foreign function may print on every call."""
     return contextlib.redirect_stdout(_Nowhere())
 
 
-# What becomes of strings that are no words of the lexicon: do they come through?
+# Probes: do strings that are no words of the lexicon come through?
 #
-# A promise about the words of a vocabulary says nothing of a telephone number. What a function does
-# with one is found out by handing it some that nobody has.
+# A guarantee about the words of a vocabulary does not cover a telephone number, so the function is
+# called with made-up strings.
 
 
 CALLS = 20  # of each probe
@@ -268,16 +268,16 @@ _SYLLABLES = 3
 
 @dataclass(frozen=True)
 class Tally:
-    """What came out for a string.
+    """Outputs for one string, counted.
 
     Attributes:
         text: the string that was handed over.
-        calls: how often.
+        calls: number of calls.
         unchanged: calls that gave it back, capital letters apart.
         capitals: calls whose output begins with a capital letter.
-        refused: calls that raised an exception, or gave something that is no word.
+        refused: calls that raised an exception, or gave an object that is no word.
         outside: calls that gave another string that is not in the lexicon.
-        refusal: why, if it was refused.
+        refusal: the reason, if it was refused.
     """
 
     text: str
@@ -290,7 +290,7 @@ class Tally:
 
     @classmethod
     def of(cls, function: WordFunction, text: str, lexicon: Lexicon) -> Tally:
-        """Hand a string over a few times."""
+        """Call the function `CALLS` times with a string."""
         outputs = function.outputs([text] * CALLS)
         words = [output for output in outputs if isinstance(output, str)]
         reasons = [output.reason for output in outputs if isinstance(output, Refusal)]
@@ -310,11 +310,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Probe:
-    """A kind of string that is no word of the lexicon, and what came out for it.
+    """A kind of string that is no word of the lexicon, and its outputs.
 
     Attributes:
-        kind: what it is, such as "an e-mail address".
-        tally: what came out.
+        kind: such as "an e-mail address".
+        tally: the counted outputs.
         plain: of the same without its capital letter or space; None if it has none.
         error: probability with which a finding that compares the two may be wrong.
     """
@@ -326,25 +326,25 @@ class Probe:
 
     @property
     def passed(self) -> bool:
-        """Whether it comes through: at all, or more often than the word that it is but for that."""
+        """True if it comes through: at all, or more often than its plain form."""
         if self.plain is None:
             return self.tally.unchanged > 0
         return self._more(self.tally.unchanged, self.plain.unchanged)
 
     @property
     def capitals_show(self) -> bool:
-        """Whether capital letters come out more often for it than without its own."""
+        """True if capital letters come out more often for it than for its plain form."""
         return self.plain is not None and self._more(self.tally.capitals, self.plain.capitals)
 
     def _more(self, first: int, second: int) -> bool:
-        """Whether so many of the calls are more than so many, by Fisher's exact test."""
+        """Return True if `first` significantly exceeds `second` calls, by Fisher's exact test."""
         from scipy.stats import hypergeom
 
         return bool(hypergeom.sf(first - 1, 2 * CALLS, first + second, CALLS) <= self.error)
 
 
 def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, tuple[str, str | None]]:
-    """Strings that the lexicon has in no spelling, by kind; in the form of `known_texts`."""
+    """Make up strings that the lexicon lacks, by kind; in the form of `known_texts`."""
 
     def word() -> str:
         while True:
@@ -368,7 +368,7 @@ def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, tuple
 
 
 def known_texts(words: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, str | None]]:
-    """Words as the lexicon does not have them, by kind, each with the word as it has it."""
+    """Return spellings that the lexicon lacks of words that it has, by kind, each with its word."""
     plain = [word for word in words if word.isalpha() and word.islower() and word.isascii()][:2]
     if not plain:
         return {}
@@ -384,7 +384,7 @@ def known_texts(words: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, 
 def probed(
     function: WordFunction, kind: str, text: str, plain: str | None, lexicon: Lexicon, error: float
 ) -> Probe:
-    """Hand a string over a few times, and its plain form as often."""
+    """Call the function a few times with a string, and as often with its plain form."""
     return Probe(
         kind,
         Tally.of(function, text, lexicon),
@@ -394,17 +394,17 @@ def probed(
 
 
 def unchanged_words(words: Sequence[str], outputs: Sequence[Output]) -> int:
-    """How many of some words came out as they were."""
+    """Count the words that came out unchanged."""
     return sum(word == output for word, output in zip(words, outputs, strict=True))
 
 
-# Is the noise new each time: in another call, and in another process?
+# Repeated noise: is the noise new in another call, and in another process?
 #
-# A package that sets a seed when it is loaded gives everybody the same noise: whoever has the
-# package can take it away again. Within one process that does not show. So a list of words is
-# handed to several fresh processes. Were their noise independent, then whether two processes agree
-# on a word would be as likely as that two calls of one process do, and each word on which only one
-# of the two agreements holds would be a fair coin (McNemar 1947, as an exact test).
+# A package that sets a seed when it is imported gives everyone the same noise, and anyone with the
+# package can take it away again. One process does not show that, so several fresh processes get a
+# list of words. Were their noise independent, two processes would agree on a word with the same
+# probability as two calls of one process, and each word on which only one of the two agreements
+# holds would be a fair coin (McNemar 1947, as an exact test).
 
 
 _FUNCTION = "dpcore.audit.blackbox.function:in_this_process"
@@ -412,15 +412,15 @@ _FUNCTION = "dpcore.audit.blackbox.function:in_this_process"
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often two calls, and two processes, agree on the same words.
+    """Agreement of two calls, and of two processes, on the same words.
 
     Attributes:
-        words: how many different words were handed over.
+        words: number of different words.
         in_one_process: words on which two calls of this process agree.
         in_two_processes: words on which the first calls of two fresh processes agree.
         only_processes: words on which those two agree, and the two calls do not.
         only_calls: the reverse.
-        reacts: whether a third process, given other words, gave other outputs.
+        reacts: True if a third process, given other words, gave other outputs.
         error: probability with which either finding below may be wrong.
     """
 
@@ -443,38 +443,38 @@ class Repeats:
 
     @property
     def same_noise(self) -> bool:
-        """Whether every process has the same noise, and the words decide what comes out."""
+        """True if every process has the same noise, and the words decide the outputs."""
         agree = self.in_two_processes == self.words
         return agree and self.reacts and self._processes_alike
 
     @property
     def partly_same(self) -> bool:
-        """Whether processes agree more than two calls do, without having all noise in common."""
+        """True if processes agree more than two calls do, without having all noise in common."""
         return self._processes_alike and not self.same_noise
 
     @property
     def remembers(self) -> bool:
-        """Whether the calls of one process depend on each other: they agree more than two do."""
+        """True if calls of one process depend on each other: they agree more than processes do."""
         return _tail(self.only_calls, self.only_processes) <= 0.5 * self.error
 
     @property
     def fixed(self) -> bool:
-        """Whether nothing but the word decided what came out, in every call and every process."""
+        """True if the word alone decided the output, in every call and every process."""
         return self.words == self.in_one_process == self.in_two_processes and self.reacts
 
     @property
     def notable(self) -> bool:
-        """Whether there is anything to be said but that nothing shows."""
+        """True if any of the four findings holds."""
         return self.same_noise or self.partly_same or self.remembers or self.fixed
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """The finding in words."""
         words = f"{self.words:,} words"
         if self.same_noise:
             return (
                 f"every fresh process has the same noise: two of them agree on all of {words}, two "
-                f"calls of one process on {self.in_one_process:,}; whoever has the program can "
+                f"calls of one process on {self.in_one_process:,}; anyone with the program can "
                 "take the noise away"
             )
         if self.remembers:
@@ -498,7 +498,7 @@ class Repeats:
 
 
 def _tail(heads: int, tails: int) -> float:
-    """P(at least so many heads of a fair coin)."""
+    """Return P(at least so many heads of a fair coin)."""
     from scipy.stats import binom
 
     return float(binom.sf(heads - 1, heads + tails, 0.5))
@@ -509,8 +509,14 @@ def repeats(
 ) -> Repeats | str:
     """Compare two calls of this process, and the first calls of three fresh ones.
 
+    Args:
+        function: under test.
+        epsilon: the claimed ε.
+        words: input words.
+        error: probability with which a finding may be wrong.
+
     Returns:
-        What was found, or a sentence that says why no fresh process could be asked.
+        The agreement, or a sentence that says why no fresh process could be asked.
     """
     if function.importable is None:
         return (
@@ -518,7 +524,7 @@ def repeats(
             "inside another; name it as package.module:function"
         )
     once, again = function.outputs(words), function.outputs(words)
-    # Rotated by one place: with the same noise, only what depends on the words differs.
+    # Rotated by one place: with the same noise, only outputs that depend on the words differ.
     lists = [list(words), list(words), [*words[1:], *words[:1]]]
     answers = []
     for asked in lists:
@@ -549,7 +555,7 @@ def repeats(
 
 
 def in_this_process(payload: Json) -> Json:
-    """The job of a fresh process: outputs of a named function for a list of words."""
+    """Run the job of a fresh process: outputs of a named function for a list of words."""
     function = WordFunction(str(payload["function"]), float(payload["epsilon"]), payload["form"])
     if function.form is Form.AUTO:
         function.settle(payload["words"])
@@ -557,5 +563,5 @@ def in_this_process(payload: Json) -> Json:
 
 
 def _plain(outputs: Sequence[Output]) -> list[str]:
-    """As JSON has them."""
+    """Return outputs in the form of JSON."""
     return [str(output) if isinstance(output, Refusal) else output for output in outputs]

@@ -1,4 +1,4 @@
-"""What the audit of a function found, as data, as sentences and as a card of a notebook."""
+"""Report of the audit of a function, as data, as sentences and as a notebook card."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ASSUMED = (
     "call was looked for, and is not excluded."
 )
 LEVEL = 0.95
-"""Of the interval of a share."""
+"""Level of the interval of a share."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many of some words, drawn at random, with the interval of Clopper and Pearson.
+    """Share of randomly drawn words, with its Clopper-Pearson interval.
 
     Attributes:
         count: of `words`.
@@ -42,12 +42,12 @@ class Share:
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """What a function from words to words was claimed to keep, and what its outputs show.
+    """Claim about a function from words to words, and the evidence of its outputs.
 
     Attributes:
         name: of the function.
-        form: what it takes.
-        promise: what was claimed.
+        form: of its input.
+        promise: the claim.
         lexicon: name of the vocabulary, and `fingerprint` its digest.
         fingerprint: see `lexicon`.
         seed: of the choice of words; the noise is the function's own.
@@ -57,19 +57,19 @@ class FunctionReport:
         evidence: events that were bounded on outputs of their own, best first.
         resolution: ln of the largest factor that so many calls can show.
         pairs: pairs of words that were compared.
-        within_reach: of them, those whose promise allows less than `resolution`.
+        within_reach: of them, those whose guarantee allows less than `resolution`.
         unchanged: words that come out as they went in.
         outside: outputs that are not in the lexicon, of `calls`; refusals not counted.
         outsiders: a few of them.
         refused: words of the lexicon that gave no word in four calls, of `tried`; left out.
         tried: see `refused`.
-        refusal: what one of them gave instead; empty if none was refused.
-        probes: strings that are no words of the lexicon, and what became of them.
+        refusal: reply to one of them; empty if none was refused.
+        probes: strings that are no words of the lexicon, and their outputs.
         told_apart: lower bound on the loss between two made-up words; None if not tested.
         repeats: agreement of calls and of processes; a sentence where it could not be tested.
         calls: words that were handed over, in this process.
         microseconds: a word, all calls together.
-        stopped: whether it was stopped by hand before its end.
+        stopped: True if it was stopped by hand before its end.
     """
 
     name: str
@@ -100,17 +100,17 @@ class FunctionReport:
 
     @property
     def epsilon_low(self) -> float:
-        """No smaller ε is true at the claimed δ, but for `error`; 0 if nothing is shown."""
+        """Lower bound on ε at the claimed δ, but for `error`; 0 if nothing is shown."""
         return max((e.epsilon for e in self.evidence), default=0.0)
 
     @property
     def delta_low(self) -> float:
-        """No smaller δ is true at the claimed ε, but for `error`; 0 if nothing is shown."""
+        """Lower bound on δ at the claimed ε, but for `error`; 0 if nothing is shown."""
         return max((e.delta for e in self.evidence), default=0.0)
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What a person should know beside the bounds, one sentence each; the worst first."""
+        """Findings beside the bounds, one sentence each, the worst first."""
         sentences = []
         repeats = self.repeats
         if not isinstance(repeats, str) and repeats.notable:
@@ -167,7 +167,7 @@ class FunctionReport:
         return f"{least}: {best.sentence}{allowed}."
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON form."""
+        """Return the JSON form."""
         repeats = self.repeats
         return {
             "callable": self.name,
@@ -219,14 +219,14 @@ class FunctionReport:
         }
 
     def __repr__(self) -> str:
-        """One line: what was claimed, what is shown, and what follows."""
+        """Return one line with the claim, the verdict and the lower bounds."""
         return (
             f"FunctionReport({self.name}, {self.promise.sentence}: {self.label}; "
             f"ε ≥ {at_least(self.epsilon_low)}, δ ≥ {at_least(self.delta_low)})"
         )
 
     def _repr_html_(self) -> str:
-        """The verdict as a card: what was shown, what else was found, what was assumed."""
+        """Return the verdict as a card: bounds, other findings, assumptions."""
         from dpcore.display import card
 
         return card(
@@ -238,10 +238,10 @@ class FunctionReport:
 
     @property
     def assumed(self) -> str:
-        """What the bounds rest on, and what they cost."""
+        """Assumption of the bounds, and their cost."""
         return f"{ASSUMED} {self.calls:,} calls, {self.microseconds:.3g} µs a word."
 
 
 def finite(value: float) -> float | None:
-    """A number for JSON, which knows no infinity."""
+    """Return the number, or None for infinity, which JSON lacks."""
     return value if math.isfinite(value) else None

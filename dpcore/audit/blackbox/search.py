@@ -1,10 +1,4 @@
-"""The first half of the budget: which words are told apart, and by which outputs?
-
-Words are chosen near to and far from each other, in crowds and alone. All of them are called a few
-times, the half of which pairs look best is called twice as often, and so on (successive halving,
-Karnin et al. 2013). Nothing here bounds anything: what is found is counted anew by
-`dpcore.audit.blackbox.search`.
-"""
+"""Search for the pairs of words and the events that tell most, and bounds on new outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.audit.blackbox.audit import Outputs, Promise
 
 Draw = Callable[[IntArray], IntArray]
-"""Words to their outputs, both as numbers, each with noise of its own."""
+"""Function from words to their outputs, both as numbers, each with noise of its own."""
 
 
 # Events that tell two words apart: chosen on some outputs, bounded on others.
@@ -32,19 +26,19 @@ Draw = Callable[[IntArray], IntArray]
 # An event is a set of classes of outputs. A class is a single output, or all outputs whose
 # distances from the two words lie between the same bounds: of a law that is spread over thousands
 # of words each comes out once or never, and only such classes are seen often enough to be learned.
-# Classes are put in the order of their likelihood ratio, of which the first few are the event (the
-# lemma of Neyman and Pearson 1933 says that no other event of its probability tells more).
+# Classes are sorted by their likelihood ratio, and the first few are the event: no other event of
+# its probability tells more (lemma of Neyman and Pearson 1933).
 
 
 _SHARES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997, 0.999)
-"""Of the outputs that were seen, where distances are cut; finer in the tail, where laws break."""
+"""Quantiles of the outputs seen at which distances are cut; finer in the tail, where laws break."""
 
 Classes = Callable[["IntArray"], "IntArray"]
-"""From outputs to the classes in which they are, for one pair of words."""
+"""Function from outputs to their classes, for one pair of words."""
 
 
 def single(outputs: IntArray) -> IntArray:
-    """Every output is a class of its own."""
+    """Return the outputs: every output is a class of its own."""
     return outputs
 
 
@@ -55,8 +49,8 @@ class ByDistance:
     Attributes:
         distances: from outputs of the lexicon, shape (k,), to their distances from the two words,
             shape (2, k).
-        edges: where each of the two is cut.
-        words: of the lexicon; outputs from there on are a class of their own.
+        edges: cuts of each of the two distances.
+        words: size of the lexicon; outputs from there on are a class of their own.
     """
 
     distances: Callable[[IntArray], FloatArray]
@@ -67,7 +61,7 @@ class ByDistance:
     def learned(
         cls, distances: Callable[[IntArray], FloatArray], seen: IntArray, words: int
     ) -> ByDistance:
-        """Cut where the outputs that were seen under both words lie."""
+        """Cut at quantiles of the outputs that were seen under both words."""
         inside = seen[seen < words]
         if not inside.size:
             return cls(distances, (np.empty(0), np.empty(0)), words)
@@ -75,7 +69,7 @@ class ByDistance:
         return cls(distances, (first, second), words)
 
     def __call__(self, outputs: IntArray) -> IntArray:
-        """The class of each output, at least 0."""
+        """Return the class of each output, at least 0."""
         classes = np.zeros(outputs.shape, dtype=np.int64)
         inside = outputs < self.words
         distinct, back = np.unique(outputs[inside], return_inverse=True)
@@ -88,7 +82,7 @@ class ByDistance:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Outputs of one word: the classes that were seen, ascending, and how often."""
+    """Outputs of one word: the classes that were seen, ascending, and their counts."""
 
     classes: IntArray
     counts: IntArray
@@ -101,14 +95,14 @@ class Sample:
         return cls(seen, counts, len(outputs))
 
     def count(self, classes: IntArray) -> IntArray:
-        """How often each of these classes was seen."""
+        """Return the counts of these classes."""
         if not self.classes.size:
             return np.zeros(classes.shape, dtype=np.int64)
         place = np.minimum(np.searchsorted(self.classes, classes), self.classes.size - 1)
         return np.where(self.classes[place] == classes, self.counts[place], 0)
 
     def inside(self, event: IntArray) -> int:
-        """How many of the outputs are in an event, a sorted array of classes."""
+        """Count the outputs in an event, a sorted array of classes."""
         within: BoolArray = np.isin(self.classes, event)
         return int(self.counts[within].sum())
 
@@ -141,21 +135,21 @@ def promising(
     delta: float,
     deviations: float,
 ) -> Promising:
-    """The best events of a pair, by the order of the likelihood ratio.
+    """Choose the best events of a pair, by the order of the likelihood ratio.
 
     Args:
         likely: outputs of the word under which the event should be likelier, in two parts: the
             first puts classes in order, the second says how many of them are worth taking. By the
             same outputs, all that came out once would seem to belong to the event.
         unlikely: of the other word.
-        allowed: ε·d, the loss that the promise allows.
+        allowed: ε·d, the loss that the guarantee allows.
         delta: the δ that it allows.
-        deviations: how many standard deviations are taken off where something is to be sure: the
+        deviations: how many standard deviations are subtracted where a bound should be sure. The
             bounds are those of two Poisson counts on the scale of square roots, where their
-            deviation is 1/2. That is quick, and near enough for a choice.
+            deviation is 1/2: quick, and near enough for a choice.
     """
     classes, count = likely[0].classes, likely[0].counts
-    # Half a count more under the other word: a class it never gave by chance is not a proof.
+    # Half a count more under the other word: a class that it never gave by chance proves nothing.
     order = np.lexsort((classes, -count / (unlikely[0].count(classes) + 0.5)))
     ordered = classes[order]
     first = np.cumsum(likely[1].count(ordered))
@@ -189,22 +183,22 @@ def promising(
 
 SCREENED = 96  # words at the beginning
 _LAST = 6  # words at the end
-_POOL = 512  # words whose distances from all others are looked at
-_DEVIATIONS = 4.0  # taken off while pairs are compared: a thousand pairs, and luck should not win
+_POOL = 512  # words whose distances from all others are computed
+_DEVIATIONS = 4.0  # subtracted while a thousand pairs are compared, so that luck does not win
 _REACHES = (0.1, 0.3, 1.0, 3.0, 9.0)  # nats, between which pairs compete with each other
 _STAY = 0.25  # of its score by which another pair of words must be better than the best one
-_BY_DISTANCE = 24  # words from which on outputs are also told apart by their distances
+_BY_DISTANCE = 24  # words up to which outputs are also told apart by their distances
 
 
 @dataclass(frozen=True, eq=False)
 class Finalist:
-    """An event that is worth a share of the second half.
+    """An event that is worth a share of the second half of the calls.
 
     Attributes:
         word: under which it should be likelier.
         other: the other word.
-        allowed: the loss that the promise allows these two.
-        units: what ε is multiplied by for them.
+        allowed: the loss that the guarantee allows these two.
+        units: the factor of ε for them.
         classes: of outputs.
         event: classes in it, sorted.
     """
@@ -218,22 +212,22 @@ class Finalist:
 
     @property
     def by_distance(self) -> bool:
-        """Whether its outputs are told apart by their distances from the two words."""
+        """True if its outputs are told apart by their distances from the two words."""
         return isinstance(self.classes, ByDistance)
 
 
 def screened_words(
     lexicon: Lexicon, promise: Promise, count: int, reach: float, rng: np.random.Generator
 ) -> IntArray:
-    """Words to begin with: a crowd, loners, frequent and random ones, each with a neighbour.
+    """Choose the first words: a crowd, loners, frequent and random ones, each with a neighbour.
 
     Args:
-        lexicon: the words.
-        promise: its metric says what is near.
+        lexicon: source of the words.
+        promise: its metric gives the distances.
         count: how many, at most.
-        reach: the largest loss that the budget can show; a second neighbour is as far away as a
-            promise of half of that reaches.
-        rng: of what is drawn.
+        reach: the largest loss that the budget can show; the guarantee allows a second neighbour
+            about half of it.
+        rng: of the random choices.
     """
     n = len(lexicon)
     if n <= count:
@@ -258,20 +252,23 @@ def screened_words(
 
 
 class Search:
-    """Outputs of the first half, and the pairs that look best.
+    """Search of the first half of the calls: words are halved round by round.
+
+    In each round the words of the best pairs stay, with twice as many calls each (successive
+    halving, Karnin et al. 2013). The search bounds nothing: its events are bounded on new outputs.
 
     Attributes:
         pairs: of words that were compared at the beginning.
-        within_reach: of them, those whose promise allows less than the budget can show.
+        within_reach: of them, those whose guarantee allows less than the budget can show.
     """
 
     def __init__(self, lexicon: Lexicon, promise: Promise, words: IntArray, reach: float) -> None:
         """Begin with no output.
 
         Args:
-            lexicon: the words.
-            promise: what is claimed.
-            words: indices of those that are compared.
+            lexicon: source of the words.
+            promise: the claim.
+            words: indices of the words to compare.
             reach: the largest loss that the budget can show.
         """
         self._lexicon, self._promise = lexicon, promise
@@ -290,7 +287,7 @@ class Search:
         self.within_reach = int((promise.epsilon * units[rows] < reach).sum())
 
     def rounds(self, calls: int) -> list[tuple[int, int]]:
-        """How many words are called how often in each round, of so many calls in all."""
+        """Return the (number of words, calls per word) of each round, for so many calls in all."""
         sizes = [len(self.words)]
         while sizes[-1] > _LAST:
             sizes.append(max(_LAST, sizes[-1] // 2))
@@ -301,7 +298,7 @@ class Search:
         kept: Sequence[int] = [int(word) for word in self.words]
         for size, each in self.rounds(calls):
             kept = kept[:size]
-            # In random order: whatever a function remembers of its calls is no pattern of words.
+            # In random order: a function's memory of its calls makes no pattern of words.
             asked = rng.permutation(np.repeat(np.array(kept, dtype=np.int64), each))
             outputs = draw(asked)
             for word in kept:
@@ -309,10 +306,10 @@ class Search:
             kept = self._ordered(kept)
 
     def finalists(self, deviations: float, most: int) -> list[Finalist]:
-        """The most promising events of the last words, at most so many.
+        """Return the most promising events of the last words, at most `most`.
 
         Args:
-            deviations: as `events.promising` takes them.
+            deviations: as `promising` takes them.
             most: how many events, at most; none if nothing was drawn.
         """
         calls = {word: sum(map(len, parts)) for word, parts in self._outputs.items()}
@@ -322,8 +319,8 @@ class Search:
         pairs = self._pairs(last, deviations)
         scores = _scores(pairs)
         best = pairs[int(scores[0].argmax())]
-        # The fewer words there are, the more calls has each: another pair of words must be clearly
-        # better than the one that seems to break the promise most surely.
+        # The fewer words there are, the more calls each has: another pair of words must be clearly
+        # better than the one that seems to break the guarantee most surely.
         same = np.array([{pair.word, pair.other} == {best.word, best.other} for pair in pairs])
         scores[1:] += np.where(same, _STAY * np.abs(scores[1:]), 0.0)
         ranks = np.argsort(-scores, axis=1, kind="stable")
@@ -333,9 +330,9 @@ class Search:
             if len(chosen) == most:
                 break
             if chosen and not same[i] and len(chosen) >= len(scores):
-                continue  # the places that are left are for the best pair
+                continue  # the remaining places are for the best pair
             event = (pair.best.event, pair.best.loss_event, pair.best.delta_event)[kind]
-            # Two events are one if they hold the same of what was seen.
+            # Two events are one if they contain the same of the outputs seen.
             seen = np.concatenate((self._seen(pair.word), self._seen(pair.other)))
             inside = np.unique(seen[np.isin(pair.classes(seen), event)])
             units = self._units[pair.word, pair.other]
@@ -346,11 +343,11 @@ class Search:
         return list(chosen.values())
 
     def _seen(self, word: int) -> IntArray:
-        """All outputs of a word, in the order of their calls."""
+        """Return all outputs of a word, in the order of their calls."""
         return np.concatenate(self._outputs[word])
 
     def _ordered(self, words: Sequence[int]) -> list[int]:
-        """The words of the most promising pairs first, of each reach of the promise in turn.
+        """Sort words by their most promising pairs, taking each reach of the guarantee in turn.
 
         Of thousands of near pairs, to which next to nothing is allowed, some look better by chance
         than the one pair in a thousand that needs more calls before it shows anything.
@@ -372,7 +369,7 @@ class Search:
         return [*order, *(word for word in words if word not in order)]
 
     def _pairs(self, words: Sequence[int], deviations: float) -> list[_Pair]:
-        """Each ordered pair by single outputs, and where words are few also by distances."""
+        """Rate each ordered pair by single outputs, and where words are few also by distances."""
         outputs = {word: self._seen(word) for word in words}
         singles = {word: _halves(outputs[word], single) for word in words}
         look_up = _Distances(self._lexicon, self._promise, words)
@@ -395,13 +392,13 @@ class Search:
 
 
 def _halves(outputs: IntArray, classes: Classes) -> tuple[Sample, Sample]:
-    """Outputs counted in two parts, in turns."""
+    """Count outputs in two parts, in turns."""
     return Sample.of(outputs[::2], classes), Sample.of(outputs[1::2], classes)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two words, by one kind of classes."""
+    """Two words with one kind of classes."""
 
     word: int
     other: int
@@ -411,7 +408,7 @@ class _Pair:
 
 
 class _Distances:
-    """Distances of outputs from a few words, each computed once."""
+    """Cache of the distances of outputs from a few words."""
 
     def __init__(self, lexicon: Lexicon, promise: Promise, words: Sequence[int]) -> None:
         self._lexicon, self._promise = lexicon, promise
@@ -421,7 +418,7 @@ class _Distances:
         self._outputs = np.empty(0, dtype=np.int64)
 
     def of(self, first: int, second: int) -> Callable[[IntArray], FloatArray]:
-        """Distances of outputs, shape (k,) without repetition, from two words, shape (2, k)."""
+        """Return a function from outputs, shape (k,), to their distances from two words, (2, k)."""
         rows = np.array([self._place[first], self._place[second]])
 
         def apart(outputs: IntArray) -> FloatArray:
@@ -440,7 +437,7 @@ class _Distances:
 
 
 def _scores(pairs: Sequence[_Pair]) -> FloatArray:
-    """How good each pair is: for refuting ε, for a bound on it, for one on δ; shape (3, pairs)."""
+    """Rate pairs for refuting ε, for a bound on ε and for a bound on δ; shape (3, pairs)."""
     allowed = np.array([pair.allowed for pair in pairs])
     beyond, loss, delta = np.array(
         [(pair.best.beyond, pair.best.loss, pair.best.delta) for pair in pairs]
@@ -450,11 +447,11 @@ def _scores(pairs: Sequence[_Pair]) -> FloatArray:
     return np.asarray(np.nan_to_num(np.stack((beyond, share, delta)), neginf=-1e300))
 
 
-# The second half of the budget: new outputs of the last words, and what they prove.
+# Bounds: new outputs of the last words.
 #
-# Each event was chosen before any of these outputs was drawn, so its counts are binomial, and the
-# bounds of Clopper and Pearson hold; those of all events together but for the error that is stated
-# (union bound). The function is taken to answer every call independently of all others.
+# Each event was chosen before any of these outputs was drawn, so its counts are binomial and
+# Clopper-Pearson bounds hold; those of all events together but for the stated error (union bound).
+# Every call is taken to be independent of all others.
 
 
 _SHOWN = 5  # outputs of an event that are named
@@ -462,21 +459,21 @@ _SHOWN = 5  # outputs of an event that are named
 
 @dataclass(frozen=True)
 class Evidence:
-    """One event, how often it happened for either word, and what follows.
+    """One event, its counts under either word, and the bounds that follow.
 
     Attributes:
         word: w, for which it was expected more often.
         other: w′.
-        distance: d(w, w′) in the metric of the promise, rounded up; None without one.
+        distance: d(w, w′) in the metric of the guarantee, rounded up; None without one.
         outputs: the most frequent outputs in the event, at most five.
-        size: of how many outputs it consists; by distance, how many of them were seen.
-        by_distance: whether it is all outputs within some bounds of distance from the two words,
+        size: number of outputs in it; by distance, of those that were seen.
+        by_distance: True if it is all outputs within some bounds of distance from the two words,
             and not a list of outputs.
         count: calls with w in which it happened, of `draws`.
         draws: see `count`.
         other_count: calls with w′, of `other_draws`.
         other_draws: see `other_count`.
-        allowed: ln of the factor that the promise allows: ε·d, or ε.
+        allowed: ln of the factor that the guarantee allows: ε·d, or ε.
         loss: lower bound on ln[(P(S|w) − δ)/P(S|w′)]; −∞ if nothing is shown.
         epsilon: the same per unit of distance: no smaller ε is true.
         delta: lower bound on P(S|w) − e^allowed·P(S|w′): no smaller δ is true at the claimed ε.
@@ -499,7 +496,7 @@ class Evidence:
 
     @property
     def broken(self) -> bool:
-        """Whether the promise is refuted by it, but for the error."""
+        """True if it refutes the guarantee, but for the error."""
         return self.loss > self.allowed
 
     @property
@@ -515,7 +512,7 @@ class Evidence:
 
     @property
     def sentence(self) -> str:
-        """What was counted."""
+        """The counts in words."""
         return (
             f"“{self.word}” gives {self.event} in {self.count:,} of {self.draws:,} calls, "
             f"“{self.other}” in {self.other_count:,} of {self.other_draws:,}"
@@ -530,12 +527,12 @@ def evidence(
     lexicon: Lexicon,
     names: Outputs,
 ) -> tuple[Evidence, ...]:
-    """What new outputs of the finalists' words show, best first.
+    """Bound the finalists' events on new outputs of their words, best first.
 
     Args:
         finalists: events that were chosen on other outputs.
         outputs: of each of their words, in order, none of them empty.
-        promise: what is claimed.
+        promise: the claim.
         error: probability with which any of the bounds may be wrong.
         lexicon: names of words.
         names: names of outputs.
@@ -559,7 +556,7 @@ def _evidence(
     likely, unlikely = (Sample.of(part, finalist.classes) for part in (first, second))
     count, other = likely.inside(finalist.event), unlikely.inside(finalist.event)
     loss = loss_bound(count, len(first), other, len(second), delta=promise.delta, error=error)
-    # The same two bounds say what follows for δ, so no more error is spent.
+    # The same two bounds give the one on δ, so no more error is spent.
     low = clopper_pearson(count, len(first), 0.5 * error)[0]
     high = clopper_pearson(other, len(second), 0.5 * error)[1]
     beyond = low - float(np.exp(min(finalist.allowed, 700.0))) * high

@@ -1,8 +1,8 @@
-"""Noise audited alone: between any two clipped inputs of d coordinates, without a vocabulary.
+"""Audit of noise alone: between any two clipped inputs of d coordinates, without a vocabulary.
 
-What noise on a clipped vector promises does not depend on the words. In place of a lexicon stand
-pairs of opposite inputs, one for each difference that `profile.worst_product` searches, so the two
-inputs that are least protected come out by name.
+The guarantee of noise on a clipped vector does not depend on the words. Pairs of opposite inputs
+replace the lexicon, one for each difference that `profile.worst_product` searches, so the report
+names the two inputs that are least protected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ALIKE = 1e-6  # relative: such differences of δ are rounding of the inputs; th
 
 
 def on_any_inputs(name: str, dimension: str | int, settings: Mapping[str, Any]) -> Mechanism:
-    """A mechanism over opposite inputs of norm C in d dimensions; C is 1 if it is not set.
+    """Create a mechanism over opposite inputs of norm C in d dimensions; C is 1 if it is not set.
 
     Args:
         name: of a mechanism that adds noise to a clipped vector.
@@ -59,7 +59,7 @@ def on_any_inputs(name: str, dimension: str | int, settings: Mapping[str, Any]) 
 
 
 def _inputs(dimension: int, power: int) -> Lexicon:
-    """Opposite inputs, half a difference each, that clipping will bring to norm C."""
+    """Make opposite inputs, half a difference each, that clipping will bring to norm C."""
     longest = float(ClippedMechanism.parameters()["clip_norm"]["high"])
     names: list[str] = []
     rows: list[np.ndarray] = []
@@ -74,7 +74,7 @@ def _inputs(dimension: int, power: int) -> Lexicon:
 
 
 def any_inputs_report(mechanism: Mechanism, epsilon: float) -> AuditReport:
-    """The audit of a mechanism that `on_any_inputs` made, at its claimed ε."""
+    """Audit a mechanism that `on_any_inputs` made, at its claimed ε."""
     value = mechanism.check_epsilon(epsilon)
     report = audit_report(mechanism, value)
     firsts = range(0, len(mechanism.lexicon), 2)

@@ -1,6 +1,6 @@
-"""The privacy profile of a mechanism's noise: for the worst difference, or for two words.
+"""Privacy profile of a mechanism's noise, for the worst difference or for two words.
 
-The profile is that of the noisy vector. The word that comes out is computed from it alone, so its
+The profile is that of the noisy vector. The output word is computed from the vector alone, so its
 own δ is at most that.
 """
 
@@ -34,7 +34,7 @@ _EXAMINED = 64  # pairs whose δ is computed, of those with the largest differen
 
 
 def noise_of(mechanism: Mechanism, epsilon: float) -> VectorNoise:
-    """The noise that a mechanism adds to a vector at ε.
+    """Return the noise that a mechanism adds to a vector at ε.
 
     Raises:
         ParameterError: it adds none.
@@ -49,7 +49,7 @@ def noise_of(mechanism: Mechanism, epsilon: float) -> VectorNoise:
 
 
 def _clipped_noise(mechanism: Mechanism, epsilon: float) -> tuple[VectorNoise, float]:
-    """The noise, and the norm C that vectors are clipped to."""
+    """Return the noise, and the norm C that vectors are clipped to."""
     if mechanism.clip_power is None:
         raise ParameterError(
             f"{mechanism.short} does not clip, so its profile depends on the two words: name them"
@@ -60,7 +60,7 @@ def _clipped_noise(mechanism: Mechanism, epsilon: float) -> tuple[VectorNoise, f
 
 
 def pair_profile(mechanism: Mechanism, epsilon: float, word: int, other: int) -> Profile:
-    """The profile of two words' noisy vectors.
+    """Compute the profile of two words' noisy vectors.
 
     Raises:
         ParameterError: the noise has no profile here, or the two vectors are equal.
@@ -80,7 +80,7 @@ def pair_profile(mechanism: Mechanism, epsilon: float, word: int, other: int) ->
 
 
 def whitening_matrix(lexicon: Lexicon, share: float) -> FloatArray:
-    """S^{-1/2}, S = λΣ + (1 − λ)I, from the definition of S, shape (d, d).
+    """Compute S^{-1/2}, S = λΣ + (1 − λ)I, from the definition of S, shape (d, d).
 
     Args:
         lexicon: whose covariance, scaled to trace d, is Σ.
@@ -95,17 +95,22 @@ def whitening_matrix(lexicon: Lexicon, share: float) -> FloatArray:
 
 
 def _round_profile(noise: VectorNoise, length: float) -> Profile:
-    """The profile of noise that looks the same in every direction."""
+    """Return the profile of noise that looks the same in every direction."""
     if noise.family is Radial.GAUSSIAN:
         return gaussian(noise.scale, length)
     return l2_laplace(noise.rate, length, noise.dimension)
 
 
 def worst_profile(mechanism: Mechanism, epsilon: float, epsilons: FloatArray) -> Curve:
-    """δ(ε′) of the worst difference of two clipped vectors, at each ε′ of `epsilons`.
+    """Compute δ(ε′) of the worst difference of two clipped vectors, at each ε′ of `epsilons`.
 
     Exact for round noise (Gaussian, L2-Laplace), which sees only the length 2C; for i.i.d.
     coordinates see `profile.worst_product`.
+
+    Args:
+        mechanism: with noise on clipped vectors.
+        epsilon: ε of the mechanism.
+        epsilons: ε′, shape (E,).
 
     Raises:
         ParameterError: vectors are not clipped, so no difference is the worst; or no profile.
@@ -120,13 +125,13 @@ def worst_profile(mechanism: Mechanism, epsilon: float, epsilons: FloatArray) ->
 
 @dataclass(frozen=True)
 class WorstPair:
-    """The two words of a lexicon that noise protects least, as far as they were searched.
+    """The two words of a lexicon that noise protects least, as far as the search went.
 
     Attributes:
         word: index of one.
         other: index of the other.
-        words: among how many words; all pairs of them were compared.
-        complete: whether these are all words of the lexicon.
+        words: number of words searched; all pairs of them were compared.
+        complete: True if these are all words of the lexicon.
     """
 
     word: int
@@ -140,8 +145,8 @@ def worst_pair(
 ) -> WorstPair:
     """Find the pair of words with the largest δ at the claimed ε.
 
-    Round noise sees only the distance, so the farthest pair is it. For i.i.d. coordinates the
-    pairs are ordered by their L1 distance, and the δ of the first few dozen decides (exactly so
+    Round noise sees only the distance, so the farthest pair is the worst. For i.i.d. coordinates
+    the pairs are ordered by their L1 distance, and the δ of the first few dozen decides (exactly so
     for noise that is cut off, whose δ at ε is 1 − Π(1 − m(v_i))).
 
     Args:
@@ -171,7 +176,7 @@ def worst_pair(
     else:
         most = min(_EXAMINED, apart.size)
         far = np.argpartition(-apart, most - 1)[:most]
-    # Pairs i < j stand row by row: row i begins at pair (i, i + 1).
+    # `pdist` lists pairs i < j row by row: row i begins at pair (i, i + 1).
     begins = np.cumsum(np.append(0, np.arange(count - 1, 1, -1)))
     left = np.searchsorted(begins, far, side="right") - 1
     right = far - begins[left] + left + 1
@@ -186,10 +191,15 @@ def worst_pair(
 
 
 def smallest_epsilon(mechanism: Mechanism, epsilon: float, log_delta: float) -> float:
-    """The smallest ε′ at which the noise keeps this δ for the worst difference; ∞ if none does.
+    """Return the smallest ε′ at which the noise has this δ for the worst difference; ∞ if none.
 
     For δ = 0 (`log_delta` = −∞) it is the largest loss, exactly. For noise cut off, differences
     are searched as in `worst_profile`.
+
+    Args:
+        mechanism: with noise on clipped vectors.
+        epsilon: ε of the mechanism.
+        log_delta: ln δ.
 
     Raises:
         ParameterError: as `worst_profile`.

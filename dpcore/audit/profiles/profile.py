@@ -1,9 +1,9 @@
 """Privacy profiles: the smallest δ that is true at each ε, for noise added to vectors.
 
-The profile of two vectors under noise decides everything that any observer can do: for every test
-the share of false alarms and of misses follow from it. Each value comes between two others: bounds
-that hold the numerical error, but for round noise (`spherical`), where that is estimated by a
-coarser quadrature, as `Profile.method` says.
+The profile of two vectors under noise determines the false alarms and misses of every test, and so
+what any observer can achieve. Each value comes between two others: bounds that include the
+numerical error, but for round noise (`spherical_delta`), where that is estimated by a coarser
+quadrature, as `Profile.method` says.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TAIL = 45.0  # as many times its scale: beyond them is less than 1e-18
 def spherical_delta(
     epsilons: FloatArray, eta: float, distance: float, dimension: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bound on δ(ε), each of the shape of `epsilons`.
+    """Bound δ(ε) from below and above, each of the shape of `epsilons`.
 
     The bounds are the quadrature with 24 points a panel, less and plus ten times its difference
     from 12 points a panel and a rounding allowance: an estimate of the error, not a proof.
@@ -62,7 +62,7 @@ def spherical_delta(
 
 
 def _delta(epsilon: float, s: float, dimension: int, order: int) -> float:
-    """δ in units in which η = 1."""
+    """Compute δ in units in which η = 1."""
     from scipy.special import betainc, gammainc
 
     if epsilon >= s:
@@ -83,7 +83,7 @@ def _delta(epsilon: float, s: float, dimension: int, order: int) -> float:
 
 
 def _radii(corner: float, dimension: int, order: int) -> tuple[FloatArray, FloatArray]:
-    """Radii beyond the corner, and weights that hold the Gamma(d, 1) density."""
+    """Return radii beyond the corner, and weights that include the Gamma(d, 1) density."""
     from scipy.special import gammaln
 
     high = max(dimension + _WIDTH * math.sqrt(dimension) + _TAIL, corner + _TAIL)
@@ -114,13 +114,13 @@ def _radii(corner: float, dimension: int, order: int) -> tuple[FloatArray, Float
 
 
 SLACK = 1e-13
-"""P(Ξ > t) that the lower bound gives away."""
+"""P(Ξ > t) that the lower bound subtracts."""
 _GRID = 2**19  # cells, at least
 
 
 @dataclass(frozen=True, eq=False)
 class SplitLaw:
-    """The law of the split loss of the first of two vectors, and how far it may be off.
+    """Law of the split loss of the first of two vectors, and bounds on its error.
 
     Attributes:
         losses: ascending grid of finite losses, shape (N,).
@@ -137,14 +137,14 @@ class SplitLaw:
     error: float
 
     def delta(self, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bound on δ(ε), each of the shape of the argument."""
+        """Bound δ(ε) from below and above, each of the shape of the argument."""
         values = np.asarray(epsilons, dtype=np.float64)
         low = self._split(values + self.move) - self.error
         high = self._split(values) + self.error
         return np.maximum(low, self.infinite + 0.0), np.minimum(high, 1.0)
 
     def _split(self, epsilons: FloatArray) -> FloatArray:
-        """m + Σ_{ℓ > ε} p(ℓ)(1 − e^{ε − ℓ})."""
+        """Compute m + Σ_{ℓ > ε} p(ℓ)(1 − e^{ε − ℓ})."""
         # Σ p e^{−ℓ} as e^{−ℓ₀} Σ p e^{ℓ₀ − ℓ}, ℓ₀ the first loss above ε: nothing overflows.
         first = np.searchsorted(self.losses, epsilons, side="right")
         step = self.losses[1] - self.losses[0] if self.losses.size > 1 else 1.0
@@ -162,7 +162,7 @@ class SplitLaw:
 
 
 def _discounted(masses: FloatArray, decay: float) -> FloatArray:
-    """Σ_{j ≥ i} masses_j·decay^{j − i} for each i, and 0 past the end, shape (N + 1,)."""
+    """Compute Σ_{j ≥ i} masses_j·decay^{j − i} for each i, and 0 past the end, shape (N + 1,)."""
     from scipy.signal import lfilter
 
     sums = lfilter([1.0], [1.0, -decay], masses[::-1])[::-1]
@@ -170,7 +170,7 @@ def _discounted(masses: FloatArray, decay: float) -> FloatArray:
 
 
 def product_loss(alpha: float, cut: float, shift: FloatArray) -> SplitLaw:
-    """The loss between noise at 0 and at a vector v, all coordinates independent.
+    """Compute the loss between noise at 0 and at a vector v, all coordinates independent.
 
     Args:
         alpha: α > 0, in 1/(unit of v).
@@ -207,7 +207,7 @@ def product_loss(alpha: float, cut: float, shift: FloatArray) -> SplitLaw:
 
 
 def _convolved(parts: list[FloatArray], counts: NDArray[np.int64], size: int) -> FloatArray:
-    """The convolution of all parts, the i-th taken counts_i times; no entry below 0."""
+    """Convolve all parts, the i-th taken counts_i times; no entry below 0."""
     from scipy.signal import fftconvolve
 
     heap = []
@@ -224,14 +224,14 @@ def _convolved(parts: list[FloatArray], counts: NDArray[np.int64], size: int) ->
 
 
 def _outside(scaled: FloatArray, edge: float) -> FloatArray:
-    """m(v), 0 for plain Laplace noise."""
+    """Return m(v), 0 for plain Laplace noise."""
     if math.isinf(edge):
         return np.zeros_like(scaled)
     return shifted_out(scaled, 1.0, edge)
 
 
 def _step(tops: FloatArray, counts: NDArray[np.int64], reach: float, size: int) -> float:
-    """h such that all sums fit the grid; a divisor of the only shift if there is only one."""
+    """Return h such that all sums fit the grid; it divides the only shift if there is only one."""
     # Splitting widens each coordinate by up to two cells on either side.
     spare = size // 2 - 1 - 2 * int(counts.sum())
     if tops.size == 1:
@@ -240,7 +240,7 @@ def _step(tops: FloatArray, counts: NDArray[np.int64], reach: float, size: int) 
 
 
 def _coordinate(v: float, edge: float, top: float, step: float) -> tuple[FloatArray, float]:
-    """Split masses at step·(−m..m) of one coordinate (in units of 1/α), and E ξ²."""
+    """Return split masses at step·(−m..m) of one coordinate (in units of 1/α), and E ξ²."""
     half = math.ceil(top / step - 1e-9) + 1
     masses = np.zeros(2 * half + 1)
     if top == 0.0:
@@ -248,7 +248,7 @@ def _coordinate(v: float, edge: float, top: float, step: float) -> tuple[FloatAr
     scale = 0.5 / -math.expm1(-edge)
     left = step * np.arange(-half, half)
     low, high = np.clip(left, -top, top), np.clip(left + step, -top, top)
-    # The points with a loss between `low` and `high` are those between these two.
+    # The points with a loss between `low` and `high` lie between these two.
     a, b = 0.5 * (v - high), 0.5 * (v - low)
     width = -np.expm1(a - b)
     first = scale * np.exp(-a) * width
@@ -274,10 +274,10 @@ _SHARES = 9
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A function known between two bounds, on a grid.
+    """Lower and upper bound of a function, on a grid.
 
     Attributes:
-        x: where, shape (E,): ε of a profile, the share of false alarms of a trade-off.
+        x: arguments, shape (E,): ε of a profile, the share of false alarms of a trade-off.
         low: lower bound, shape (E,).
         high: upper bound, shape (E,).
     """
@@ -288,7 +288,7 @@ class Curve:
 
     @property
     def value(self) -> FloatArray:
-        """The middle."""
+        """Middle of the bounds."""
         return 0.5 * (self.low + self.high)
 
     @property
@@ -304,7 +304,7 @@ class Profile:
     Attributes:
         title: the noise and the pair, in words.
         bounds: ε ↦ lower and upper bound on δ(ε), arrays to arrays.
-        method: how it is computed.
+        method: of computation.
     """
 
     title: str
@@ -312,7 +312,7 @@ class Profile:
     method: str
 
     def __call__(self, epsilons: FloatArray | list[float]) -> Curve:
-        """δ at each ε ≥ 0.
+        """Bound δ at each ε ≥ 0.
 
         Raises:
             ParameterError: an ε is negative or not finite.
@@ -324,7 +324,7 @@ class Profile:
         return Curve(values, low, high)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Bounds on δ at one ε."""
+        """Bound δ at one ε."""
         curve = self([epsilon])
         return float(curve.low[0]), float(curve.high[0])
 
@@ -336,7 +336,7 @@ def _positive(**numbers: float) -> None:
 
 
 def gaussian(sigma: float, distance: float) -> Profile:
-    """Gaussian noise N(0, σ²I) and two vectors at this L2 distance (Balle and Wang 2018, Thm 8)."""
+    """Return the profile of noise N(0, σ²I) at this L2 distance (Balle and Wang 2018, Thm 8)."""
     _positive(sigma=sigma, distance=distance)
 
     def bounds(epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -347,7 +347,7 @@ def gaussian(sigma: float, distance: float) -> Profile:
 
 
 def l2_laplace(eta: float, distance: float, dimension: int) -> Profile:
-    """Noise ∝ exp(−η‖z‖₂) in d dimensions and two vectors at this L2 distance."""
+    """Return the profile of noise ∝ exp(−η‖z‖₂) in d dimensions at this L2 distance."""
     _positive(eta=eta, distance=distance)
     return Profile(
         f"L2-Laplace noise, rate {eta:.4g}, distance {distance:.4g}, d = {dimension}",
@@ -357,11 +357,11 @@ def l2_laplace(eta: float, distance: float, dimension: int) -> Profile:
 
 
 def product(alpha: float, cut: float, shift: FloatArray) -> Profile:
-    """I.i.d. Laplace noise of rate α, cut off at ±A (∞: not at all), and a difference v.
+    """Return the profile of i.i.d. Laplace noise of rate α, cut off at ±A, at a difference v.
 
     Args:
         alpha: α > 0.
-        cut: A > 0, ∞ allowed.
+        cut: A > 0; ∞: no cut.
         shift: v, shape (d,), not zero.
     """
     _positive(alpha=alpha)
@@ -378,7 +378,7 @@ def product(alpha: float, cut: float, shift: FloatArray) -> Profile:
 
 
 def spread_shift(norm: float, dimension: int, share: float, power: int = 2) -> FloatArray:
-    """A vector of this Lp norm whose first coordinate holds `share` of the p-th power.
+    """Return a vector of this Lp norm whose first coordinate has `share` of the p-th power.
 
     The others are equal: share = 1/d is the equal spread, 1 a single coordinate.
     """
@@ -390,7 +390,7 @@ def spread_shift(norm: float, dimension: int, share: float, power: int = 2) -> F
 
 
 def searched_shares(dimension: int) -> list[float]:
-    """Shares of the first coordinate in the differences of `worst_product`, ascending."""
+    """Return shares of the first coordinate in the differences of `worst_product`, ascending."""
     if dimension == 1:
         return [1.0]
     shares: list[float] = np.geomspace(1.0 / dimension, 1.0, _SHARES).tolist()
@@ -406,12 +406,20 @@ def worst_product(
     *,
     power: int = 2,
 ) -> Curve:
-    """The largest δ at each ε over differences of this Lp norm, as far as they were searched.
+    """Bound the largest δ at each ε over differences of this Lp norm, as far as the search goes.
 
-    Searched are differences with one coordinate larger than the others, which are equal, from the
-    equal spread to a single coordinate. For p = 2, at the ε at which α‖v‖₁ ≤ ε for all of them and
-    A ≥ norm, the worst of all differences is one of these (see `mechanisms.truncation`); at a
-    smaller ε the curve is the δ of differences that exist: `low` bounds the worst from below.
+    The search covers differences with one coordinate larger than the others, which are equal, from
+    the equal spread to a single coordinate. For p = 2, at the ε at which α‖v‖₁ ≤ ε for all of them
+    and A ≥ norm, the worst of all differences is one of these (see `mechanisms.clipped.trlaplace`);
+    at a smaller ε the curve is the δ of differences that exist: `low` bounds the worst from below.
+
+    Args:
+        alpha: α > 0.
+        cut: A > 0; ∞: no cut.
+        norm: Lp norm of the differences.
+        dimension: d.
+        epsilons: ε ≥ 0, shape (E,).
+        power: p.
     """
     curves = [
         product(alpha, cut, spread_shift(norm, dimension, share, power))(epsilons)
@@ -422,7 +430,7 @@ def worst_product(
 
 
 def trade_off(profile: Profile, alarms: FloatArray, epsilons: FloatArray | None = None) -> Curve:
-    """The smallest share of misses of any test that gives false alarms with share a.
+    """Bound the smallest share of misses of any test that gives false alarms with share a.
 
     f(a) = sup_ε max(0, 1 − δ(ε) − e^ε·a, e^{−ε}(1 − δ(ε) − a)) over ε ≥ 0 (Dong, Roth, Su 2022,
     Proposition 6), for a pair whose profile is the same in both orders. The supremum over a grid
@@ -448,7 +456,7 @@ def trade_off(profile: Profile, alarms: FloatArray, epsilons: FloatArray | None 
 
 
 def _supremum(shares: FloatArray, up: FloatArray, down: FloatArray, kept: FloatArray) -> FloatArray:
-    """max over the grid of the two lines, and 0, for each share, shape (A,)."""
+    """Return the maximum over the grid of the two lines, and 0, for each share, shape (A,)."""
     best = np.zeros(shares.size)
     for i, a in enumerate(shares):
         # e^ε·a is 0 for a = 0 also where e^ε overflows.

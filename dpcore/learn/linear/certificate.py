@@ -1,11 +1,12 @@
-"""The exact certificate of a linear classifier of texts under word substitutions.
+"""Exact certificates of linear classifiers, for texts and for inputs without noise.
 
-The score of a class (`dpcore.learn.linear.training`) is θ_c·(mean of φ(w) over the words) + b_c, so
-what the substitution of one word does to a difference of two scores does not depend on the others.
-The worst text is found word by word: for class y against class c each word becomes the one with the
-smallest (θ_y − θ_c)·φ. With a budget of B changed words those B with the largest drops are changed.
-The result is the true minimum and no bound, and a text that attains it is returned with it. (The
-boxes of interval bound propagation, Jia et al. 2019, give a bound: a corner of a box is no word.)
+Texts under word substitutions: the score of a class (`dpcore.learn.linear.training`) is
+θ_c·(mean of φ(w) over the words) + b_c, so the effect of one substitution on a difference of two
+scores does not depend on the others. The worst text is found word by word: for class y against
+class c each word becomes the one with the smallest (θ_y − θ_c)·φ. With a budget of B changed words
+those B with the largest drops are changed. The result is the true minimum and no bound, and a text
+that attains it is returned with it. (The boxes of interval bound propagation, Jia et al. 2019, give
+a bound: a corner of a box is no word.)
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _ROUNDING = 1e-9  # of the largest score: a margin must be beyond this to count 
 
 @dataclass(frozen=True, eq=False)
 class Worst:
-    """The worst that substitutions can do to the class of each document.
+    """Worst case of each document under the allowed substitutions.
 
     Attributes:
         margins: smallest reachable difference of the label's score and another class's, (k,).
         rivals: the other class, shape (k,).
         texts: documents that reach it.
-        certified: whether no allowed text is classified otherwise, shape (k,).
+        certified: True where no allowed text is classified otherwise, shape (k,).
     """
 
     margins: FloatArray
@@ -50,16 +51,16 @@ class Worst:
 
     @property
     def accuracy(self) -> float:
-        """Share of documents that are right whatever is substituted: no attack gets below it."""
+        """Share of documents that are right under every substitution: no attack gets below it."""
         return float(self.certified.mean())
 
 
 def changes_allowed(lengths: ArrayLike, share: float) -> IntArray:
-    """How many words may change: the share of the known words, rounded down, but at least one.
+    """Return the number of words that may change: the share, rounded down, but at least one.
 
     Args:
         lengths: known words of each document.
-        share: 0 to 1; 0 allows none.
+        share: of the known words, 0 to 1; 0 allows none.
 
     Raises:
         ParameterError: the share is not in [0, 1].
@@ -69,18 +70,18 @@ def changes_allowed(lengths: ArrayLike, share: float) -> IntArray:
     known = np.asarray(lengths, dtype=np.int64)
     if share == 0:
         return np.zeros_like(known)
-    # 0.29 · 100 is a little below 29 in float64, and is meant to be 29.
+    # In float64, 0.29 · 100 is a little below 29, and must count as 29.
     whole = np.floor(share * known * (1 + 1e-12)).astype(np.int64)
     return np.asarray(np.minimum(np.maximum(whole, 1), known))
 
 
 class Places:
-    """The known places of some documents, ready for many models of the same substitutions.
+    """Known positions of some documents, prepared for many models of the same substitutions.
 
     Args:
         bags: the documents.
         labels: class of each, shape (k,).
-        substitutions: what may become of a word.
+        substitutions: allowed substitutes of a word.
         share: of the words that may change.
     """
 
@@ -104,7 +105,7 @@ class Places:
         self.choices = choices.reshape(table.shape)
 
     def group(self, rows: IntArray) -> Group:
-        """Some of the documents, with only the words that occur in them."""
+        """Return some of the documents, with only the words that occur in them."""
         # The number of each document within the group, −1 for the others.
         local = np.full(self.lengths.size, -1, dtype=np.int64)
         local[rows] = np.arange(rows.size)
@@ -123,11 +124,11 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Lowest:
-    """The smallest mean score of each of r documents.
+    """Smallest mean score of each of r documents.
 
     Attributes:
         values: the minima, shape (r,).
-        changed: whether the word in each of their places is changed, shape (t,).
+        changed: True where the word at a position is changed, shape (t,).
         shares: of each word's choices in its minimum, shape (u, c); one of them 1 if T is 0.
     """
 
@@ -138,13 +139,13 @@ class Lowest:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Some documents whose worst texts are looked for together.
+    """Documents whose worst texts are searched together.
 
     Attributes:
         rows: the documents, ascending, shape (r,).
-        places: their known places, as entries of the arrays of `Places`, shape (t,).
+        places: their known positions, as entries of the arrays of `Places`, shape (t,).
         document: entry of `rows` that each belongs to, shape (t,).
-        kind: row of `choices` that stands there, shape (t,).
+        kind: row of `choices` of the word at each position, shape (t,).
         choices: candidates of each distinct word, itself first, shape (u, c).
         lengths: known words, shape (r,).
         budget: words that may change, shape (r,).
@@ -159,7 +160,7 @@ class Group:
     budget: IntArray
 
     def worst(self, difference: FloatArray, temperature: float = 0.0) -> Lowest:
-        """Smallest mean of a score over the allowed texts of each document.
+        """Minimise the mean of a score over the allowed texts of each document.
 
         Args:
             difference: score of each candidate, shape (candidates,).
@@ -177,17 +178,17 @@ class Group:
         else:
             best = scores.argmin(axis=1)
             shares = (best[:, None] == np.arange(scores.shape[1])).astype(np.float64)
-        # A changed place takes its word's minimum, any other the word itself: choice 0.
+        # A changed position takes its word's minimum, any other the word itself: choice 0.
         changed = self._changed(scores[:, 0] - least)
         values = np.where(changed, least[self.kind], scores[self.kind, 0])
         sums = np.bincount(self.document, weights=values, minlength=self.rows.size)
         return Lowest(sums / np.maximum(self.lengths, 1), changed, shares)
 
     def _changed(self, drop: FloatArray) -> NDArray[np.bool_]:
-        """The places with the largest drops of each document, as many as may change."""
+        """Mark the positions with the largest drops of each document, within its budget."""
         if (self.budget >= self.lengths).all():
             return np.ones(self.kind.size, dtype=bool)
-        # Sorted by document and, within each, by drop: the rank is the place behind its start.
+        # Sorted by document and, within each, by drop: the rank is the offset from its start.
         order = np.lexsort((-drop[self.kind], self.document))
         starts = np.cumsum(self.lengths) - self.lengths
         rank = np.empty(order.size, dtype=np.int64)
@@ -195,11 +196,11 @@ class Group:
         return np.asarray(rank < self.budget[self.document])
 
     def spread(self, lowest: Lowest, weights: FloatArray, size: int) -> FloatArray:
-        """What weights of the documents put on each candidate through a minimum.
+        """Spread weights of the documents over the candidates through the gradient of a minimum.
 
         Args:
             lowest: the minimum of each document.
-            weights: the derivative by each of them, shape (r,).
+            weights: the derivative with respect to each minimum, shape (r,).
             size: number of candidates.
 
         Returns:
@@ -209,8 +210,8 @@ class Group:
         words = len(self.choices)
         moved = np.bincount(self.kind, np.where(lowest.changed, mine, 0.0), minlength=words)
         stay = np.bincount(self.kind, np.where(lowest.changed, 0.0, mine), minlength=words)
-        # The derivative of a (smoothed) minimum by its choices is their shares; an unchanged place
-        # depends on its own word alone, which is choice 0.
+        # The gradient of a (smoothed) minimum over its choices is their shares; an unchanged
+        # position depends on its own word alone, which is choice 0.
         each = moved[:, None] * lowest.shares
         each[:, 0] += stay
         total = np.bincount(self.choices.ravel(), weights=each.ravel(), minlength=size)
@@ -224,13 +225,13 @@ def certify_linear(
     substitutions: Substitutions,
     share: float = 1.0,
 ) -> Worst:
-    """The exact worst case of each document under the allowed substitutions.
+    """Return the exact worst case of each document under the allowed substitutions.
 
     Args:
         model: the classifier.
         bags: k documents.
-        labels: the class that must stay, shape (k,): the true one, or the predicted one.
-        substitutions: what may become of a word.
+        labels: the class that must not change, shape (k,): the true one, or the predicted one.
+        substitutions: allowed substitutes of a word.
         share: of the words that may change; see `changes_allowed`.
 
     Raises:
@@ -249,7 +250,7 @@ def certify_linear(
     scores = model.vectors[places.candidates].astype(np.float64) @ model.weights.T
     margins, rivals = np.full(len(bags), np.inf), np.zeros(len(bags), dtype=np.int64)
     words = np.array(bags.words)
-    # Documents of one label share the difference of two scores, so they are looked at together.
+    # Documents of one label share the difference of two scores, so they are processed together.
     for label in np.unique(truth).tolist():
         group = places.group(np.flatnonzero(truth == label))
         for rival in range(model.classes):
@@ -271,7 +272,7 @@ def certify_linear(
     return Worst(margins, rivals, bags.with_words(words), certified)
 
 
-# The exact radius of a linear classifier without noise: no attack below it changes the class.
+# Exact radius of a linear classifier without noise: no smaller attack changes the class.
 #
 # Class y stays ahead of c at x + α as long as (w_y − w_c)·α > −margin_c(x). By Hölder's inequality
 # an α of ‖α‖_p ≤ L reaches at most L·‖w_y − w_c‖_q with 1/p + 1/q = 1, and some α attains it. So
@@ -284,12 +285,12 @@ _DUAL = {1.0: math.inf, 2.0: 2.0, math.inf: 1.0}
 def linear_radii(
     weights: ArrayLike, bias: ArrayLike, inputs: ArrayLike, labels: ArrayLike, attack: float
 ) -> FloatArray:
-    """Size of the smallest attack that takes each input out of its class, shape (k,).
+    """Return the size of the smallest attack that takes each input out of its class, shape (k,).
 
-    Attacks may leave the range of the inputs, as those of a noise layer's certificate may.
+    Attacks may leave the range of the inputs, as they may in a noise layer's certificate.
 
     Args:
-        weights: one row a class, shape (m, d), m ≥ 2.
+        weights: one row per class, shape (m, d), m ≥ 2.
         bias: shape (m,).
         inputs: shape (k, d).
         labels: true class of each, 0..m−1, shape (k,).
@@ -317,14 +318,14 @@ def linear_radii(
     margins = np.take_along_axis(scores, truth[:, None], axis=1) - scores
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(reach > 0, margins / reach, np.where(margins < 0, -np.inf, np.inf))
-    # 0/0 above: a class is no rival of itself, and one with the same weights is decided by biases.
+    # 0/0 above: a class is no rival of itself, and between equal weights the biases decide.
     sizes[np.arange(len(x)), truth] = np.inf
     nearest = sizes.min(axis=1)
     return np.asarray(np.where(nearest >= 0, nearest, -1.0))
 
 
 def ordinary_radii(data: Digits, attack: float) -> FloatArray:
-    """`linear_radii` of the test pictures for logistic regression on pictures without noise.
+    """Return `linear_radii` of the test pictures for logistic regression without noise.
 
     Args:
         data: pictures, divided.

@@ -1,12 +1,12 @@
-"""Certified training of the linear classifier: the loss of the worst allowed text, minimised.
+"""Certified training of a linear classifier: minimisation of the loss of the worst allowed text.
 
     ½‖V‖² + C·Σ_i [(1 − κ)·loss(clean margins of i) + κ·loss(worst margins of i)],
     loss(margins) = ln(1 + Σ_{c ≠ y} exp(−margin_c)),
 
 the softmax cross-entropy, with V the weights of standardised coordinates. A worst margin is a
 minimum of linear functions of the weights, so concave, and the loss is convex and falls in the
-margins: a convex program, whatever κ, whose answer does not depend on a start or a seed. κ = 0 is
-logistic regression; κ = 1 is the loss of Jia et al. 2019 with the exact worst case in the place of
+margins: a convex program for every κ, whose solution does not depend on a start or a seed. κ = 0 is
+logistic regression; κ = 1 is the loss of Jia et al. 2019 with the exact worst case in place of
 their bound.
 """
 
@@ -60,26 +60,26 @@ class LinearModel:
 
     @property
     def constant(self) -> bool:
-        """Whether no text matters: all classes have the same weights, as in the zero classifier."""
+        """True if no text matters: all classes have the same weights, as in the zero classifier."""
         return not bool(np.ptp(self.weights, axis=0).any())
 
     def scores(self, bags: Bags) -> FloatArray:
-        """Score of each class, shape (k, m); the biases for a document without known words."""
-        # The mean of no word is taken as 0, so that the biases alone remain.
+        """Return the score of each class, shape (k, m); without known words, the biases."""
+        # The mean of no words counts as 0, so that the biases alone remain.
         return averaged(bags.counts(), self.vectors) @ self.weights.T + self.bias
 
     def probabilities(self, bags: Bags) -> FloatArray:
-        """Softmax of the scores, shape (k, m)."""
+        """Return the softmax of the scores, shape (k, m)."""
         from scipy.special import softmax
 
         return np.asarray(softmax(self.scores(bags), axis=1))
 
     def predict(self, bags: Bags) -> IntArray:
-        """The most probable class of each document, shape (k,)."""
+        """Return the most probable class of each document, shape (k,)."""
         return np.asarray(self.scores(bags).argmax(axis=1), dtype=np.int64)
 
     def accuracy(self, bags: Bags, labels: ArrayLike) -> float:
-        """Share of the documents whose most probable class is their label."""
+        """Return the share of the documents whose most probable class is their label."""
         return float((self.predict(bags) == np.asarray(labels)).mean())
 
 
@@ -89,14 +89,14 @@ _TOLERANCE = 1e-6  # relative gain of a step at which a temperature is done
 
 @dataclass(frozen=True)
 class LinearTraining:
-    """Settings of the program.
+    """Settings of the convex program.
 
     Attributes:
         strength: C, the inverse of the regularisation; with two classes half of scikit-learn's C
             for logistic regression gives the same classifier.
         robust: κ, the weight of the worst case, 0 to 1.
         share: of the words that may change; see `dpcore.learn.linear.certificate.changes_allowed`.
-        rounds: steps of L-BFGS at most.
+        rounds: maximum number of steps of L-BFGS.
     """
 
     strength: float = 0.5
@@ -120,13 +120,13 @@ class LinearTraining:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained classifier, and how the search for it ended.
+    """A trained classifier and the end of its optimisation.
 
     Attributes:
         model: the classifier.
         objective: value of the program.
-        rounds: steps that were taken.
-        stopped: whether the steps ran out before the objective stood still.
+        rounds: number of steps taken.
+        stopped: True if the steps ran out before the objective converged.
     """
 
     model: LinearModel
@@ -136,14 +136,14 @@ class Trained:
 
 
 class Program:
-    """The objective as a function of one flat vector (V row by row, then the biases).
+    """Objective as a function of one flat vector (V row by row, then the biases).
 
     Args:
         settings: of the program.
         bags: k documents.
         labels: class of each, shape (k,), of 0..m−1; at least two occur.
         vectors: public word vectors, shape (n, d).
-        substitutions: what may become of a word.
+        substitutions: allowed substitutes of a word.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Program:
         features = averaged(bags.counts(), vectors)
         self.centre = features.mean(axis=0)
         spread = features.std(axis=0)
-        self.spread = np.where(spread > 0, spread, 1.0)  # a constant coordinate says nothing
+        self.spread = np.where(spread > 0, spread, 1.0)  # a constant coordinate has no effect
         self.features = (features - self.centre) / self.spread
         # A document without known words has mean vector 0, not the centre.
         self._shift = -self.centre / self.spread
@@ -184,7 +184,7 @@ class Program:
         return int(self.classes * (self.features.shape[1] + 1))
 
     def model(self, flat: FloatArray) -> LinearModel:
-        """The classifier of some values of the variables."""
+        """Return the classifier at given values of the variables."""
         v, bias = self._parts(flat)
         # V·(x − centre)/spread + b written as a function of x itself.
         weights = v / self.spread
@@ -195,13 +195,13 @@ class Program:
         return flat[:split].reshape(self.classes, -1), flat[split:].copy()
 
     def value(self, flat: FloatArray, temperature: float = 0.0) -> tuple[float, FloatArray]:
-        """The objective and a subgradient.
+        """Return the objective and a subgradient.
 
         Args:
             flat: the variables.
             temperature: T of `dpcore.learn.linear.certificate.Group.worst`; above 0 the objective
                 is larger by at most C·κ·k·T·ln(choices), its minimum over a word's choices is
-                smooth, and what is returned is the gradient but where a document's budget ends
+                smooth, and the subgradient is the gradient except where a document's budget ends
                 in a tie.
         """
         v, bias = self._parts(flat)
@@ -220,7 +220,7 @@ class Program:
     def _clean(self, v: FloatArray, bias: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         from scipy.special import logsumexp
 
-        # The gradient of a softmax cross-entropy: probabilities less 1 at the label.
+        # Gradient of a softmax cross-entropy: probabilities minus 1 at the label.
         scores = self.features @ v.T + bias
         logs = scores - logsumexp(scores, axis=1, keepdims=True)
         rows = np.arange(len(scores))
@@ -236,8 +236,8 @@ class Program:
 
         scores = self.points @ v.T
         loss, pull = 0.0, np.zeros_like(bias)
-        on_points = np.zeros_like(scores)  # derivative by the score of each candidate
-        bare = np.zeros_like(bias)  # and by that of a document without known words
+        on_points = np.zeros_like(scores)  # derivative with respect to the score of each candidate
+        bare = np.zeros_like(bias)  # and to that of a document without known words
         for label, group in self._groups:
             empty = group.lengths == 0
             rivals = [c for c in range(self.classes) if c != label]
@@ -270,19 +270,19 @@ def train_linear(
     substitutions: Substitutions,
     progress: Progress = silent,
 ) -> Trained:
-    """Solve the program by L-BFGS, with minima that are smoothed less and less.
+    """Solve the program by L-BFGS, with a minimum that is smoothed less and less.
 
     Args:
         settings: of the program.
         bags: k documents.
         labels: class of each, shape (k,).
         vectors: public word vectors, shape (n, d).
-        substitutions: what may become of a word.
+        substitutions: allowed substitutes of a word.
         progress: called with ("training", steps, most steps).
 
     Raises:
         CorpusError: only one class occurs.
-        ParameterError: the labels are not one a document.
+        ParameterError: there is not one label per document.
     """
     from scipy.optimize import minimize
 
@@ -297,8 +297,8 @@ def train_linear(
     variables = np.zeros(program.size)
     best, value = variables, program.value(variables)[0]
     stopped = False
-    # L-BFGS needs a gradient that does not jump: each temperature starts where the last one ended,
-    # and what is kept is judged by the program itself, without smoothing.
+    # L-BFGS needs a continuous gradient: each temperature starts where the last one ended, and the
+    # best solution is chosen by the program itself, without smoothing.
     for temperature in _TEMPERATURES if settings.robust > 0 else _TEMPERATURES[-1:]:
         left = settings.rounds - steps
         if not left > 0:

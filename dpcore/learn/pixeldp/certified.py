@@ -1,9 +1,9 @@
-"""Prediction under noise, with a certificate: Monte Carlo scores, their bounds, the attack's size.
+"""Prediction under noise with a certificate: Monte Carlo scores, their bounds, the attack size.
 
-What is predicted is the class of the largest *expected* score, which no one can compute; n draws
-of the noise bound every class's expectation at once, and a prediction is made only where the
-bounds tell two classes apart (else it abstains). All statements about one input are true together
-but with probability `error`, over the draws; the certificate itself is not a matter of chance.
+The prediction is the class of the largest *expected* score, which no one can compute; n draws of
+the noise bound every class's expectation at once, and a prediction is made only where the bounds
+tell two classes apart (else it abstains). All statements about one input are true together except
+with probability `error` over the draws; the certificate itself is not a matter of chance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_NOISE_DRAWS
 from dpcore.mechanisms.clipped.clipped import gaussian_log_delta_bounds
 
-# The largest attack that cannot change a prediction, from bounds on two expected scores.
+# Largest attack that cannot change a prediction, from bounds on two expected scores.
 #
 # Scores lie in [0, 1]; low bounds E_k(x) of the predicted class from below, high bounds every other
 # E_i(x) from above. Lengths are in units of the noise: an attack of size L moves the input of the
@@ -40,38 +40,38 @@ from dpcore.mechanisms.clipped.clipped import gaussian_log_delta_bounds
 # ahead for r < (F⁻¹(low) − F⁻¹(high))/2. For Gaussian noise this is the radius of Cohen et al.
 # 2019, Theorem 1. In general: a function with values in [0, 1] and mean p under the noise has mean
 # at least F(F⁻¹(p) − t) after a shift by t along one axis (Neyman and Pearson: for log-concave
-# noise the likelihood ratio is monotone, so that a half-line is the worst case). Shifts along the
-# axes one after the other add up to ‖·‖₁, for which Laplace noise is measured; Gaussian noise looks
-# the same along every axis, so that one shift of ‖·‖₂ is enough. A half-space attains it, so no
-# larger size follows from the two numbers.
+# noise the likelihood ratio is monotone, so a half-line is the worst case). Shifts along the axes
+# one after the other add up to ‖·‖₁, the norm for Laplace noise; Gaussian noise is the same along
+# every axis, so one shift of ‖·‖₂ is enough. A half-space attains it, so no larger size follows
+# from the two numbers.
 
 
 _POINTS = 16  # of a grid over e
-_ROUNDS = 8  # each narrows it eightfold: the best e to 4e-8 of its range
+_ROUNDS = 8  # each narrows the grid eightfold: the best e to 4e-8 of its range
 _HALVINGS = 44
 _FAR = 10.0  # a first guess of r
-_INSIDE = 1.0 - 1e-12  # the condition is strict: a size is given just below the limit
+_INSIDE = 1.0 - 1e-12  # the condition is strict: a size is returned just below the limit
 
 
 class Condition(StrEnum):
-    """When a prediction counts as robust."""
+    """Condition under which a prediction counts as robust."""
 
     PIXELDP = "pixeldp"
     SLIDES = "slides"
     """Refuted; see `dpcore.papers.lecuyer2019.claims`."""
 
     def factor(self, epsilon: FloatArray) -> FloatArray:
-        """What multiplies δ in the condition, at each e."""
+        """Return the factor of δ in the condition, at each e."""
         return 1.0 + (np.exp(epsilon) if self is Condition.PIXELDP else epsilon)
 
 
 def certified_size(
     layer: NoiseLayer, low: ArrayLike, high: ArrayLike, condition: Condition = Condition.PIXELDP
 ) -> FloatArray:
-    """Largest L that a condition on (e, δ) certifies, elementwise.
+    """Return the largest L that a condition on (e, δ) certifies, elementwise.
 
-    The best e is found on a grid that is refined. Every e gives a size that is true, so that a
-    missed maximum would make the answer smaller, never wrong.
+    The best e is found on a grid that is refined. Every e gives a valid size, so a missed maximum
+    makes the result smaller, never wrong.
 
     Args:
         layer: the noise.
@@ -89,7 +89,7 @@ def certified_size(
 
 
 def tight_size(layer: NoiseLayer, low: ArrayLike, high: ArrayLike) -> FloatArray:
-    """Largest L that follows from the two bounds at all; arguments as for `certified_size`."""
+    """Return the largest L that the two bounds imply; arguments as for `certified_size`."""
     return _in_units(layer, low, high, lambda a, b: _half_spaces(layer.accounting, a, b))
 
 
@@ -99,7 +99,7 @@ def _in_units(
     high: ArrayLike,
     radius: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:
-    """A radius r as a size L, each distinct pair of bounds once."""
+    """Convert radii r to sizes L, computing each distinct pair of bounds once."""
     a, b = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
     if not bool(((a >= 0) & (a <= 1) & (b >= 0) & (b <= 1)).all()):
         raise ParameterError("bounds on expected scores must lie between 0 and 1")
@@ -114,7 +114,7 @@ def _in_units(
 
 
 def _half_spaces(accounting: Accounting, low: FloatArray, high: FloatArray) -> FloatArray:
-    """(F⁻¹(low) − F⁻¹(high))/2, for low > high."""
+    """Return (F⁻¹(low) − F⁻¹(high))/2, for low > high."""
     from scipy.special import ndtri
 
     if accounting is Accounting.LAPLACE:
@@ -129,7 +129,7 @@ def _half_spaces(accounting: Accounting, low: FloatArray, high: FloatArray) -> F
 def _private(
     accounting: Accounting, condition: Condition, low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """The largest r over e, for low > high."""
+    """Return the largest r over e, for low > high."""
     with np.errstate(divide="ignore"):
         most = 0.5 * np.log(low / high)  # e at which no δ is left
     if accounting is Accounting.LAPLACE:
@@ -166,7 +166,7 @@ def _private(
 
 
 def _exact(epsilon: FloatArray, log_delta: FloatArray, guess: FloatArray) -> FloatArray:
-    """The largest r at which Gaussian noise is (e, δ)-private, by bisection from below."""
+    """Find the largest r at which Gaussian noise is (e, δ)-private, by bisection from below."""
     below = np.zeros_like(epsilon)
     above = np.broadcast_to(np.minimum(guess, _FAR), epsilon.shape).copy()
 
@@ -182,25 +182,25 @@ Scorer = Callable[["FloatArray"], "FloatArray"]
 """Outputs of a noise layer, shape (k, m), to probabilities of K classes, shape (k, K)."""
 
 ABSTAINED = -1
-_BLOCK = 2_000_000  # noisy coordinates held at a time: 16 MB
+_BLOCK = 2_000_000  # noisy coordinates in memory at a time: 16 MB
 
 
 class Bound(StrEnum):
-    """How an expected score is bounded."""
+    """Bound on an expected score."""
 
     HOEFFDING = "hoeffding"
-    """On the mean probability of each class; holds for any scores in [0, 1]."""
+    """On the mean probability of each class; valid for any scores in [0, 1]."""
     CLOPPER_PEARSON = "clopper-pearson"
-    """On how often each class is the most probable one, which is then the score."""
+    """On the frequency with which each class is the most probable one, which is then the score."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What n draws of the noise gave for k inputs and K classes; read-only.
+    """Scores of k inputs and K classes from n draws of the noise; read-only.
 
     Attributes:
         means: mean probability of each class, shape (k, K).
-        votes: draws in which it was the most probable, shape (k, K).
+        votes: number of draws in which it was the most probable, shape (k, K).
         draws: n.
     """
 
@@ -214,14 +214,14 @@ class Scores:
         self.votes.setflags(write=False)
 
     def part(self, rows: ArrayLike) -> Scores:
-        """The scores of some of the inputs, in the order of `rows`."""
+        """Return the scores of some of the inputs, in the order of `rows`."""
         places = np.asarray(rows, dtype=np.int64)
         return Scores(self.means[places], self.votes[places], self.draws)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreBounds:
-    """Bounds on all expected scores of each input, which hold together; shapes (k, K)."""
+    """Simultaneous bounds on all expected scores of each input; shapes (k, K)."""
 
     low: FloatArray
     high: FloatArray
@@ -256,10 +256,10 @@ def draw_scores(
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> Scores:
-    """Scores of each input under independent noise.
+    """Draw scores of each input under independent noise.
 
     Args:
-        scorer: what follows the noise.
+        scorer: the classifier after the noise.
         layer: the noise.
         inputs: shape (k, d).
         draws: n, 1 to `limits.MAX_NOISE_DRAWS`.
@@ -267,15 +267,15 @@ def draw_scores(
         progress: called with ("noise", inputs done, k).
 
     Raises:
-        ParameterError: an argument is outside its range, there is no input, or what the scorer
-            gives is no probabilities of two classes or more.
+        ParameterError: an argument is outside its range, there is no input, or the scorer does not
+            return probabilities of two classes or more.
     """
     if not 1 <= draws <= MAX_NOISE_DRAWS:
         raise ParameterError(f"draws of the noise: 1 to {MAX_NOISE_DRAWS:,}, got {draws}")
     clean = layer.clean(inputs)
     if not len(clean):
         raise ParameterError("there is no input to predict")
-    # All draws of some inputs at a time, and where one input has too many, some of its draws.
+    # All draws of some inputs at a time; where one input has too many, some of its draws.
     step = max(1, _BLOCK // (draws * clean.shape[1]))
     means, votes = [], []
     for start in range(0, len(clean), step):
@@ -310,19 +310,19 @@ def _probabilities(scorer: Scorer, outputs: FloatArray) -> FloatArray:
 
 
 def hoeffding_width(draws: int, error: float, statements: int) -> float:
-    """t with |mean − expectation| < t for values in [0, 1] (Hoeffding 1963, Theorem 1).
+    """Return t with |mean − expectation| < t for values in [0, 1] (Hoeffding 1963, Theorem 1).
 
     Args:
         draws: n.
-        error: all statements hold together but with this probability.
-        statements: one-sided bounds, 2K for both sides of K classes; with 2 in place of 2K, as
-            lecture slides have it, only the bounds of one class hold with that probability.
+        error: all statements hold together except with this probability.
+        statements: number of one-sided bounds, 2K for both sides of K classes; with 2 in place of
+            2K, as in lecture slides, only the bounds of one class hold with that probability.
     """
     return math.sqrt(math.log(statements / error) / (2.0 * draws))
 
 
 def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
-    """Bounds on every class's expected score, of each input all together.
+    """Bound every class's expected score, simultaneously for each input.
 
     Both sides of all K classes share `error` equally. As the scores sum to 1, a class has at most
     what the lower bounds of the others leave.
@@ -330,7 +330,7 @@ def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
     Args:
         scores: of the draws.
         error: in (0, 1), for each input.
-        bound: which.
+        bound: Hoeffding or Clopper–Pearson.
 
     Raises:
         ParameterError: the error is not between 0 and 1.
@@ -343,7 +343,7 @@ def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
         low = np.maximum(scores.means - width, 0.0)
         high = np.minimum(scores.means + width, 1.0)
     else:
-        # An interval depends on the number of votes alone: each is computed once.
+        # An interval depends only on the number of votes: each is computed once.
         counts, where = np.unique(scores.votes, return_inverse=True)
         ends = [clopper_pearson(int(c), scores.draws, error / statements) for c in counts]
         both = np.array(ends)[where.reshape(scores.votes.shape)]
@@ -354,7 +354,7 @@ def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
 
 
 def certify(layer: NoiseLayer, bounds: ScoreBounds) -> Certified:
-    """Predictions with certificates.
+    """Predict with certificates.
 
     Args:
         layer: the noise under which the scores were drawn.
@@ -383,18 +383,18 @@ def certify(layer: NoiseLayer, bounds: ScoreBounds) -> Certified:
 def certified_accuracy(
     certified: Certified, labels: ArrayLike, sizes: ArrayLike, limits: FloatArray | None = None
 ) -> FloatArray:
-    """Share of inputs that are predicted right, whatever an attack of each size does, shape (r,).
+    """Return the share of inputs predicted right under every attack of each size, shape (r,).
 
     An abstention counts as wrong. At size 0 it is the accuracy of the certified predictions.
 
     Args:
         certified: the predictions.
         labels: the true classes, shape (k,).
-        sizes: L ≥ 0 to ask about, shape (r,).
+        sizes: L ≥ 0, shape (r,).
         limits: certified sizes to use in place of `certified.sizes`, such as `certified.tight`.
 
     Raises:
-        ParameterError: the labels are not one an input, or a size is not a number ≥ 0.
+        ParameterError: there is not one label per input, or a size is not a number ≥ 0.
     """
     truth, asked = np.asarray(labels), np.asarray(sizes, dtype=np.float64)
     if not (truth.shape == certified.classes.shape and truth.size):
@@ -404,6 +404,6 @@ def certified_accuracy(
     if not bool((asked >= 0).all()):
         raise ParameterError("the size of an attack must be a number >= 0")
     reach = certified.sizes if limits is None else limits
-    # A wrong or withheld answer withstands no attack, not even that of size 0.
+    # A wrong prediction or an abstention withstands no attack, not even that of size 0.
     reach = np.where(certified.classes == truth, reach, -1.0)
     return np.asarray((reach >= asked[:, None]).mean(axis=1))

@@ -1,10 +1,10 @@
-"""What a noise layer costs in a training step: against the same network without it (needs torch).
+"""Cost of a noise layer in a training step, against the same network without it (needs torch).
 
 A step is forward, backward and Adam on one minibatch of digits. Steps with and without the layer
-alternate in one run and are timed by what the processor spends on them, so that whatever else the
-machine does meets both alike; the cost is the
-median of the ratios of neighbours. With the layer a step draws the noise and holds the sensitivity
-of the first map at 1 (`dpcore.learn.pixeldp.noise_layer`); an auto-encoder is trained along.
+alternate in one run and are timed in processor time, so that other load affects both alike; the
+cost is the median of the ratios of neighbouring steps. With the layer, a step draws the noise and
+holds the sensitivity of the first map at 1 (`dpcore.learn.pixeldp.noise_layer`); an auto-encoder is
+part of the training.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from dpcore.learn.tensors import threads, torch_generator
 from dpcore.optional import torch
 
 _BATCH = 64
-_BEFORE = 5  # pairs of steps that are not counted
+_BEFORE = 5  # warm-up pairs of steps, not counted
 
 
 @dataclass(frozen=True)
 class StepCost:
-    """Seconds of a processor for a training step; on an idle machine those of the clock.
+    """Processor seconds of a training step; on an idle machine equal to wall-clock seconds.
 
     Attributes:
         without: of the network without noise layer.
-        with_layer: of the one with it.
-        ratio: of the second to the first, of neighbouring steps.
+        with_layer: of the network with it.
+        ratio: of the second to the first, for neighbouring steps.
     """
 
     without: Median
@@ -71,8 +71,8 @@ def step_cost(
     network = Network(place, accounting.norm, accounting, 10, channels)
     noise = network.training_noise(0.5)
     weights = [network.start(torch_generator(rng)) for _ in range(2)]
-    # Adam steps every weight that it is given: those of the auto-encoder are no cost of the plain
-    # network.
+    # Adam steps every weight that it is given: those of the auto-encoder must not count for the
+    # plain network.
     plain_weights = {n: w for n, w in weights[0].items() if not n.startswith(CODING)}
 
     def plain(rows: Any) -> Any:
@@ -87,7 +87,7 @@ def step_cost(
     with threads(1):
         for i in range(-_BEFORE, steps):
             rows = rng.integers(len(pictures), size=_BATCH)
-            # Each kind goes first in every other pair: what the first one warms, the second finds.
+            # Each kind goes first in every other pair, because the first one warms the caches.
             for kind in (0, 1) if i % 2 else (1, 0):
                 seconds[max(i, 0), kind] = kinds[kind].seconds(rows)
     return StepCost(
@@ -98,7 +98,7 @@ def step_cost(
 
 
 class _Step:
-    """One network with its optimiser."""
+    """A network with its optimiser."""
 
     def __init__(self, logits: Callable[[Any], Any], weights: dict[str, Any], truth: Any) -> None:
         self.logits, self.truth = logits, truth

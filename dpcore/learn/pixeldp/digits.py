@@ -1,8 +1,9 @@
-"""Handwritten digits as the picture that people know: classifiers with a noise layer.
+"""Handwritten digits, and classifiers of them with a noise layer.
 
 scikit-learn's digits (UCI, Alpaydin and Kaynak 1998): 1,797 pictures of 8 × 8 pixels, scaled to
-[0, 1]. The noise stands at each of the places of Lecuyer et al. 2019, Section III.B; what precedes
-it is linear and was trained without noise, what follows it is trained on noisy outputs.
+[0, 1]. The noise is at each of the places of Lecuyer et al. 2019, Section III.B. In `train_digits`
+the map before the noise is linear and was trained without noise, and the classifier after it is
+trained on noisy outputs.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ Weights = dict[str, Any]
 
 
 WIDTH = 8
-"""Numbers in a line of what is looked at: a picture has as many lines, a first layer fewer."""
-_TEST_EVERY = 4  # every fourth picture is tested on
+"""Numbers per displayed line: a picture has as many lines, a first layer fewer."""
+_TEST_EVERY = 4  # every fourth picture is for the test
 _HIDDEN = 32
 
 
 class Place(StrEnum):
-    """Where the noise is added."""
+    """Place where the noise is added."""
 
     PICTURE = "picture"
     """To the pixels."""
     FIRST_LAYER = "first-layer"
     """After the first layer of a network, before its rectifier."""
     AUTO_ENCODER = "auto-encoder"
-    """After the encoder of a linear auto-encoder (principal components), which is decoded then."""
+    """After the encoder of a linear auto-encoder (principal components), before its decoder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class Digits:
 
 @functools.cache
 def digits() -> Digits:
-    """The pictures; 1,347 to train on, 450 to test on.
+    """Return the pictures: 1,347 to train on, 450 to test on.
 
     Raises:
         MissingPackageError: scikit-learn is not installed.
@@ -84,11 +85,11 @@ def digits() -> Digits:
 
 
 def first_layer(place: Place, data: Digits, rng: np.random.Generator) -> FloatArray | None:
-    """What precedes the noise, W of shape (m, 64); None for the picture itself."""
+    """Return the map before the noise, W of shape (m, 64); None for the picture itself."""
     if Place(place) is Place.PICTURE:
         return None
     if Place(place) is Place.AUTO_ENCODER:
-        # The mean that principal components leave out is a constant shift: it is added back.
+        # Principal components leave out the mean, a constant shift, which is added back.
         analysis = sklearn("decomposition").PCA(_HIDDEN, svd_solver="full").fit(data.train)
         return np.array(analysis.components_)
     network = sklearn("neural_network").MLPClassifier(
@@ -108,13 +109,13 @@ def train_digits(
     place: Place = Place.PICTURE,
     data: Digits | None = None,
 ) -> NoisyClassifier:
-    """A classifier of digits for noise of one scale; logistic regression on noisy outputs.
+    """Train a classifier of digits for noise of one scale (logistic regression on noisy outputs).
 
     Args:
         accounting: the noise.
         scale: see `dpcore.learn.pixeldp.noise_layer.layer_of`.
         attack: p, the norm of an attack.
-        rng: of the network and of the noise that is trained on.
+        rng: of the network and of the noise in training.
         place: of the noise.
         data: pictures; `digits` if None.
 
@@ -155,14 +156,14 @@ def look_at(
     rng: np.random.Generator,
     data: Digits | None = None,
 ) -> Look:
-    """One picture, and one draw of the noise on it.
+    """Return one picture without noise and with one draw of it.
 
-    The picture itself; what the decoder of the auto-encoder makes of the noisy code; or the units
-    of the first layer after the rectifier.
+    The numbers are the picture itself, the decoded picture of the auto-encoder, or the units of the
+    first layer after the rectifier.
 
     Args:
         layer: the noise, at `place`.
-        place: where it stands.
+        place: of the noise.
         picture: shape (64,).
         rng: of the noise.
         data: pictures that the auto-encoder was made from; `digits` if None.
@@ -173,18 +174,18 @@ def look_at(
         outputs = np.maximum(outputs, 0.0)
     elif layer.matrix is not None:
         mean = (digits() if data is None else data).train.mean(axis=0)
-        # The code is W·x, not W·(x − mean): what the components leave out of the mean is constant.
+        # The code is W·x, not W·(x − mean): the mean's part outside the components is constant.
         left_out = mean - (layer.matrix @ mean) @ layer.matrix
         outputs = outputs @ layer.matrix + left_out
     lines = outputs.reshape(2, -1, WIDTH)
     return Look(lines[0].copy(), lines[1].copy())
 
 
-# The network of PixelDP for digits: weights by name, and what stands before and after the noise.
+# Network of PixelDP for digits: weights by name, and the parts before and after the noise.
 #
 # A convolution of 3 × 3 with C channels, a second one of stride 2 with 2C, and a dense layer, with
-# rectifiers between them; an auto-encoder, where there is one, stands before all that. The weights
-# are plain tensors, so that the one training loop of the house trains them.
+# rectifiers between them; an auto-encoder, where there is one, precedes all of it. The weights are
+# plain tensors, so that the shared training loop trains them.
 
 
 SIDE = 8
@@ -192,19 +193,19 @@ PIXELS = SIDE * SIDE
 _KERNEL = 3
 _CODE, _PAINTED = 32, 128
 CODING = ("code", "decode", "paint")
-"""What the names of the weights of an auto-encoder begin with."""
+"""Prefixes of the names of an auto-encoder's weights."""
 
 
 def random_weights(shapes: Mapping[str, tuple[int, ...]], generator: Any) -> Weights:
-    """Weights to begin training with, and a bias of 0 for each of them.
+    """Draw initial weights, with a bias of 0 for each of them.
 
     Args:
         shapes: of the weights by name, outputs first.
         generator: a `torch.Generator`.
 
     Returns:
-        Normal entries of variance 2/inputs, which keep the size of what passes a rectifier (He et
-        al. 2015, Section 2.2).
+        Normal entries of variance 2/inputs, which keep the size of activations across a rectifier
+        (He et al. 2015, Section 2.2).
     """
     weights: Weights = {}
     for name, shape in shapes.items():
@@ -217,7 +218,7 @@ def random_weights(shapes: Mapping[str, tuple[int, ...]], generator: Any) -> Wei
 
 @dataclass(frozen=True)
 class Network:
-    """Where the noise stands, and how large everything is.
+    """Settings of the network and its noise layer.
 
     Attributes:
         place: of the noise.
@@ -238,7 +239,7 @@ class Network:
     channels: int = 8
 
     def __post_init__(self) -> None:
-        """Check."""
+        """Check the settings."""
         object.__setattr__(self, "place", Place(self.place))
         object.__setattr__(self, "accounting", Accounting(self.accounting))
         if not 1 <= self.channels <= 512:
@@ -247,7 +248,7 @@ class Network:
 
     @property
     def before(self) -> BoundedMap | None:
-        """The linear map before the noise; None for noise in the picture."""
+        """Linear map before the noise; None for noise in the picture."""
         if self.place is Place.PICTURE:
             return None
         side = SIDE if self.place is Place.FIRST_LAYER else 0
@@ -255,12 +256,12 @@ class Network:
 
     @property
     def mapped(self) -> str:
-        """Name of the weights of that map."""
+        """Name of the weights of the map before the noise."""
         return "first" if self.place is Place.FIRST_LAYER else "code"
 
     @property
     def width(self) -> int:
-        """Numbers that the noise is added to, of each picture."""
+        """Number of noisy coordinates per picture."""
         widths = {
             Place.PICTURE: PIXELS,
             Place.FIRST_LAYER: PIXELS * self.channels,
@@ -269,15 +270,15 @@ class Network:
         return widths[self.place]
 
     def training_noise(self, scale: float) -> NoiseLayer:
-        """The noise that is trained on: of a scale in units of the bound that is held at 1."""
-        # Before the picture stands no map that training could enlarge: its exact sensitivity
-        # counts. Elsewhere W/R has at most 1, and the noise is measured by that.
+        """Return the noise for training, with a scale in units of the bound that is held at 1."""
+        # Noise in the picture has no map before it that training could enlarge: its exact
+        # sensitivity counts. Elsewhere W/R has at most 1, and the noise is scaled to that.
         if self.place is Place.PICTURE:
             return layer_of(self.accounting, scale, self.attack, PIXELS)
         return NoiseLayer(self.accounting, scale, self.accounting.norm, self.width)
 
     def start(self, generator: Any) -> Weights:
-        """Random weights; those of an auto-encoder only where there is one."""
+        """Draw initial weights; those of an auto-encoder only where there is one."""
         c = self.channels
         shapes: dict[str, tuple[int, ...]] = {
             "first": (c, 1, _KERNEL, _KERNEL),
@@ -288,21 +289,21 @@ class Network:
             shapes |= {"code": (_CODE, PIXELS), "decode": (_PAINTED, _CODE)}
             shapes |= {"paint": (PIXELS, _PAINTED)}
         weights = random_weights(shapes, generator)
-        # A bias of the code would be a constant under the noise: that of the decoder does its work.
+        # A bias of the code would be a constant under the noise: the decoder's bias does its work.
         weights.pop("code-bias", None)
         return weights
 
     def released(self, weights: Weights, pictures: Any) -> Any:
-        """What the noise is added to, shape (k, 64) to (k, width); its sensitivity is ≤ 1."""
+        """Map pictures (k, 64) to the noise's input (k, width); its sensitivity is ≤ 1."""
         before = self.before
         if before is None:
             return pictures
         return before.apply(before.bounded(weights[self.mapped]), pictures)
 
     def logits(self, weights: Weights, outputs: Any) -> Any:
-        """What follows the noise, shape (k, width) to (k, classes)."""
+        """Map outputs of the noise layer (k, width) to logits (k, classes)."""
         if self.place is Place.FIRST_LAYER:
-            # The bias comes after the noise: it is post-processing, and no part of what is bounded.
+            # The bias comes after the noise: it is post-processing, not part of the bounded map.
             maps = outputs.reshape(-1, self.channels, SIDE, SIDE)
             return self._rest(weights, maps + weights["first-bias"][:, None, None])
         if self.place is Place.AUTO_ENCODER:
@@ -310,11 +311,11 @@ class Network:
         return self._rest(weights, self._first(weights, outputs))
 
     def plain_logits(self, weights: Weights, pictures: Any) -> Any:
-        """The network without noise, bound and auto-encoder: the layer-free baseline."""
+        """Return the logits without noise, bound and auto-encoder (layer-free baseline)."""
         return self._rest(weights, self._first(weights, pictures))
 
     def decoded(self, weights: Weights, codes: Any) -> Any:
-        """Pictures from codes, shape (k, 32) to (k, 64)."""
+        """Decode codes of shape (k, 32) to pictures (k, 64)."""
         linear, relu = torch().nn.functional.linear, torch().relu
         hidden = relu(linear(codes, weights["decode"], weights["decode-bias"]))
         return linear(hidden, weights["paint"], weights["paint-bias"])

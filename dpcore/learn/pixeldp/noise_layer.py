@@ -1,9 +1,9 @@
 """The noise layer of PixelDP: a linear first layer, and noise that hides a small change of x.
 
-The layer releases Wx + Z. An attack α of ‖α‖_p ≤ L moves Wx by at most Δ_{p,q}·L, so that the
-release, and whatever is computed from it, is (e, δ)-private with respect to such attacks for the
-(e, δ) that the noise gives at that shift (Lecuyer et al. 2019, Section III.B). The scale is fixed
-when the layer is made; (e, δ) and L can be traded against each other afterwards.
+The layer releases Wx + Z. An attack α of ‖α‖_p ≤ L moves Wx by at most Δ_{p,q}·L, so the release,
+and everything computed from it, is (e, δ)-private with respect to such attacks for the (e, δ) that
+the noise gives at that shift (Lecuyer et al. 2019, Section III.B). The scale is fixed when the
+layer is made; (e, δ) and L can be traded against each other afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dpcore.learn.tensors import array
 from dpcore.limits import MAX_SIGNS
 from dpcore.optional import one_thread, quiet, sklearn, torch
 
-# Sensitivity of a linear layer: how far its output moves when its input moves by one.
+# Sensitivity of a linear layer: the largest move of its output when its input moves by one.
 #
 # Δ_{p,q} = max ‖Wα‖_q over ‖α‖_p ≤ 1 (Lecuyer et al. 2019, Section III.B): p is the norm that
 # measures an attack, q the norm that the noise is calibrated to, 1 for Laplace and 2 for Gaussian.
@@ -33,8 +33,8 @@ from dpcore.optional import one_thread, quiet, sklearn, torch
 #     q = ∞    the largest dual norm of a row;
 #     p = q = 2    the largest singular value;
 #
-# and for (2, 1), (∞, 1) and (∞, 2) a maximum over all vectors of signs. No way is known that avoids
-# their number (computing it is NP-hard, Rohn 2000), so that long ones are refused and not
+# and for (2, 1), (∞, 1) and (∞, 2) a maximum over all vectors of signs. No method is known that
+# avoids their number (computing it is NP-hard, Rohn 2000), so long ones are refused and not
 # estimated.
 
 
@@ -42,7 +42,7 @@ NORMS = (1.0, 2.0, math.inf)
 
 
 def norm_of(value: float) -> float:
-    """A norm as a float.
+    """Check a norm and return it as a float.
 
     Raises:
         ParameterError: it is not 1, 2 or infinity.
@@ -53,7 +53,7 @@ def norm_of(value: float) -> float:
 
 
 def sensitivity(matrix: FloatArray, attack: float, noise: float) -> float:
-    """Δ_{p,q} of x ↦ Wx, exact but for rounding, which is upwards.
+    """Compute Δ_{p,q} of x ↦ Wx, exactly up to rounding, which is upwards.
 
     Args:
         matrix: W, shape (m, d), finite.
@@ -80,12 +80,12 @@ def sensitivity(matrix: FloatArray, attack: float, noise: float) -> float:
         lengths = _norms(_signs(len(w), p, q) @ w, 1.0)
     else:
         lengths = _norms(_signs(w.shape[1], p, q) @ w.T, q)
-    # A sum of n terms is off by at most about n·2⁻⁵³ of itself: eight times that is added.
+    # A sum of n terms has a relative error of at most about n·2⁻⁵³: eight times that is added.
     return float(np.max(lengths)) * (1.0 + (sum(w.shape) + 8) * 2.0**-50)
 
 
 def identity_sensitivity(dimension: int, attack: float, noise: float) -> float:
-    """Δ_{p,q} of noise in the input itself: 1 for p ≤ q, else d^(1/q − 1/p)."""
+    """Return Δ_{p,q} of noise in the input itself: 1 for p ≤ q, else d^(1/q − 1/p)."""
     p, q = norm_of(attack), norm_of(noise)
     if not dimension >= 1:
         raise ParameterError(f"an input has at least one coordinate, got {dimension}")
@@ -97,7 +97,7 @@ def _norms(rows: FloatArray, order: float) -> FloatArray:
 
 
 def _signs(count: int, p: float, q: float) -> FloatArray:
-    """All vectors of signs up to a common one, shape (2^(count − 1), count)."""
+    """Return all vectors of signs up to a common one, shape (2^(count − 1), count)."""
     if not count <= MAX_SIGNS:
         raise ParameterError(
             f"the exact sensitivity from norm {p:g} to norm {q:g} is a maximum over 2^{count} "
@@ -110,7 +110,7 @@ def _signs(count: int, p: float, q: float) -> FloatArray:
 
 
 class Accounting(StrEnum):
-    """Which noise, and which theorem says what it gives."""
+    """Noise, and the theorem that states its guarantee."""
 
     LAPLACE = "laplace"
     """Laplace noise of scale b: (Δ_{p,1}·L/b, 0)."""
@@ -127,7 +127,7 @@ class Accounting(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class NoiseLayer:
-    """x ↦ Wx + Z, Z independent noise of one scale in every coordinate.
+    """x ↦ Wx + Z, with Z independent noise of one scale in every coordinate.
 
     Attributes:
         accounting: the noise and its theorem.
@@ -160,7 +160,7 @@ class NoiseLayer:
         if self.matrix is None:
             largest = identity_sensitivity(self.dimension, self.attack, self.accounting.norm)
         else:
-            # A copy: the sensitivity is that of these numbers, whatever becomes of the caller's.
+            # A copy: the sensitivity is that of these numbers, and the caller may change theirs.
             matrix = np.array(self.matrix, dtype=np.float64)
             largest = sensitivity(matrix, self.attack, self.accounting.norm)
             if matrix.shape[1] != self.dimension:
@@ -173,7 +173,7 @@ class NoiseLayer:
         object.__setattr__(self, "sensitivity", largest)
 
     def clean(self, inputs: ArrayLike) -> FloatArray:
-        """Wx of k inputs of shape (k, d), without noise: shape (k, m).
+        """Return Wx without noise for k inputs of shape (k, d): shape (k, m).
 
         Raises:
             ParameterError: the inputs are not finite, or of another dimension.
@@ -186,17 +186,17 @@ class NoiseLayer:
         return x if self.matrix is None else np.asarray(x @ self.matrix.T)
 
     def noisy(self, clean: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Fresh noise on outputs of `clean`, of any shape."""
-        # Plain float64 noise: nothing is kept secret here, so its rounding gives nothing away.
+        """Add fresh noise to outputs of `clean`, of any shape."""
+        # Plain float64 noise: nothing is kept secret here, so its rounding reveals nothing.
         if self.accounting is Accounting.LAPLACE:
             return np.asarray(clean + rng.laplace(scale=self.scale, size=clean.shape))
         return np.asarray(clean + self.scale * rng.standard_normal(clean.shape))
 
 
-# A noise layer, and a classifier that is trained on what it releases.
+# A noise layer, and a classifier that is trained on its outputs.
 
 
-_COPIES = 4  # noisy copies of an input that are trained on
+_COPIES = 4  # noisy copies of an input in training
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +205,8 @@ class NoisyClassifier:
 
     Attributes:
         layer: the noise.
-        rectified: whether negative outputs become 0 before the regression.
-        classes: the labels that were trained on, ascending, shape (m,).
+        rectified: True if negative outputs become 0 before the regression.
+        classes: the labels of the training data, ascending, shape (m,).
     """
 
     layer: NoiseLayer
@@ -215,14 +215,14 @@ class NoisyClassifier:
     _model: Any
 
     def scores(self, outputs: FloatArray) -> FloatArray:
-        """Probability of each class for outputs of the layer: shape (k, width) to (k, m)."""
+        """Return the probability of each class for outputs of the layer: (k, width) to (k, m)."""
         return np.asarray(self._model.predict_proba(_after(self.rectified, outputs)))
 
     def places(self, labels: ArrayLike) -> IntArray:
-        """Labels as places in `classes`, which are the columns of `scores`.
+        """Return labels as indices of `classes`, which are the columns of `scores`.
 
         Raises:
-            CorpusError: a label is of a class that was not trained on.
+            CorpusError: a label is of a class that was missing in training.
         """
         truth = np.asarray(labels, dtype=np.int64)
         missing = sorted(set(truth.tolist()) - set(self.classes.tolist()))
@@ -241,10 +241,10 @@ def layer_of(
     dimension: int,
     matrix: FloatArray | None = None,
 ) -> NoiseLayer:
-    """A noise layer whose scale is in units of its own sensitivity.
+    """Make a noise layer whose scale is in units of its own sensitivity.
 
-    An attack of p-norm `scale` then moves the input of the noise by at most one b or σ, wherever
-    the noise stands and however the first layer is scaled.
+    An attack of p-norm `scale` then moves the input of the noise by at most one b or σ, at every
+    place of the noise and every scale of the first layer.
 
     Args:
         accounting: the noise.
@@ -258,7 +258,7 @@ def layer_of(
     """
     if not 0 < scale < np.inf:
         raise ParameterError(f"the scale of the noise must be a finite number > 0, got {scale}")
-    # Made once with scale 1 to learn its sensitivity, which does not depend on the scale.
+    # Made once with scale 1 to get its sensitivity, which does not depend on the scale.
     unit = NoiseLayer(accounting, 1.0, attack, dimension, matrix)
     return NoiseLayer(accounting, scale * unit.sensitivity, attack, dimension, matrix)
 
@@ -271,14 +271,14 @@ def train_noisy(
     *,
     rectified: bool = False,
 ) -> NoisyClassifier:
-    """Logistic regression on noisy outputs of the layer, several of each input.
+    """Train logistic regression on noisy outputs of the layer, several of each input.
 
     Args:
         layer: the noise.
         inputs: shape (k, d).
         labels: whole numbers, shape (k,).
         rng: of the noise.
-        rectified: whether negative outputs become 0 before the regression.
+        rectified: True if negative outputs become 0 before the regression.
 
     Raises:
         CorpusError: only one class occurs.
@@ -299,12 +299,11 @@ def _after(rectified: bool, outputs: FloatArray) -> FloatArray:
     return np.maximum(outputs, 0.0) if rectified else outputs
 
 
-# Linear maps in torch whose sensitivity is held at 1 or below while they are trained.
+# Linear maps in torch whose sensitivity is held at 1 or below in training.
 #
-# Noise of a fixed scale hides nothing if training may enlarge what comes before it. So the weights
-# W of the first layer stand divided by a bound R ≥ Δ_{p,q}(W) (`reach`) wherever they are used, and
-# the gradient goes through the division: the map that is trained is W/R, whose Δ_{p,q} is at most
-# 1. R is
+# Noise of a fixed scale hides nothing if training may enlarge the map before it. So the weights W
+# of the first layer are divided by a bound R ≥ Δ_{p,q}(W) (`reach`) wherever they are used, and the
+# gradient goes through the division: the trained map is W/R, whose Δ_{p,q} is at most 1. R is
 #
 #     attack norm p = 1, dense or convolution    the largest q-norm of a column: Δ_{1,q} itself;
 #     p = q = 2, dense                           the largest singular value: Δ_{2,2} itself;
@@ -316,12 +315,12 @@ def _after(rectified: bool, outputs: FloatArray) -> FloatArray:
 # channel its norm is the largest Euclidean norm over frequencies ω of the outputs' transforms). For
 # every column of the unrolled matrix to be a part of the kernel, and one to be all of it, the
 # picture has to be as large as the kernel. Other norms need a maximum over signs and are refused
-# (`dpcore.learn.pixeldp.noise_layer`).
+# (see the sensitivity above).
 
 
 @dataclass(frozen=True)
 class BoundedMap:
-    """A dense layer or a convolution of pictures of one channel, without a bias.
+    """A dense layer or a convolution of pictures with one channel, without a bias.
 
     Attributes:
         attack: p, the norm of an attack on its input.
@@ -347,13 +346,13 @@ class BoundedMap:
             )
 
     def reach(self, weight: Any) -> Any:
-        """R ≥ Δ_{p,q} as a scalar tensor, differentiable almost everywhere.
+        """Return R ≥ Δ_{p,q} as a scalar tensor, differentiable almost everywhere.
 
         Args:
             weight: shape (m, d) of a dense layer, (o, 1, a, a) of a convolution.
         """
         if self.attack == 1:
-            # Every column of an unrolled kernel holds entries of it, and an inner pixel's all.
+            # Every column of an unrolled kernel holds some of its entries, an inner pixel's all.
             columns = weight.flatten() if self.side else weight
             return torch().linalg.vector_norm(columns, ord=self.noise, dim=0).max()
         if not self.side:
@@ -364,20 +363,20 @@ class BoundedMap:
         return transforms.square().sum(dim=0).reshape(2, -1).sum(dim=0).max().sqrt()
 
     def bounded(self, weight: Any) -> Any:
-        """W/R; its sensitivity is at most 1."""
+        """Return W/R, whose sensitivity is at most 1."""
         return weight / self.reach(weight)
 
     def apply(self, weight: Any, inputs: Any) -> Any:
-        """The map of the weights as they are, shape (k, d) to (k, m)."""
+        """Apply the map with the weights unchanged, shape (k, d) to (k, m)."""
         if not self.side:
             return inputs @ weight.T
         pictures = inputs.reshape(-1, 1, self.side, self.side)
         return torch().nn.functional.conv2d(pictures, weight, padding="same").flatten(1)
 
     def matrix(self, weight: Any) -> FloatArray:
-        """The weights as a float64 matrix of shape (m, d); a convolution becomes one, unrolled."""
-        # A column is what the map makes of one coordinate alone. No sum has a second term that is
-        # not 0, so this is the matrix itself and not a rounded one.
+        """Return the weights as a float64 matrix of shape (m, d), with a convolution unrolled."""
+        # A column is the map of one coordinate alone. No sum has a second term that is not 0, so
+        # this is the matrix itself and not a rounded one.
         units = torch().eye(self.side**2 or weight.shape[1], dtype=torch().float64)
         columns = self.apply(weight.detach().double(), units.to(weight.device))
         return np.ascontiguousarray(array(columns).T)
@@ -385,7 +384,7 @@ class BoundedMap:
 
 @functools.lru_cache(maxsize=8)
 def _waves(side: int, kernel: int) -> NDArray[np.float64]:
-    """cos and sin at every place of a kernel and frequency of the torus, shape (a², 2·s²)."""
+    """Return cos and sin at each kernel position and torus frequency, shape (a², 2·s²)."""
     size = side + kernel - 1  # of the torus: a kernel over one edge does not reach the other
     angles = 2.0 * math.pi * np.outer(np.arange(kernel), np.arange(size)) / size
     both = (angles[:, None, :, None] + angles[None, :, None, :]).reshape(kernel**2, size**2)

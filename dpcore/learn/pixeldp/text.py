@@ -1,15 +1,14 @@
 """PixelDP for texts: noise on the mean word vector, or on the vector of every word.
 
-**On the mean** (`train_text`): what an attack of length L on the mean vector cannot do, the
-replacement of few words cannot do. Of ℓ known words, B that are each replaced by one at distance D
-or less move the mean by at most B·D/ℓ. With D the diameter of the vocabulary the new words may be
-any.
+**On the mean** (`train_text`): an attack of length L on the mean vector bounds the replacement of
+few words. Of ℓ known words, B that are each replaced by one at distance D or less move the mean by
+at most B·D/ℓ. With D the diameter of the vocabulary the new words may be any.
 
 **On every word** (`train_text_network`, needs torch): a text is the matrix of the vectors of its
 known words, and an attack is measured in the norm of all its numbers: ‖·‖₁ for Laplace noise, ‖·‖₂
 for Gaussian noise. B words that are each replaced by one at distance D or less in that norm move it
-by at most B·D and √B·D. How many words there are, and which places hold unknown words, is not
-hidden and not attacked.
+by at most B·D and √B·D. The number of words and the positions of unknown words are not hidden and
+not attacked.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def train_text(
     vectors: NDArray[np.float32],
     rng: np.random.Generator,
 ) -> NoisyClassifier:
-    """A classifier of mean vectors with noise, certified against Euclidean attacks on them.
+    """Train a classifier of noisy mean vectors, certified against Euclidean attacks on them.
 
     Its inputs are `dpcore.learn.classifiers.averaged(bags.counts(), vectors)`.
 
@@ -60,7 +59,7 @@ def train_text(
         bags: k documents.
         labels: whole numbers, shape (k,).
         vectors: public word vectors, shape (n, d).
-        rng: of the noise that is trained on.
+        rng: of the noise in training.
 
     Raises:
         CorpusError: only one class occurs.
@@ -71,12 +70,12 @@ def train_text(
 
 
 def words_within(sizes: ArrayLike, lengths: ArrayLike, distance: float) -> IntArray:
-    """How many words of each text may be replaced without leaving its certificate: of the mean.
+    """Return the number of replaceable words of each text within its certificate of the mean.
 
     Args:
         sizes: certified L of each mean vector in the Euclidean norm, shape (k,).
         lengths: known words of each text, shape (k,); unknown words do not count.
-        distance: D, the largest distance of a word from what may replace it.
+        distance: D, the largest distance of a word from its replacement.
 
     Returns:
         The largest B with B·D/ℓ ≤ L, at most the length; 0 for a text without known words; (k,).
@@ -85,12 +84,12 @@ def words_within(sizes: ArrayLike, lengths: ArrayLike, distance: float) -> IntAr
         ParameterError: the distance is not a finite number above 0, or a size is not ≥ 0.
     """
     ratio, known = _in_distances(sizes, lengths, distance)
-    # An infinite L times no word would be NaN: twice the text is as good as any larger ratio.
+    # An infinite L times 0 words would be NaN: a ratio of 2 is as good as any larger one.
     return _whole(np.minimum(ratio, 2.0) * known, known)
 
 
 def replaced_words(sizes: ArrayLike, lengths: ArrayLike, distance: float, norm: float) -> IntArray:
-    """The same for noise on every word.
+    """Return the number of replaceable words of each text for noise on every word.
 
     Args:
         sizes: certified L of each text in the norm of all numbers of its vectors, shape (k,).
@@ -114,7 +113,7 @@ def replaced_words(sizes: ArrayLike, lengths: ArrayLike, distance: float, norm: 
 def _in_distances(
     sizes: ArrayLike, lengths: ArrayLike, distance: float
 ) -> tuple[FloatArray, IntArray]:
-    """L/D and the known words of each text."""
+    """Return L/D and the number of known words of each text."""
     reach, known = np.asarray(sizes, dtype=np.float64), np.asarray(lengths, dtype=np.int64)
     if not 0 < distance < math.inf:
         raise ParameterError(f"a distance must be a finite number > 0, got {distance}")
@@ -135,7 +134,7 @@ class TextNetwork:
     Attributes:
         accounting: the noise.
         scale: b or σ, in units of a word vector.
-        classes: the labels that were trained on, ascending.
+        classes: the labels of the training data, ascending.
         vectors: public word vectors, shape (n, d).
     """
 
@@ -146,12 +145,12 @@ class TextNetwork:
     _weights: dict[str, Any]
 
     def layer(self, words: int = 1) -> NoiseLayer:
-        """The noise of a text of so many words; its scale and sensitivity are those of any."""
+        """Return the noise of a text of `words` words; its scale and sensitivity are fixed."""
         size = words * self.vectors.shape[1]
         return NoiseLayer(self.accounting, self.scale, self.accounting.norm, size)
 
     def scores(self, bags: Bags, draws: int, rng: np.random.Generator) -> Scores:
-        """Scores of each text under independent noise, for `certify` with `layer()`.
+        """Draw scores of each text under independent noise, for `certify` with `layer()`.
 
         Args:
             bags: k texts; one without known words has the same scores as any other such text.
@@ -167,10 +166,10 @@ class TextNetwork:
         lengths = np.array([words.size for words in texts])
         means = np.zeros((len(texts), self.classes.size))
         votes = np.zeros(means.shape, dtype=np.int64)
-        # Texts of one length are rows of one matrix, which draws their noise together.
+        # Texts of one length are rows of one matrix, whose noise is drawn together.
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
-            # A text without known words is one zero vector: it takes part in no attack.
+            # A text without known words is one zero vector: no attack moves it.
             words = [self.vectors[texts[i]] if length else self.vectors[:1] * 0 for i in rows]
             inputs = np.stack(words).reshape(rows.size, -1).astype(np.float64)
             scores = draw_scores(self._scorer(), self.layer(max(length, 1)), inputs, draws, rng)
@@ -197,7 +196,7 @@ def train_text_network(
     *,
     epochs: int = 15,
 ) -> TextNetwork:
-    """A network for texts, trained with noise on the vector of every word.
+    """Train a network for texts, with noise on the vector of every word.
 
     Args:
         accounting: the noise.
@@ -205,7 +204,7 @@ def train_text_network(
         bags: k texts.
         labels: whole numbers, shape (k,).
         vectors: public word vectors, shape (n, d); they are not trained.
-        rng: of the start, the order of the texts and the noise.
+        rng: of the initial weights, the order of the texts and the noise.
         epochs: passes over the texts.
 
     Raises:
@@ -240,13 +239,13 @@ def train_text_network(
 
 
 def _known(bags: Bags) -> list[IntArray]:
-    """The known words of each text."""
+    """Return the known words of each text."""
     parts = np.split(bags.words, bags.offsets[1:-1]) if len(bags) else []
     return [words[words >= 0] for words in parts]
 
 
 def _logits(weights: dict[str, Any], words: Any, there: Any) -> Any:
-    """Shapes (k, ℓ, d) and (k, ℓ) to (k, classes); the mean is over the places that are there."""
+    """Map shapes (k, ℓ, d) and (k, ℓ) to (k, classes); the mean is over the words present."""
     linear = torch().nn.functional.linear
     hidden = torch().relu(linear(words, weights["word"], weights["word-bias"])) * there[..., None]
     mean = hidden.sum(dim=1) / there.sum(dim=1, keepdim=True).clamp(min=1.0)

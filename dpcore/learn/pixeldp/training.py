@@ -1,8 +1,8 @@
-"""PixelDP as published: a network that is trained through its noise layer (needs torch).
+"""PixelDP as published: training of a network through its noise layer (needs torch).
 
-Lecuyer et al. 2019, Section III. The certificate rests on the trained first map and on the noise at
-prediction alone: `dpcore.learn.pixeldp.noise_layer` computes the exact sensitivity of the one and
-draws the other, as for the classifiers without torch, and everything that follows is
+Lecuyer et al. 2019, Section III. The certificate depends only on the trained first map and on the
+noise at prediction: `dpcore.learn.pixeldp.noise_layer` computes the exact sensitivity of the first
+and draws the second, as for the classifiers without torch, and everything after them is
 post-processing.
 """
 
@@ -27,16 +27,16 @@ from dpcore.optional import torch
 Loss = Callable[["IntArray", np.random.Generator], Any]
 """Mean loss of some examples, with a generator for the noise."""
 
-_AT_ONCE = 4_096  # noisy inputs that the network sees at a time
+_AT_ONCE = 4_096  # noisy inputs that the network reads at a time
 
 
 class Regime(StrEnum):
-    """What is trained under the noise."""
+    """Part of the network that is trained under the noise."""
 
     JOINT = "joint"
     """Everything, from the first map on."""
     SEPARATE = "separate"
-    """What follows the first convolution, or the auto-encoder, which are kept as they are."""
+    """The part after the first convolution or the auto-encoder, which stay fixed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ClassTensors:
     logits: Callable[[Any], Any]
 
     def predict_proba(self, outputs: ArrayLike) -> FloatArray:
-        """Shape (k, width) to (k, classes)."""
+        """Return probabilities of the classes, shape (k, width) to (k, classes)."""
         # Softmax in float64: votes compare classes whose scores may differ in the last digits.
         x = np.asarray(outputs)
         parts = []
@@ -66,7 +66,7 @@ class LossTask:
     """A loss for the training loop, with nothing held out: the last epoch is kept.
 
     Attributes:
-        parameters: what is trained.
+        parameters: the trained tensors.
         size: number of examples.
         mean_loss: of some examples.
     """
@@ -76,17 +76,17 @@ class LossTask:
     mean_loss: Loss
 
     def loss(self, rows: IntArray, step: Step) -> Any:
-        """Mean loss of some training examples: a scalar tensor."""
+        """Return the mean loss of some training examples, a scalar tensor."""
         return self.mean_loss(rows, step.rng)
 
     def held_out(self, step: Step) -> float:
-        """Falls from epoch to epoch."""
-        return -step.epoch  # nothing is held out, and every epoch is better than the one before
+        """Return a value that falls from epoch to epoch."""
+        return -step.epoch  # nothing is held out, so every epoch must be better than the last one
 
 
 def added_noise(layer: NoiseLayer, clean: Any, rng: np.random.Generator) -> Any:
-    """Fresh noise of a layer on a tensor; gradients pass, the noise is a constant."""
-    # Drawn by the layer itself, in float64: training and prediction meet the same noise.
+    """Add fresh noise of a layer to a tensor; gradients pass, the noise is a constant."""
+    # Drawn by the layer itself, in float64: training and prediction have the same noise.
     drawn = layer.noisy(np.zeros(tuple(clean.shape)), rng)
     return clean + torch().from_numpy(drawn).to(clean.dtype)
 
@@ -103,22 +103,22 @@ def train_pixeldp(
     channels: int = 8,
     epochs: int = 40,
 ) -> NoisyClassifier:
-    """A convolutional network for digits with a noise layer.
+    """Train a convolutional network for digits with a noise layer.
 
-    Noise in the picture is trained on from a random start. At the other places the network (or
-    the auto-encoder alone) is first trained without noise, in both regimes alike. The sensitivity
-    of what comes before the noise is held at 1 or below while it is trained under noise
-    (`dpcore.learn.pixeldp.noise_layer`). The layer that is returned has the exact one, and noise
-    of `scale` times that: where the bound is not exact, a little less than was trained on.
+    Noise in the picture is trained on from random weights. At the other places the network (or the
+    auto-encoder alone) is first trained without noise, in both regimes alike. The sensitivity of
+    the map before the noise is held at 1 or below while it is trained under noise
+    (`dpcore.learn.pixeldp.noise_layer`). The returned layer has the exact one, and noise of `scale`
+    times that: where the bound is not exact, a little less than in training.
 
     Args:
         accounting: the noise.
         scale: b or σ in units of the sensitivity, as for
-        `dpcore.learn.pixeldp.digits.train_digits`.
+            `dpcore.learn.pixeldp.digits.train_digits`.
         attack: p, the norm of an attack.
-        rng: of the start, the order of the pictures and the noise that is trained on.
+        rng: of the initial weights, the order of the pictures and the noise in training.
         place: of the noise.
-        regime: what is trained under the noise; both are the same for noise in the picture.
+        regime: part that is trained under the noise; no difference for noise in the picture.
         data: pictures; `digits` if None.
         channels: of the first convolution.
         epochs: of each training.
@@ -156,10 +156,10 @@ def train_layer_free(
     channels: int = 8,
     epochs: int = 40,
 ) -> ClassTensors:
-    """The same network without noise: what a noise layer is compared with.
+    """Train the same network without noise, as a baseline for the noise layer.
 
-    Args, errors: as for `train_pixeldp`. Its inputs are pictures, and its columns the classes that
-    were trained on, ascending.
+    Arguments and errors are as for `train_pixeldp`. Its inputs are pictures, and its columns the
+    classes of the training data, ascending.
     """
     data = digits() if data is None else data
     nothing = (Place.PICTURE, 2.0, Accounting.ANALYTIC)
@@ -193,7 +193,7 @@ class _Work:
 
     def train(self, names: set[str], loss: Loss) -> None:
         """Train some of the weights; the others are constants."""
-        # Also those of an earlier training: a gradient that nobody uses would still be computed.
+        # Also those of an earlier training: an unused gradient would still be computed.
         for name, tensor in self.weights.items():
             tensor.requires_grad_(name in names)
         part = {name: self.weights[name] for name in names}
@@ -215,10 +215,10 @@ class _Work:
 
 
 def _matrix(network: Network, weights: Weights) -> FloatArray | None:
-    """The trained map before the noise."""
+    """Return the matrix of the trained map before the noise."""
     before = network.before
     if before is None:
         return None
-    # W/R, the map as it is used; its exact sensitivity is the layer's business from here on.
+    # W/R, the map as it is used; the noise layer computes its exact sensitivity.
     with torch().no_grad():
         return before.matrix(before.bounded(weights[network.mapped]))

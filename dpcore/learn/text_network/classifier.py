@@ -28,17 +28,17 @@ from dpcore.learn.text_network.network import (
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.optional import torch
 
-_TOGETHER = 64  # texts that are looked at together where nothing says otherwise
+_TOGETHER = 64  # documents per batch, to bound the memory
 _ROUNDING = 1e-4  # of the largest score: a margin must be beyond this to count as positive
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What no choice of substitutes can do to a network, by interval bounds.
+    """Certificate of a network by interval bounds, over every choice of substitutes.
 
     Attributes:
-        margins: lower bound of the label's score less the best other one, shape (k,).
-        certified: whether no allowed text is classified otherwise, shape (k,).
+        margins: lower bound of the label's score minus the best other one, shape (k,).
+        certified: True where no allowed text is classified otherwise, shape (k,).
     """
 
     margins: FloatArray
@@ -46,7 +46,7 @@ class Certificate:
 
     @property
     def accuracy(self) -> float:
-        """Share of documents that are right whatever is substituted; the truth may be higher."""
+        """Share of documents that are right under every substitution; the truth may be higher."""
         return float(self.certified.mean())
 
 
@@ -80,7 +80,7 @@ class NetworkClassifier:
         return self.shape.classes
 
     def given(self, premises: Bags | None) -> NetworkClassifier:
-        """The same network with these premises: one, or one for each document."""
+        """Return the same network with these premises: one, or one for each document."""
         return replace(self, premises=premises)
 
     def last(
@@ -90,11 +90,11 @@ class NetworkClassifier:
         share: float = 1.0,
         draw: Any = None,
     ) -> Bounded:
-        """The last hidden layer of each document, with a box if there are substitutions.
+        """Return the last hidden layer of each document, with a box if there are substitutions.
 
         Args:
             bags: k documents.
-            substitutions: what may become of a word.
+            substitutions: allowed substitutes of a word.
             share: of the first box that is used; see `Bounded.narrowed`.
             draw: of dropout, in training.
 
@@ -114,18 +114,18 @@ class NetworkClassifier:
             given = self.premises
             if given is None or len(given) not in (1, len(bags)):
                 raise _premises(0 if given is None else len(given), len(bags))
-            premises = padded(given)  # one for all is read once, and stands beside every text
+            premises = padded(given)  # one for all is read once, and broadcast to every text
             words = np.broadcast_to(premises, (len(bags), premises.shape[1]))
             premise = places(words, self.tensors, self.vectors)
         return features(self.shape, self.tensors, text, premise, draw)
 
     def scored(self, last: Any) -> Any:
-        """Scores of each class as a tensor, shape (k, m)."""
+        """Return the scores of each class as a tensor, shape (k, m)."""
         weight, bias = self.tensors["scores.weight"], self.tensors["scores.bias"]
         return torch().nn.functional.linear(last, weight, bias)
 
     def parts(self, bags: Bags) -> list[tuple[IntArray, NetworkClassifier]]:
-        """Rows of documents that are looked at together, and the network with their premises."""
+        """Return batches of document rows, and the network with the premises of each batch."""
         parts = []
         many = self.premises is not None and len(self.premises) > 1
         if many and self.premises is not None and len(self.premises) != len(bags):
@@ -137,7 +137,7 @@ class NetworkClassifier:
         return parts
 
     def probabilities(self, bags: Bags) -> FloatArray:
-        """Probability of each class for each document, shape (k, m)."""
+        """Return the probability of each class for each document, shape (k, m)."""
         probabilities = np.zeros((len(bags), self.classes))
         with torch().no_grad():
             for rows, network in self.parts(bags):
@@ -146,26 +146,26 @@ class NetworkClassifier:
         return probabilities
 
     def predict(self, bags: Bags) -> IntArray:
-        """The most probable class of each document, shape (k,)."""
+        """Return the most probable class of each document, shape (k,)."""
         return np.asarray(self.probabilities(bags).argmax(axis=1), dtype=np.int64)
 
     def accuracy(self, bags: Bags, labels: ArrayLike) -> float:
-        """Share of the documents whose most probable class is their label."""
+        """Return the share of the documents whose most probable class is their label."""
         return float((self.predict(bags) == np.asarray(labels)).mean())
 
     def certify(self, bags: Bags, labels: ArrayLike, substitutions: Substitutions) -> Certificate:
-        """Lower bounds of the margins over every text that the substitutions allow.
+        """Bound the margins from below over every text that the substitutions allow.
 
-        Computed in float64; a margin counts as positive beyond what rounding to float32 can do to
-        the scores, taken as 1e-4 of the largest one.
+        Computed in float64; a margin counts as positive only beyond the effect of rounding to
+        float32 on the scores, taken as 1e-4 of the largest one.
 
         Args:
             bags: k documents.
-            labels: the class that must stay, shape (k,): the true one, or the predicted one.
-            substitutions: what may become of a word.
+            labels: the class that must not change, shape (k,): the true one, or the predicted one.
+            substitutions: allowed substitutes of a word.
 
         Raises:
-            ParameterError: a label is no class, or not one a document.
+            ParameterError: a label is no class, or there is not one label per document.
         """
         truth = np.asarray(labels, dtype=np.int64)
         if not (truth.shape == (len(bags),) and ((truth >= 0) & (truth < self.classes)).all()):
@@ -184,7 +184,7 @@ class NetworkClassifier:
                 lowest = array(least_margins(last, weight, bias, label))
                 lowest[np.arange(rows.size), truth[rows]] = np.inf  # no class rivals itself
                 margins[rows] = lowest.min(axis=1)
-                # A score is at most Σ|w|·h + |b|: activations are ≥ 0 behind the last ReLU.
+                # A score is at most Σ|w|·h + |b|: activations are ≥ 0 after the last ReLU.
                 size = last.high.abs() @ weight.abs().T + bias.abs()
                 sizes[rows] = array(size.amax(dim=1))
         return Certificate(margins, margins > _ROUNDING * sizes)
@@ -208,10 +208,10 @@ def keep(
 
     Args:
         path: of the file.
-        model: what is kept; its word vectors are those of the lexicon and are not written.
+        model: the network; its word vectors are those of the lexicon and are not written.
         lexicon: of its words.
-        settings: JSON values: how it was trained, and the names of its classes.
-        facts: JSON values: how well it does.
+        settings: JSON values: training settings, and the names of its classes.
+        facts: JSON values: measurements such as its accuracy.
     """
     tensors = {name: array(x) for name, x in model.tensors.items()}
     described = {**settings, "shape": model.shape.to_json()}
@@ -222,7 +222,7 @@ def keep(
 
 
 def recall(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
-    """Read a checkpoint that `keep` wrote; its network computes on the processor.
+    """Read a checkpoint that `keep` wrote; its network runs on the CPU.
 
     Raises:
         MissingPackageError: torch or safetensors is not installed.

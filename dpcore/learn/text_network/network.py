@@ -5,9 +5,9 @@ a word's allowed substitutes is exact after the linear layer and loose only from
 
 Sizes and layers follow the authors' program (github.com/robinjia/certified-word-sub, src/
 text_classification.py and entailment.py): the sentence encoder of the first is a convolution of
-width 3 and a mean over the places, of the second a sum of words; the entailment network puts the
-two sums side by side and passes them through three hidden layers. The classes have one score each,
-also where there are two of them (the authors: one score).
+width 3 and a mean over the positions, of the second a sum of words; the entailment network
+concatenates the two sums and passes them through three hidden layers. The classes have one score
+each, also where there are two of them (the authors: one score).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from dpcore.optional import torch
 Tensors = Mapping[str, Any]
 
 
-# Interval bound propagation: a value, and a box that holds whatever it may become.
+# Interval bound propagation: a value, and a box that holds every value it may take.
 #
 # Gowal et al. 2018; for words Jia et al. 2019, Section 3. Every function takes the value through a
 # layer and, if there is a box, the box through interval arithmetic: for an affine map the centre by
-# W and the radius by |W|, for a monotone function both ends. The box of the outcome holds every
-# outcome of every point of the box before, so a bound is valid, and it is differentiable, so that a
+# W and the radius by |W|, for a monotone function both ends. The box of the output holds every
+# output of every point of the input box, so a bound is valid, and it is differentiable, so a
 # network can be trained for it. Sums round: a bound is off by the rounding of its sums, and a
 # margin counts as positive only beyond that (`dpcore.learn.text_network.classifier`).
 
@@ -57,13 +57,13 @@ class Bounded:
     high: Any = None
 
     def each(self, change: Callable[[Any], Any]) -> Bounded:
-        """The same non-decreasing function of the value and both ends."""
+        """Apply a non-decreasing function to the value and both ends."""
         if self.low is None:
             return Bounded(change(self.value))
         return Bounded(change(self.value), change(self.low), change(self.high))
 
     def narrowed(self, share: float) -> Bounded:
-        """The box shrunk around the value: ends at `share` of their distance from it."""
+        """Shrink the box around the value: ends at `share` of their distance from it."""
         if self.low is None or share == 1:
             return self
         return Bounded(
@@ -74,12 +74,12 @@ class Bounded:
 
 
 def relu(x: Bounded) -> Bounded:
-    """max(x, 0)."""
+    """Return max(x, 0)."""
     return x.each(torch().relu)
 
 
 def scaled(x: Bounded, factor: Any) -> Bounded:
-    """x times factors ≥ 0 that are broadcast: masks, dropout, means."""
+    """Multiply x by factors ≥ 0 that are broadcast: masks, dropout, means."""
     return x.each(lambda part: part * factor)
 
 
@@ -89,7 +89,7 @@ def summed(x: Bounded, dimension: int) -> Bounded:
 
 
 def joined(first: Bounded, second: Bounded) -> Bounded:
-    """Side by side in the last dimension; a part without a box is fixed."""
+    """Concatenate in the last dimension; a part without a box is fixed."""
     value = torch().cat((first.value, second.value), dim=-1)
     if first.low is None and second.low is None:
         return Bounded(value)
@@ -101,12 +101,12 @@ def joined(first: Bounded, second: Bounded) -> Bounded:
 
 
 def affine(x: Bounded, weight: Any, bias: Any) -> Bounded:
-    """W x + b over the last dimension, W of shape (out, in)."""
+    """Return W x + b over the last dimension, W of shape (out, in)."""
     return _linear(x, lambda part, w, b: torch().nn.functional.linear(part, w, b), weight, bias)
 
 
 def convolved(x: Bounded, weight: Any, bias: Any) -> Bounded:
-    """A convolution over places that keeps their number.
+    """Convolve over positions, keeping their number.
 
     Args:
         x: shape (k, t, in).
@@ -127,29 +127,29 @@ def _linear(x: Bounded, over: Callable[[Any, Any, Any], Any], weight: Any, bias:
     if x.low is None:
         return Bounded(value)
     # Two products instead of four: |W|·radius is the sum of what each coordinate can add, and the
-    # shift b moves the centre alone.
+    # shift b moves only the centre.
     centre = over((x.low + x.high) / 2, weight, bias)
     radius = over((x.high - x.low) / 2, weight.abs(), None)
     return Bounded(value, centre - radius, centre + radius)
 
 
 def extremes(projected: Any, choices: Any, first: Any) -> Bounded:
-    """The smallest box around finitely many points each: exact, coordinate by coordinate.
+    """Return the smallest box around finitely many points each, exact per coordinate.
 
     Args:
         projected: every point that occurs, shape (c, h).
-        choices: which of them each place may be, shape (u, a).
-        first: which one it is, shape (u,).
+        choices: the points that each position may be, shape (u, a).
+        first: the point that it is, shape (u,).
 
     Returns:
-        Value and box of each place, shape (u, h).
+        Value and box of each position, shape (u, h).
     """
     options = projected[choices]
     return Bounded(projected[first], options.amin(dim=1), options.amax(dim=1))
 
 
 def least_margins(x: Bounded, weight: Any, bias: Any, labels: Any) -> Any:
-    """Lower bounds of the label's score less each class's, for scores W x + b.
+    """Bound the label's score minus each class's from below, for scores W x + b.
 
     The differences of rows of W are taken before the bound is (Gowal et al. 2018, Section 3): that
     is never worse than the difference of the bounds of two scores, and exact for a box.
@@ -163,7 +163,7 @@ def least_margins(x: Bounded, weight: Any, bias: Any, labels: Any) -> Any:
     Returns:
         Shape (k, m); 0 for the label itself.
     """
-    # Shape (k, m, h): what a row of the label has more than the row of each class.
+    # Shape (k, m, h): the label's row minus the row of each class.
     difference = weight[labels].unsqueeze(1) - weight.unsqueeze(0)
     shift = bias[labels].unsqueeze(1) - bias.unsqueeze(0)
     centre, radius = (x.low + x.high) / 2, (x.high - x.low) / 2
@@ -173,11 +173,11 @@ def least_margins(x: Bounded, weight: Any, bias: Any, labels: Any) -> Any:
 
 
 WIDTH = 3
-"""Words that one unit of the convolution sees."""
+"""Number of words that one unit of the convolution reads."""
 
 
 class Kind(StrEnum):
-    """Which network."""
+    """Kind of text network."""
 
     CNN = "cnn"
     """One text: convolution, mean, one hidden layer."""
@@ -187,10 +187,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Shape:
-    """What fixes the tensors of a network.
+    """Settings that determine the tensors of a network.
 
     Attributes:
-        kind: which network.
+        kind: architecture.
         dimension: d of the word vectors.
         classes: m.
         hidden: units h of a layer.
@@ -228,12 +228,12 @@ class Shape:
 
     @classmethod
     def usual(cls, kind: Kind, dimension: int, classes: int, hidden: int = 100) -> Shape:
-        """The layers and the dropout of the authors' program for each network."""
+        """Return a shape with the layers and the dropout of the authors' program."""
         cnn = kind is Kind.CNN
         return cls(kind, dimension, classes, hidden, 1 if cnn else 3, 0.2 if cnn else 0.1)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values that `Shape(**…)` reads."""
+        """Return JSON values that `Shape(**…)` reads."""
         return {**asdict(self), "kind": str(self.kind)}
 
     @property
@@ -251,7 +251,7 @@ class Shape:
         return shapes | {"scores.weight": (self.classes, wide), "scores.bias": (self.classes,)}
 
     def start(self, rng: np.random.Generator, device: Any = "cpu") -> dict[str, Any]:
-        """Tensors to begin training with: uniform on ±1/√(inputs), as torch's own layers begin."""
+        """Draw initial tensors: uniform on ±1/√(inputs), like torch's own layers."""
         draw = torch_generator(rng)
         tensors = {}
         for name, shape in self.tensors.items():
@@ -268,8 +268,8 @@ class Places:
     """One text of each of k examples in tensors.
 
     Attributes:
-        words: what each place is after the first linear layer, shape (k, t, h).
-        mask: 1 where a word stands, shape (k, t, 1).
+        words: each position after the first linear layer, shape (k, t, h).
+        mask: 1 at a word, shape (k, t, 1).
     """
 
     words: Bounded
@@ -277,7 +277,7 @@ class Places:
 
 
 def padded(bags: Bags) -> IntArray:
-    """The known words of each document in order, shape (k, t); −1 behind the last one.
+    """Return the known words of each document in order, padded with −1, shape (k, t).
 
     Words outside the vocabulary are left out, as in `Bags.counts`.
     """
@@ -296,17 +296,17 @@ def places(
     vectors: NDArray[np.float32],
     substitutions: Substitutions | None = None,
 ) -> Places:
-    """What the first linear layer makes of each place.
+    """Apply the first linear layer to each position.
 
-    With substitutions the box of a place is the smallest one around what the layer makes of its
-    allowed words: no wider box is looked at before, so the linear layer costs nothing (Jia et al.
+    With substitutions the box of a position is the smallest one around the layer's outputs for its
+    allowed words: no wider box is taken before, so the linear layer costs nothing (Jia et al.
     2019, Section 3.2).
 
     Args:
         words: of k texts, −1 for no word, shape (k, t).
         tensors: of the network; their device and type are those of the result.
         vectors: public word vectors, shape (n, d).
-        substitutions: what may become of a word; None: nothing, and there is no box.
+        substitutions: allowed substitutes of a word; None allows none, and there is no box.
     """
     weight, bias = tensors["words.weight"], tensors["words.bias"]
 
@@ -318,8 +318,8 @@ def places(
         return torch().nn.functional.linear(points, weight, bias)
 
     mask = tensor(words >= 0).to(weight.dtype).unsqueeze(-1)
-    # Every distinct word goes through the layer once, however often it stands in the texts; an
-    # empty place (−1) borrows word 0, which the mask takes away again.
+    # Every distinct word goes through the layer once, however often it occurs; padding (−1)
+    # borrows word 0, which the mask removes again.
     distinct, where = np.unique(np.maximum(words, 0), return_inverse=True)
     place = tensor(where.reshape(words.shape))
     if substitutions is None:
@@ -338,7 +338,7 @@ def features(
     premise: Places | None = None,
     draw: Any = None,
 ) -> Bounded:
-    """The last hidden layer; scores are affine in it.
+    """Compute the last hidden layer; scores are affine in it.
 
     Args:
         shape: of the network.
@@ -356,16 +356,16 @@ def features(
     def dropped(x: Bounded) -> Bounded:
         if draw is None or not shape.dropout:
             return x
-        # The same units are left out of the value and of its bounds: else the bounds of one draw
+        # The same units are dropped from the value and its bounds: else the bounds of one draw
         # would not hold for the value of another.
         kept = torch().rand(x.value.shape, generator=draw, device=x.value.device) >= shape.dropout
         return scaled(x, kept / (1 - shape.dropout))
 
-    # The mask goes on after the ReLU: the bias has made something of the empty places too.
+    # The mask is applied after the ReLU: the bias has changed the padding too.
     x = scaled(relu(text.words), text.mask)
     if premise is None:
         x = convolved(x, tensors["convolution.weight"], tensors["convolution.bias"])
-        # A text without known words has no place to average over: its mean is 0.
+        # A text without known words has no position to average over: its mean is 0.
         lengths = text.mask.sum(dim=1, keepdim=True).clamp(min=1)
         x = dropped(summed(scaled(relu(x), text.mask / lengths), 1))
     else:

@@ -4,8 +4,8 @@ Certified training (Gowal et al. 2018, Jia et al. 2019) minimises
 
     (1 − κ)·loss(clean scores) + κ·loss(scores of the worst corner of the bounds),
 
-with the box of the first layer at a share ε of its size. ε and κ grow from 0 to their ends, and
-stay there for the last epochs: begun at once with the whole box, training ends at a constant.
+with the box of the first layer at a share ε of its size. ε and κ grow from 0 to their final values
+and keep them for the last epochs: started with the whole box, training ends at a constant.
 Augmented training (Xu et al. 2021, Section 6.2) adds perturbed copies to the examples and trains as
 usual.
 """
@@ -54,12 +54,12 @@ class Examples:
         return len(self.bags)
 
     def part(self, rows: IntArray) -> Examples:
-        """Some of them, in the order of `rows`."""
+        """Return some of the documents, in the order of `rows`."""
         premises = None if self.premises is None else self.premises.part(rows)
         return Examples(self.bags.part(rows), self.labels[rows], premises)
 
     def with_copies(self, copies: Sequence[Bags]) -> Examples:
-        """The documents, and behind them perturbed copies of them with the same labels."""
+        """Append perturbed copies of the documents, with the same labels."""
         all_bags = (self.bags, *copies)
         ends = np.cumsum([0, *(bags.words.size for bags in all_bags)])
         starts = [bags.offsets[:-1] + end for bags, end in zip(all_bags, ends[:-1], strict=True)]
@@ -75,7 +75,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Certified:
-    """How the worst case enters training.
+    """Schedule of the worst case in training.
 
     Attributes:
         weight: κ at the end.
@@ -94,18 +94,18 @@ class Certified:
             raise ParameterError(f"the share of full epochs is in (0, 1], got {self.full}")
 
     def at(self, epoch: float, epochs: int) -> tuple[float, float]:
-        """ε (share of the box) and κ at a moment of training."""
+        """Return ε (share of the box) and κ at a moment of training."""
         ramp = epochs * (1 - self.full)
         share = min(1.0, epoch / ramp) if ramp > 0 else 1.0
         return share, share * self.weight
 
     def first(self, epochs: int) -> int:
-        """The first epoch after which the loss keeps its meaning."""
+        """Return the first epoch after which the loss keeps its meaning."""
         return min(epochs - 1, int(np.ceil(epochs * (1 - self.full))))
 
 
 class NetworkTask:
-    """What the training loop trains (`dpcore.learn.training.Task`)."""
+    """Task of the training loop (`dpcore.learn.training.Task`)."""
 
     def __init__(
         self,
@@ -116,13 +116,13 @@ class NetworkTask:
         certified: Certified | None = None,
         substitutions: Substitutions | None = None,
     ) -> None:
-        """Remember what is trained on what."""
+        """Store the network, its examples and the schedule."""
         self.model, self.examples, self.held = model, examples, held_out
         self.epochs, self.certified, self.substitutions = epochs, certified, substitutions
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The network's tensors."""
+        """Tensors of the network."""
         return dict(self.model.tensors)
 
     @property
@@ -131,14 +131,14 @@ class NetworkTask:
         return len(self.examples)
 
     def loss(self, rows: IntArray, step: Step) -> Any:
-        """Mean loss of some examples, with dropout."""
+        """Return the mean loss of some examples, with dropout."""
         schedule = self.certified.at(step.epoch, self.epochs) if self.certified else (0.0, 0.0)
         draw = torch_generator(step.rng, self.model.tensors["words.weight"].device)
         return self._loss(self.examples.part(rows), schedule, draw)
 
     def held_out(self, step: Step) -> float:
-        """The loss at the end of the schedule on what is held out."""
-        # At the end of the schedule, so that the losses of different epochs can be compared.
+        """Return the loss of the held-out examples at the end of the schedule."""
+        # At the end of the schedule, so that the losses of different epochs are comparable.
         schedule = (1.0, self.certified.weight) if self.certified else (0.0, 0.0)
         total = 0.0
         with torch().no_grad():
@@ -149,7 +149,7 @@ class NetworkTask:
     def _loss(self, some: Examples, schedule: tuple[float, float], draw: Any) -> Any:
         share, weight = schedule
         model = self.model.given(some.premises)
-        # At κ = 0 the boxes would be carried along for nothing.
+        # At κ = 0 the boxes would be computed for nothing.
         table = self.substitutions if weight > 0 else None
         last = model.last(some.bags, table, share, draw)
         labels = torch().from_numpy(some.labels).to(last.value.device)
@@ -182,19 +182,19 @@ def train_network(
 
     Args:
         shape: of the network.
-        training: settings of the loop; with `certified` its `first` is put where the schedule ends.
-        examples: to learn from.
-        held_out: to stop by.
-        vectors: public word vectors, shape (n, d), which stay as they are.
+        training: settings of the loop; with `certified` its `first` is set to the end of the ramp.
+        examples: to train on.
+        held_out: to decide when to stop.
+        vectors: public word vectors, shape (n, d), which are not trained.
         certified: for certified training, with `substitutions`.
-        substitutions: what may become of a word.
+        substitutions: allowed substitutes of a word.
         device: cpu, cuda or auto.
         state: as in `dpcore.learn.training.fit`.
-        vocabulary: as there.
+        vocabulary: as in `dpcore.learn.training.fit`.
         progress: called with ("training", batches done, batches at most).
 
     Returns:
-        The network (without premises), and how training went.
+        The network (without premises), and the record of its training.
 
     Raises:
         CorpusError: a class does not occur, or there is nothing to hold out.
@@ -231,16 +231,16 @@ def perturbed(
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> list[list[Bags]]:
-    """Copies of documents whose every known word went through a mechanism.
+    """Rewrite copies of documents, passing every known word through a mechanism.
 
-    One noise draw gives a copy at every ε (`dpcore.mechanisms.bulk`): to train on, never to
-    be released.
+    One noise draw gives a copy at every ε (`dpcore.mechanisms.bulk`): for training, never for
+    release.
 
     Args:
         mechanism: rewrites each word.
         bags: documents over its lexicon.
         epsilons: ε of the mechanism.
-        copies: of each document, at least 1; the authors of augmented training take 4.
+        copies: of each document, 1 to 1,000; the authors of augmented training take 4.
         rng: of the noise.
         progress: called with (stage, done, total).
 
@@ -249,7 +249,7 @@ def perturbed(
 
     Raises:
         EpsilonError: an ε is not admissible.
-        ParameterError: the number of copies is not at least 1.
+        ParameterError: the number of copies is outside its range.
     """
     if not 1 <= copies <= 1_000:
         raise ParameterError(f"an example has 1 to 1,000 perturbed copies, got {copies}")

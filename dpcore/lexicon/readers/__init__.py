@@ -1,12 +1,12 @@
-"""Reading vector files of any common format; the format is told from the content, not the name.
+"""Readers of vector files of any common format, which is found from the content, not the name.
 
 Text (GloVe, word2vec text, fastText .vec), word2vec binary, .npz, and .npy with a vocabulary
 beside it; text and binary plain, in gzip, or in a zip archive (ARCHIVE.zip::MEMBER names a member
 where there are several). Files are streamed: besides the vectors themselves (n x d x 4 bytes,
 480 MB for 400,000 x 300) and the words, a reader holds about 100 MB. Measured for 400,000 x 300
 on two busy cores (tests/benchmarks/lexicon_scale.py): 56 s from text, 95 s from gzip, 6 s from
-word2vec binary, with a peak of 0.64 GB for the whole process; `add` does it once, and what it
-keeps loads in 2 s.
+word2vec binary, with a peak of 0.64 GB for the whole process; `add` does it once, and its stored
+copy loads in 2 s.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FASTTEXT_MODEL = (793_712_314).to_bytes(4, "little")
 
 @dataclass(frozen=True)
 class ReadReport:
-    """How a file was read.
+    """Report on the reading of a file.
 
     Attributes:
         format: the format found, in words.
@@ -60,7 +60,7 @@ def read_lexicon(
         name: the lexicon's name; the file's name if None.
 
     Returns:
-        The lexicon and how it was read.
+        The lexicon and a report on the reading.
 
     Raises:
         LexiconError: the file is missing, of no known format, cut or malformed; the message names
@@ -69,7 +69,7 @@ def read_lexicon(
     text, _, member = str(location).partition("::")
     path = Path(text).expanduser()
     if path.exists() and not path.is_file():
-        # To open a pipe is to wait for whoever fills it, and a device may never end.
+        # Opening a pipe waits for its writer, and a device may never end.
         raise LexiconError(
             f"{path} cannot be read: it is no regular file, and a lexicon is read more than once; "
             "give the path of a vector file"
@@ -84,7 +84,7 @@ def read_lexicon(
 
 
 def read_uploaded(data: bytes, label: str, name: str) -> tuple[Lexicon, ReadReport]:
-    """Read vectors that somebody sent: text, or word2vec binary, and nothing that is packed.
+    """Read uploaded vectors: text or word2vec binary, not packed.
 
     Args:
         data: the bytes of the file.
@@ -92,7 +92,7 @@ def read_uploaded(data: bytes, label: str, name: str) -> tuple[Lexicon, ReadRepo
         name: the lexicon's name.
 
     Returns:
-        The lexicon and how it was read.
+        The lexicon and a report on the reading.
 
     Raises:
         LexiconError: as `read_lexicon`; or the file is packed, or larger than a page takes.
@@ -102,7 +102,7 @@ def read_uploaded(data: bytes, label: str, name: str) -> tuple[Lexicon, ReadRepo
             f"{label} has {len(data):,} bytes, and a page takes up to {MAX_OWN_VECTOR_BYTES:,}: "
             "add it by `python -m dpcore lexicon add`"
         )
-    # The name of a file that was sent is no place on this machine: nothing is opened.
+    # The name of an uploaded file is no path on this machine: nothing is opened.
     with ByteSource(Path(Path(label).name or "vectors"), "", silent, data) as source:
         if source.packed:
             raise LexiconError(f"{source.label} is packed: unpack it first, so that its size shows")
@@ -110,7 +110,7 @@ def read_uploaded(data: bytes, label: str, name: str) -> tuple[Lexicon, ReadRepo
 
 
 def _finished(raw: RawVectors, name: str) -> tuple[Lexicon, ReadReport]:
-    """The lexicon of what was read, without the rows that it cannot hold."""
+    """Build the lexicon of raw rows, without those that it cannot hold."""
     kept, dropped = choose_rows(raw.words, raw.vectors)
     words, vectors = raw.words, raw.vectors
     if len(kept) < len(words):

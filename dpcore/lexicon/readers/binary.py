@@ -1,4 +1,4 @@
-"""The binary format of word2vec: a header line, then each word, a space and float32 numbers."""
+"""Readers of binary vector files: word2vec binary (header, words, float32 rows) and NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BATCH_ROWS = 4096
 
 
 def looks_binary(start: bytes) -> bool:
-    """Whether a file that begins like this is word2vec binary: a header line, then no text."""
+    """Return True if a file's start is word2vec binary: a header line, then no text."""
     line, line_feed, rest = start[:100].partition(b"\n")
     head = header(line) if line_feed else None
     if head is None:
@@ -109,7 +109,7 @@ _WIDEST = 8  # bytes of a number
 
 
 def is_array_file(path: Path) -> bool:
-    """Whether the file is .npy, or a zip archive that holds .npy members."""
+    """Return True if the file is .npy, or a zip archive that holds .npy members."""
     with path.open("rb") as file:
         magic = file.read(6)
     if magic == b"\x93NUMPY":
@@ -177,9 +177,9 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse an archive that would fill the memory; its directory says how much it holds.
+    """Refuse an archive that would fill the memory, by the sizes in its directory.
 
-    No more is read of a member than the directory says.
+    No more of a member is read than the directory says.
     """
     with zipfile.ZipFile(path) as archive:
         largest = max(entry.file_size for entry in archive.infolist())

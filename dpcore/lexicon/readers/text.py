@@ -1,9 +1,9 @@
-"""Text formats: a word and its numbers on each line (GloVe, word2vec text, fastText .vec).
+"""Reader of text formats: a word and its numbers on each line (GloVe, word2vec, fastText .vec).
 
 A first line of two whole numbers (rows, dimension) is a header where the second line has that
-dimension. A first line of names of columns is left out. ASCII spaces and tabs separate, and nothing
-else: tokens hold no-break spaces (and some GloVe 840B tokens even ASCII spaces, so the numbers are
-counted from the right; before a tab, all is the token).
+dimension. A first line of names of columns is left out. Only ASCII spaces and tabs separate: tokens
+may hold no-break spaces (and some GloVe 840B tokens even ASCII spaces, so the numbers are counted
+from the right; everything before a tab is the token).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dpcore.limits import (
     MIN_SOUND_ROWS,
 )
 
-# Gathering rows of an unknown number without holding them twice.
+# Gathering an unknown number of rows without holding them twice.
 
 
 # Above glibc's largest threshold for mapped blocks (32 MiB), so that freeing one gives its memory
@@ -62,7 +62,7 @@ class RawVectors:
 
 
 def too_many(what: str) -> str:
-    """The sentence for a file of too many numbers."""
+    """Return the message for a file with too many numbers."""
     return (
         f"the file holds {what} numbers or more; at most {MAX_LEXICON_NUMBERS:,} are held: use a "
         "limit"
@@ -70,7 +70,7 @@ def too_many(what: str) -> str:
 
 
 class RowGatherer:
-    """Appends rows; `finish` joins them, freeing each part as it is copied."""
+    """Collector of rows; `finish` joins them, freeing each part as it is copied."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
@@ -86,7 +86,7 @@ class RowGatherer:
         """Append rows of shape (m, d).
 
         Raises:
-            LexiconError: there are more numbers than are held; a packed file may hold any number.
+            LexiconError: there are more numbers than the limit; a packed file may hold any number.
         """
         self._count += len(rows)
         if self._count * self._dimension > MAX_LEXICON_NUMBERS:
@@ -103,7 +103,7 @@ class RowGatherer:
             rows = rows[room:]
 
     def finish(self) -> Float32Array:
-        """Return all rows as one read-only array, and forget them."""
+        """Return all rows as one read-only array, and clear the collector."""
         result = np.empty((self._count, self._dimension), dtype=np.float32)
         start = 0
         self._blocks.reverse()
@@ -119,7 +119,7 @@ class RowGatherer:
 
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})")
 _BLANK = b" \r\t"
-_LOOKED_AT = 32  # lines from which the dimension is told
+_LOOKED_AT = 32  # lines that determine the dimension
 _SPARSE = re.compile(rb"\d+:[-+.\deE]+")
 _COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 
@@ -149,13 +149,13 @@ def read_text(source: ByteSource, limit: int | None = None) -> RawVectors:
 
 
 def header(line: bytes) -> tuple[int, int] | None:
-    """Rows and dimension, if the line may be a header."""
+    """Return rows and dimension if the line may be a header."""
     match = _HEADER.fullmatch(line.rstrip(_BLANK))
     return (int(match[1]), int(match[2])) if match else None
 
 
 def is_number(text: bytes) -> bool:
-    """Whether a field is a decimal number (or NaN or infinity, which are refused later)."""
+    """Return True for a decimal number (or NaN or infinity, which are refused later)."""
     try:
         float(text)
     except ValueError:
@@ -183,7 +183,7 @@ def _names_columns(first: bytes, second: bytes) -> bool:
 
 
 def _dimension(lines: list[bytes]) -> int:
-    """Return how many numbers a line ends with: most lines, and in doubt the first one.
+    """Return the number of numbers at the end of most lines, or in doubt of the first one.
 
     A word may be several, the first one too: "new york 0.1 0.2".
     """
@@ -244,12 +244,12 @@ class _Parser:
 
     @property
     def seen(self) -> int:
-        """Rows read."""
+        """Number of rows read."""
         return len(self.words) + self.undecodable + self.malformed
 
     @property
     def full(self) -> bool:
-        """Whether the limit is reached."""
+        """True if the limit is reached."""
         return self.limit is not None and self.seen >= self.limit
 
     def take(self, lines: list[bytes]) -> None:
@@ -293,10 +293,10 @@ class _Parser:
             )
 
     def _leave_out(self, reason: str) -> None:
-        """Count a malformed row; they may be few in a large file.
+        """Count a malformed row; a large file may have a few.
 
         Raises:
-            LexiconError: There are too many to be slips; it tells of the first.
+            LexiconError: There are too many to be slips; the message describes the first.
         """
         self.malformed += 1
         self.reason = self.reason or reason
@@ -304,7 +304,7 @@ class _Parser:
             raise LexiconError(self.reason)
 
     def _split(self, line: bytes) -> tuple[bytes, bytes] | None:
-        """Split a line that has not exactly one space for each number; None if it is malformed."""
+        """Split a line without exactly one space for each number; None if it is malformed."""
         word, tab, tail = line.partition(b"\t")
         if tab and len(numbers := tail.split()) == self.dimension:
             return word.rstrip(b" "), b" ".join(numbers)
@@ -396,11 +396,11 @@ class _Parser:
         return RawVectors(self.words, self.rows.finish(), kind, self.undecodable, self.malformed)
 
 
-# The bytes of a file, whatever it is packed in, with progress and one kind of error.
+# Bytes of a plain or packed file, with progress and one kind of error.
 
 
 BLOCK_BYTES = 4 * 2**20
-# The longest line that can be right: 4,096 numbers of some 30 characters.
+# The longest possible line: 4,096 numbers of some 30 characters.
 _LINE_LIMIT = 2**20
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
 
@@ -412,7 +412,7 @@ class ByteSource:
         path: the file.
         member: the member of a zip archive; may be empty if there is one only.
         progress: called with ("reading", bytes of the file read, its size).
-        data: what is read in place of the file, whose name alone counts then.
+        data: content to read in place of the file, of which only the name is used then.
 
     Raises:
         LexiconError: the archive is damaged or the member is not in it.
@@ -467,7 +467,7 @@ class ByteSource:
 
     @property
     def packed(self) -> bool:
-        """Whether it is unpacked while it is read: then it may be far larger than it looks."""
+        """True if the file is unpacked while it is read, and so may be far larger than it looks."""
         return self._stream is not self._file
 
     def __enter__(self) -> Self:
@@ -486,7 +486,7 @@ class ByteSource:
         return LexiconError(f"{self.label} is cut or damaged ({brief(error)})")
 
     def read(self) -> bytes:
-        """The next few megabytes; empty at the end.
+        """Read the next few megabytes; empty at the end.
 
         Raises:
             LexiconError: the packed data is cut or damaged.
@@ -502,12 +502,12 @@ class ByteSource:
         return block
 
     def peek(self) -> bytes:
-        """The bytes that the next `read` will give."""
+        """Return the bytes that the next `read` will give."""
         self._ahead = self.read()
         return self._ahead
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Lists of lines, without their line feeds; split at the line feed and nothing else.
+        """Yield lists of lines without their line feeds; split at the line feed and nothing else.
 
         Raises:
             LexiconError: the data is damaged or a line is too long to be one.

@@ -1,1 +1,1 @@
-"""The trainer of the bundled lexicon; needed to make it, never to use it."""
+"""Trainer of the bundled lexicon; needed to make it, never to use it."""

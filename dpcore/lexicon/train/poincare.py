@@ -1,10 +1,10 @@
 """Vectors of hyperbolic space for a hierarchy of words (Nickel and Kiela 2017).
 
-A word and one above it shall lie nearer to each other than the word and others: with d the
-hyperbolic distance, −ln(e^(−d(w, v))/Σ e^(−d(w, v′))) is minimised over pairs (w, v), v′ being v
-and words drawn at random that do not stand above w. Points lie on the hyperboloid, where a step
-goes along a geodesic (Nickel and Kiela 2018): with ⟨x, y⟩ = x·y − x_0·y_0 the distance is
-arcosh(−⟨x, y⟩), its slope by x is −y/√(⟨x, y⟩² − 1), of which the part along the surface is taken.
+A word must be nearer to one above it than to others: with d the hyperbolic distance,
+−ln(e^(−d(w, v))/Σ e^(−d(w, v′))) is minimised over pairs (w, v), v′ being v and words drawn at
+random that are not above w. Points lie on the hyperboloid, where a step goes along a geodesic
+(Nickel and Kiela 2018): with ⟨x, y⟩ = x·y − x_0·y_0 the distance is arcosh(−⟨x, y⟩), its slope by x
+is −y/√(⟨x, y⟩² − 1), projected on the surface.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from dpcore.lexicon.train.wordnet import Hypernyms, hypernyms
 from dpcore.noise.streams import generator
 from dpcore.optional import installed
 
-_START = 1e-3  # coordinates that points begin at
-_BURN_IN, _SLOWER = 10, 0.1  # epochs in which directions are found, with shorter steps
+_START = 1e-3  # bound of the initial coordinates
+_BURN_IN, _SLOWER = 10, 0.1  # first epochs, which find directions, have shorter steps
 _LONGEST_STEP = 0.5
-_LEAST = 1e-9  # by which −⟨x, y⟩ exceeds 1, at least: two points in one place
+_LEAST = 1e-9  # −⟨x, y⟩ exceeds 1 by at least this: two points may coincide
 
 
 @dataclass(frozen=True)
 class HyperbolicPlan:
-    """Everything that decides which vectors come out, beside the hierarchy.
+    """Settings that determine the vectors, besides the hierarchy.
 
     Attributes:
         dimensions: d; noise of the mechanism has a density for ε > d − 1.
@@ -43,7 +43,7 @@ class HyperbolicPlan:
         negatives: words drawn at random beside each pair.
         batch: pairs of one step.
         longest: no point is farther from the centre.
-        seed: of the start, of the order of pairs, and of the words drawn.
+        seed: of the initial points, the order of pairs, and the words drawn.
 
     Raises:
         ParameterError: A number is out of range.
@@ -71,14 +71,14 @@ class HyperbolicPlan:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """How well distances tell what stands above a word.
+    """Agreement of distances with the hierarchy of words.
 
     Attributes:
-        mean_rank: of a word above another, among all that do not stand above that, by distance.
-        median_rank: the same.
+        mean_rank: rank by distance of a word above another, among all words not above that one.
+        median_rank: the median of the same ranks.
         average_precision: mean over words of the average precision (MAP).
-        words: with a word above them.
-        pairs: (word, word above it).
+        words: number of words with a word above them.
+        pairs: number of pairs (word, word above it).
     """
 
     mean_rank: float
@@ -115,7 +115,7 @@ def embed(hierarchy: Hypernyms, plan: HyperbolicPlan, progress: Progress = silen
 def _step(
     points: FloatArray, chosen: IntArray, drawn: IntArray, known: IntArray, rate: float, most: float
 ) -> None:
-    """One step for a batch of pairs and the words drawn beside them; `points` are changed."""
+    """Update `points` in place by one step for a batch of pairs and the words drawn beside them."""
     n, words = len(points), chosen[:, 0]
     asked = words[:, None] * n + drawn
     place = np.minimum(np.searchsorted(known, asked), known.size - 1)
@@ -137,7 +137,7 @@ def _step(
     total = np.zeros((moved.size, points.shape[1]))
     np.add.at(total, inverse, parts)
     x = points[moved]
-    total += _inner(x, total)[:, None] * x  # what is left lies along the surface
+    total += _inner(x, total)[:, None] * x  # the rest lies along the surface
     size = np.sqrt(np.maximum(_inner(total, total), 1e-18))
     length = np.minimum(rate * size, _LONGEST_STEP)[:, None]
     x = np.cosh(length) * x - np.sinh(length) * total / size[:, None]
@@ -148,7 +148,7 @@ def _step(
 
 
 def _inner(x: FloatArray, y: FloatArray) -> FloatArray:
-    """⟨x, y⟩ of the last axes."""
+    """Return ⟨x, y⟩ over the last axes."""
     return np.asarray((x[..., 1:] * y[..., 1:]).sum(axis=-1) - x[..., 0] * y[..., 0])
 
 
@@ -160,7 +160,7 @@ def _lift(points: FloatArray) -> None:
 def reconstruction(
     hierarchy: Hypernyms, vectors: Float32Array, progress: Progress = silent
 ) -> Reconstruction:
-    """Rank what stands above each word among all words that do not, by distance.
+    """Rank the words above each word by distance, among all words that are not above it.
 
     Args:
         hierarchy: words and pairs.
@@ -177,7 +177,7 @@ def reconstruction(
             away = seen_from(lengths, directions, word)[0]
             others = np.ones(away.size, dtype=np.bool_)
             others[upper] = others[word] = False
-            # Of equally near words those that do not stand above come first.
+            # Ties count against the embedding: equally near words that are not above come first.
             before = np.sort(np.searchsorted(np.sort(away[others]), away[upper], side="right"))
             ranks.append(before + 1)
             place = np.arange(1, upper.size + 1)
@@ -206,19 +206,19 @@ def train_hyperbolic(
     plan: HyperbolicPlan | None = None,
     progress: Progress = silent,
 ) -> Manifest:
-    """Make the lexicon that the mechanism `hyperbolic` is for.
+    """Make the lexicon of the mechanism `hyperbolic`.
 
-    One thread of one processor: the same packages give the same bytes.
+    Runs on one thread: the same packages give the same bytes.
 
     Args:
         wordnet: the table of Open English WordNet, a parquet file.
-        vocabulary: whose words are taken, as far as WordNet has them in its hierarchy.
+        vocabulary: words to take, as far as WordNet has them in its hierarchy.
         out: folder to write; replaced if it exists.
-        plan: what to make.
+        plan: settings of the training.
         progress: called with (stage, done, total).
 
     Raises:
-        LexiconError: the folder cannot be written, or no word stands above another.
+        LexiconError: the folder cannot be written, or no word is above another.
     """
     plan = plan or HyperbolicPlan()
     hierarchy = hypernyms(wordnet, vocabulary.words)

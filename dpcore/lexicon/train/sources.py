@@ -1,4 +1,4 @@
-"""The openly licensed texts that the bundled lexicon is trained on.
+"""Openly licensed texts for the training of the bundled lexicon.
 
 A source is read as *documents*; a document is a list of *segments* (lines, captions,
 utterances), and no co-occurrence window crosses the end of a segment. Test splits are left out,
@@ -26,9 +26,9 @@ class Source:
         name: Short key, used in the manifest.
         file: File name inside the data folder.
         licence: SPDX identifier of its terms.
-        credit: Who made it, in words.
-        used: Which part is used, in words.
-        weight: How much one occurrence counts when words are ranked (not when vectors are made).
+        credit: Its authors, in words.
+        used: The part that is used, in words.
+        weight: Weight of one occurrence when words are ranked (not when vectors are made).
         lower_only: True where the text is all lower case and so says nothing about names.
         read: Data frame to documents.
     """
@@ -76,7 +76,7 @@ def _web(frame: Any) -> Iterator[Document]:
 
 def _captions(frame: Any) -> Iterator[Document]:
     used = frame[frame["split"] != "test"]
-    # A premise stands beside three hypotheses: read it once.
+    # A premise occurs with three hypotheses: read it once.
     for premise, hypotheses in used.groupby("premise", sort=True)["hypothesis"]:
         yield [premise, *hypotheses]
 
@@ -88,7 +88,7 @@ def _utterances(frame: Any) -> Iterator[Document]:
 
 def _glosses(frame: Any) -> Iterator[Document]:
     for members, gloss in zip(frame["members"], frame["gloss"], strict=True):
-        # The lemmas stand before their definition, so that a word meets its own explanation.
+        # The lemmas precede their definition, so that a word co-occurs with its explanation.
         yield [f"{members.replace('|', ' ')} {gloss}"]
 
 

@@ -1,4 +1,4 @@
-"""From tokens to vectors: co-occurrence counts, their information, its factors, one scale for all.
+"""Vectors from tokens: co-occurrence counts, PMI, its factors, encoder vectors, and quality.
 
 Source of the information and its factors: Levy, Goldberg & Dagan, "Improving distributional
 similarity with lessons learned from word embeddings", TACL 3 (2015), section 3 (shifted PPMI,
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-_CHUNK = 4_000_000  # tokens that are counted at a time
-_BLOCK = 512  # rows whose distances from all others are held at a time
+_CHUNK = 4_000_000  # tokens counted at a time
+_BLOCK = 512  # rows whose distances from all others are in memory at a time
 
 
 def cooccurrences(
@@ -35,7 +35,7 @@ def cooccurrences(
     window: int,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> sp.csr_array:
-    """Count how often words stand near each other, near ones counting more.
+    """Count co-occurrences of words, near ones counting more.
 
     A pair at offset k (1 ≤ k ≤ window) in the same segment adds (window + 1 − k)/window to both
     cells (left, right) and (right, left), so window 5 has the weights (6 − k)/5. Words outside
@@ -80,7 +80,7 @@ def cooccurrences(
     both = (right_of + right_of.T).tocsr().astype(np.float64)
     both.data /= window
     both.sort_indices()
-    return cast("sp.csr_array", both)  # the stub takes the sum for a vector
+    return cast("sp.csr_array", both)  # the stub types the sum as a vector
 
 
 def positive_pmi(counts: sp.csr_array, exponent: float, shift: float) -> sp.csr_array:
@@ -125,7 +125,7 @@ def factorise(matrix: sp.csr_array, dimensions: int, power: float, seed: int) ->
 
     start = np.random.default_rng(seed).standard_normal(min(matrix.shape)).astype(matrix.dtype)
     left, values, _ = svds(matrix, k=dimensions, v0=start, return_singular_vectors="u")
-    # The start vector fixes the iteration and the rule of signs the axes: the same bytes come out.
+    # The start vector fixes the iteration, and the sign rule the axes: the bytes are reproducible.
     order = np.argsort(-values)
     left, values = left[:, order], values[order]
     largest = left[np.argmax(np.abs(left), axis=0), np.arange(dimensions)]
@@ -173,7 +173,7 @@ def principal_components(vectors: NDArray[np.floating], dimensions: int) -> Floa
             f"dimensions must be between 1 and {min(vectors.shape)}, got {dimensions}"
         )
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    # Of d × d, however many words there are; its eigenvalues ascend.
+    # A d × d matrix for any number of words; its eigenvalues ascend.
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :dimensions]
     largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(dimensions)]
@@ -188,7 +188,7 @@ def side_by_side(
 
     Args:
         blocks: Arrays of n rows each.
-        weights: One factor a block.
+        weights: One factor per block.
         dimensions: Columns of the result.
     """
     joined = np.hstack(
@@ -242,7 +242,7 @@ def encode(
     threads: int,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Float32Array:
-    """Return one vector a word, neither centred nor scaled.
+    """Return one vector per word, neither centred nor scaled.
 
     Args:
         words: n words.
@@ -274,7 +274,7 @@ def encode(
     return result
 
 
-# How well distances between words agree with human judgements of similarity.
+# Agreement of distances between words with human judgements of similarity.
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def word_similarity(
         pairs_csv: File with the columns set, w1, w2, score (higher is more similar).
 
     Returns:
-        One score a data set, in alphabetical order of names. A data set with fewer than three
+        One score per data set, in alphabetical order of names. A data set with fewer than three
         covered pairs has the correlation NaN.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which words the lexicon holds.
+"""Vocabulary of the lexicon: tokenising the texts, counting words and selecting them.
 
 Words are ranked by *balanced frequency*: occurrences weighted by source, because an
 encyclopedia is a hundred times larger than all conversation here and would crowd it out.
@@ -29,11 +29,11 @@ NUMBERS = frozenset(
     + [str(year) for year in range(1990, 2027)]
     + [f"{day}{_ENDINGS.get(day, 'th')}" for day in range(1, 32)]
 )
-# A word that stands in lower case less often than this is used as a name.
+# A word that occurs in lower case less often than this is used as a name.
 NAME_SHARE = 0.2
 ONE_LETTER = frozenset("ai")
-# What the extraction of wiki, mail and web text leaves behind: markup, file endings, signatures,
-# and a word of one template.
+# Debris of the extraction of wiki, mail and web text: markup, file endings, signatures, and a word
+# of one template.
 DEBRIS = frozenset(
     "nbsp px jpg jpeg png svg gif html htm http https www href colspan rowspan cellpadding "
     "bgcolor infobox img src ecp nan isbn doi pdf ref refs "
@@ -78,7 +78,7 @@ def statistics(corpus: Corpus, sources: Sequence[Source]) -> Statistics:
 
 
 def well_formed(word: str) -> bool:
-    """Say whether a string looks like a word.
+    """Return True if a string looks like a word.
 
     True for the chosen numbers, for "a" and "i", and for 2 to 20 ASCII letters with optional inner
     apostrophes and hyphens that are neither markup, a Roman numeral nor a drawn-out cry.
@@ -94,15 +94,15 @@ def well_formed(word: str) -> bool:
 
 @dataclass(frozen=True)
 class Selection:
-    """How the vocabulary is chosen.
+    """Settings of the choice of words.
 
     Attributes:
-        words: How many words at most.
+        words: Maximum number of words.
         min_documents: Least number of documents that hold a word that WordNet knows.
         min_documents_unknown: The same for any other word; threefold up to three letters.
         everyday_factor: Multiplies the balanced frequency of everyday words.
-        name_factor: Multiplies that of words that mostly stand with a capital letter; twice as
-            much if WordNet lists them.
+        name_factor: Multiplies that of words that mostly have a capital letter; twice as much if
+            WordNet lists them.
         doubtful_factor: Multiplies that of words of two letters, most of which are
             abbreviations, and of compounds with a hyphen.
         inflection_factor: Multiplies that of regular inflections, such as plurals.
@@ -118,7 +118,7 @@ class Selection:
 
 
 def _factor(word: str, lower_share: float, wordnet: WordNetWords, rule: Selection) -> float:
-    """Return what the balanced frequency of an admitted word is multiplied by."""
+    """Return the factor of the balanced frequency of an admitted word."""
     if word in NUMBERS:
         return 1.0
     factor = 1.0
@@ -137,7 +137,7 @@ def select(corpus: Corpus, counts: Statistics, wordnet: WordNetWords, rule: Sele
     """Choose the vocabulary.
 
     The words of `WANTED` are admitted if they occur at all, any other form if it is well formed,
-    is not marked as an insult and stands in enough documents. Of the latter, those of highest
+    is not marked as an insult and occurs in enough documents. Of the latter, those of highest
     adjusted balanced frequency are chosen.
 
     Args:
@@ -171,11 +171,11 @@ def select(corpus: Corpus, counts: Statistics, wordnet: WordNetWords, rule: Sele
     return sorted(chosen, key=lambda form: (-counts.balanced[form], corpus.forms[form]))
 
 
-# From text to integer arrays.
+# Tokenising: from text to integer arrays.
 #
-# Every surface form is looked up once; what becomes of it (case folded, possessive cut off, a
-# hyphenated compound split or kept) is decided per *form* and then applied to the whole corpus
-# by array indexing, so that no Python code runs once per token.
+# Every surface form is looked up once; its treatment (case folded, possessive cut off, a hyphenated
+# compound split or kept) is decided per *form* and then applied to the whole corpus by array
+# indexing, so that no Python code runs once per token.
 
 
 _FORM = re.compile(r"[^\W_]+(?:['’‑-][^\W_]+)*")
@@ -213,7 +213,7 @@ class Corpus:
 
 
 def split_form(form: str, compounds: frozenset[str]) -> tuple[str, ...]:
-    """Say which words a surface form stands for.
+    """Return the words of a surface form.
 
     Args:
         form: A match of the token pattern, any case.
@@ -242,7 +242,7 @@ def tokenise(
     """Read documents into a `Corpus`.
 
     Args:
-        sources: One iterable of documents a source.
+        sources: One iterable of documents per source.
         compounds: Hyphenated words that are kept whole.
         report: Called with the number of documents read so far, now and then.
     """

@@ -1,7 +1,7 @@
-"""Words of conversation that an encyclopedia is short of.
+"""Words of conversation that are rare in an encyclopedia.
 
 These enter the vocabulary if they occur in the texts at all, before rank decides. They come in
-groups, one a paragraph: the internet; days and months; numbers; cities; first names; diseases;
+groups, one per paragraph: the internet; days and months; numbers; cities; first names; diseases;
 money; food; judgements and feelings; greetings; plain verbs; pronouns and contractions; people and
 places.
 """

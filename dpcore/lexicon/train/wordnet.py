@@ -1,7 +1,7 @@
-"""What the trainer takes from Open English WordNet apart from its glosses.
+"""Words, kinds and hypernyms from Open English WordNet, for the trainer.
 
-Which strings are words, which hyphenated compounds are one word, and which words a dictionary
-marks as insults: so that no list of insults has to be stored in this repository.
+The words include the hyphenated compounds that are one word and the words that a dictionary marks
+as insults, so that no list of insults has to be stored in this repository.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INSULT = re.compile(
 # Marked by the pattern, but far more often a name, a dish or a creature.
 _HARMLESS = frozenset("fairy hillbilly jerry mick mickey mongrel runt taco".split())
 # Coarse words that the dictionary does not mark or marks in a minority of their senses: the first
-# eight hexadecimal digits of their SHA-256, so that they need not stand here.
+# eight hexadecimal digits of their SHA-256, so that the words are not written here.
 _COARSE = frozenset(
     (
         "8c5c0439 cbbd0f71 796e43a5 "
@@ -53,7 +53,7 @@ _EVERYDAY = frozenset(
     "verb.communication verb.cognition verb.consumption verb.perception verb.body verb.social "
     "noun.communication noun.body".split()
 )
-# An ending, and what it may have been put in the place of.
+# An ending, and the endings that it may have replaced.
 _ENDINGS = tuple(
     rule.split("/")
     for rule in (
@@ -81,22 +81,22 @@ class WordNetWords:
     everyday: frozenset[str]
 
     def knows(self, word: str) -> bool:
-        """Say whether `word` is a common lemma or a regular inflection of one."""
+        """Return True if `word` is a common lemma or a regular inflection of one."""
         return word in self.common or any(stem in self.common for stem in stems(word))
 
     def chatty(self, word: str) -> bool:
-        """Say whether `word` or its regular stem is an everyday word."""
+        """Return True if `word` or its regular stem is an everyday word."""
         return word in self.everyday or any(stem in self.everyday for stem in stems(word))
 
     def insult(self, word: str) -> bool:
-        """Say whether `word` or its regular stem is marked as insulting, or coarse."""
+        """Return True if `word` or its regular stem is marked as insulting, or coarse."""
         if word in self.insults or _digest(word) in _COARSE:
             return True
         return word not in self.common and any(stem in self.insults for stem in stems(word))
 
 
 def stems(word: str) -> list[str]:
-    """Return the forms that regular English endings could have been put on."""
+    """Return the possible stems of a word with a regular English ending."""
     candidates = []
     for ending, replacement in _ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 1:
@@ -149,9 +149,9 @@ def read(path: Path) -> WordNetWords:
 
 
 def kinds(path: Path, words: Iterable[str]) -> Kinds:
-    """The lexicographer file of most senses of each word; of equally many the first by name.
+    """Return the lexicographer file of most senses of each word; of equals the first by name.
 
-    A word that is not there is looked for under its regular stems.
+    A word that WordNet lacks is looked up under its regular stems.
 
     Args:
         path: the WordNet table (columns `members` and `lexfile`).
@@ -173,13 +173,13 @@ def kinds(path: Path, words: Iterable[str]) -> Kinds:
     return Kinds(names, np.array([names.index(of(word)) for word in words], dtype=np.uint8))
 
 
-# What stands above which word: pairs (word, hypernym) of Open English WordNet, in a vocabulary.
+# Hypernyms: pairs (word, word above it) of Open English WordNet, within a vocabulary.
 #
-# WordNet relates senses and knows no frequencies of them. A noun or verb of the vocabulary is taken
-# in its senses of its own kind (`wordnet.kinds`: the class of most of its senses), and stands below
+# WordNet relates senses and has no frequencies of them. A noun or verb of the vocabulary is taken
+# in its senses of its own kind (`wordnet.kinds`: the class of most of its senses), and is below
 # every word of the vocabulary that is a lemma of a sense above one of these, at any number of
-# steps. A regular inflection that is no lemma stands below its stem, and below what the stem is
-# below.
+# steps. A regular inflection that is no lemma is below its stem, and below every word above the
+# stem.
 
 
 _CLASSES = ("noun", "verb")  # with hypernyms; adjectives and adverbs have none
@@ -190,7 +190,7 @@ class Hypernyms:
     """A hierarchy over words.
 
     Attributes:
-        words: those that stand above or below another, in the order of the vocabulary.
+        words: those above or below another, in the order of the vocabulary.
         pairs: indices of a word and of one above it, shape (m, 2), each pair once, ascending.
     """
 
@@ -199,14 +199,14 @@ class Hypernyms:
 
 
 def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
-    """The pairs of a vocabulary.
+    """Return the hypernym pairs of a vocabulary.
 
     Args:
         path: the WordNet table (columns `synset`, `lexfile`, `members` and `hypernyms`).
         vocabulary: different words, in lower case.
 
     Raises:
-        LexiconError: no word stands above another.
+        LexiconError: no word is above another.
     """
     columns = ["synset", "lexfile", "members", "hypernyms"]
     frame = need_of_trainer("pandas").read_parquet(path, columns=columns)
@@ -246,7 +246,7 @@ def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
 
 
 class _Above:
-    """All synsets above one, at any number of steps."""
+    """Function that returns all synsets above one, at any number of steps."""
 
     def __init__(self, parents: dict[str, list[str]]) -> None:
         self._parents = parents
@@ -254,7 +254,7 @@ class _Above:
 
     def __call__(self, synset: str) -> frozenset[str]:
         if synset not in self._known:
-            self._known[synset] = frozenset()  # a circle ends here
+            self._known[synset] = frozenset()  # ends a cycle
             higher: set[str] = set()
             for parent in self._parents[synset]:
                 if parent in self._parents:

@@ -1,1 +1,1 @@
-"""Maps of a lexicon: UMAP, its model, quality and store."""
+"""Maps of a lexicon: fitting, quality, storage, jobs and tables."""

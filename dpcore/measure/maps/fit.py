@@ -1,8 +1,8 @@
-"""Maps of a lexicon: looked up, or built and kept.
+"""Maps of a lexicon: look-up, fitting, quality and caching.
 
-UMAP and densMAP of a whole lexicon take minutes, so they are never made while a page waits: they
-come with the laboratory (for its own lexicon) or lie in the cache, built by `python -m dpcore map
-build` or by `dpcore.measure.maps.jobs`. All maps are of the Euclidean metric.
+UMAP and densMAP of a whole lexicon take minutes, so they are never computed while a page waits:
+they are bundled (for the bundled lexicon) or in the cache, built by `python -m dpcore map build` or
+by `dpcore.measure.maps.jobs`. All maps use the Euclidean metric.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from dpcore.measure.maps.store import (
 )
 from dpcore.noise.streams import generator
 
-# Making the points of a map: PCA by an exact decomposition, UMAP and densMAP by umap-learn.
+# Points of a map: PCA by an exact decomposition, UMAP and densMAP by umap-learn.
 #
-# UMAP and densMAP are fitted to the exact neighbours, not to umap-learn's approximate ones, begin
+# UMAP and densMAP are fitted to the exact neighbours, not to umap-learn's approximate ones, start
 # at the PCA plane instead of a spectral one (on 25,000 words a quarter of the time, and the same
-# share of neighbours kept), and run on one thread, which is what makes them repeatable.
+# share of neighbours kept), and run on one thread, which makes them reproducible.
 
 
 def pca_plane(vectors: NDArray[np.float32]) -> tuple[FloatArray, float]:
-    """Coordinates on the two first principal axes, by a singular value decomposition in float64.
+    """Compute coordinates on the first two principal axes, by a float64 decomposition.
 
     The sign of an axis is such that its coordinate of largest magnitude is positive.
 
@@ -78,7 +78,7 @@ def umap_plane(
     seed: int,
     progress: Progress,
 ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-    """Points of UMAP or densMAP.
+    """Compute points by UMAP or densMAP.
 
     Args:
         projection: one of the two.
@@ -109,7 +109,7 @@ def umap_plane(
     start, _ = pca_plane(vectors)
     flat = np.ptp(start, axis=0) == 0  # all words on a line: UMAP would divide by this
     start[:, flat] = rng.uniform(-1, 1, (len(start), int(flat.sum()))) * np.abs(start).max()
-    # UMAP knows no unit; squares of float32 must neither over- nor underflow.
+    # UMAP ignores the unit; squares of float32 must neither over- nor underflow.
     unit = float(np.abs(vectors).max()) or 1.0
     indices, lengths = (part[:, :count] for part in neighbours)
     model = umap.UMAP(
@@ -129,13 +129,13 @@ def umap_plane(
         },
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that new points cannot be placed on this map
+        warnings.simplefilter("ignore")  # it warns that new points cannot be placed on this map
         points = model.fit_transform((vectors.astype(np.float64) / unit).astype(np.float32))
     return points, {"umap-learn": umap.__version__}
 
 
 class _Rounds:
-    """The file that umap-learn's progress bar writes to: it hands the numbers on."""
+    """File for umap-learn's progress bar, which passes the numbers on."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -150,7 +150,7 @@ class _Rounds:
         pass
 
 
-# How much of the original space a map keeps, by exact neighbours on both sides.
+# Share of the original space that a map keeps, by exact neighbours on both sides.
 
 
 COMPARED = 10
@@ -164,7 +164,7 @@ _ROWS = 256
 def without_itself(
     indices: NDArray[np.integer], lengths: FloatArray, k: int
 ) -> tuple[IntArray, FloatArray]:
-    """The k nearest other rows, from the k + 1 nearest of each row (with itself, as a rule).
+    """Return the k nearest other rows, from the k + 1 nearest of each row (usually with itself).
 
     A row need not be among its own k + 1 nearest: more than k others may lie at its place.
     """
@@ -178,15 +178,15 @@ def without_itself(
 
 
 def true_neighbours(vectors: NDArray[np.float32], k: int) -> tuple[IntArray, FloatArray]:
-    """The k nearest other rows of each row and their distances, both of shape (m, k)."""
+    """Return the k nearest other rows of each row and their distances, both of shape (m, k)."""
     indices, lengths = ExactIndex(vectors).search(vectors, k + 1)
     return without_itself(indices, lengths, k)
 
 
 def plane_neighbours(points: NDArray[np.float32], k: int) -> tuple[IntArray, FloatArray]:
-    """As `true_neighbours`, for points of the plane; of equally near ones the lowest index first.
+    """Return `true_neighbours` for points of the plane; ties by lowest index.
 
-    A tree proposes a few more than asked for. Where the last proposed one is no farther than the
+    A tree proposes a few more than requested. Where the last proposed one is no farther than the
     last one wanted, so that an equally near one may be missing, all points are compared.
     """
     from scipy.spatial import cKDTree
@@ -208,22 +208,22 @@ def plane_neighbours(points: NDArray[np.float32], k: int) -> tuple[IntArray, Flo
 
 
 def neighbours_kept(true: IntArray, shown: IntArray) -> NDArray[np.uint8]:
-    """How many of each row's true neighbours are among those shown, shape (m,).
+    """Count each row's true neighbours that are among those shown, shape (m,).
 
     Args:
         true: shape (m, k), k at most 255.
         shown: shape (m, k).
     """
     m = len(true)
-    # Row i is moved to numbers of its own, i·m to i·m + m − 1, so that one search over all rows
-    # finds only neighbours of the same row.
+    # Row i is mapped to its own numbers, i·m to i·m + m − 1, so that one search over all rows finds
+    # only neighbours of the same row.
     offset = np.arange(m)[:, None] * m
     both = np.isin((true + offset).reshape(-1), (shown + offset).reshape(-1))
     return np.asarray(both.reshape(true.shape).sum(axis=1), dtype=np.uint8)
 
 
 def density_kept(true: FloatArray, shown: FloatArray) -> float:
-    """Rank correlation (Spearman) of the mean distance to k neighbours, in truth and on the map.
+    """Return Spearman's correlation of mean neighbour distances in space and on the map.
 
     Args:
         true: distances to the neighbours in the original space, shape (m, k).
@@ -245,17 +245,19 @@ DEFAULT_PAIR = ("monday", "garage")
 sparse region (5.78): the maps of their neighbourhoods come with the laboratory."""
 
 DEFAULT_NEIGHBOURS = 60
-"""Nearest words of each centre on the maps that come with the laboratory."""
+"""Nearest words of each centre on the bundled maps."""
 
-# Of each word, itself included: what UMAP is fitted to, and what is compared afterwards.
+# Columns of each word, itself included: for the fit of UMAP, and for the comparison afterwards.
 _COLUMNS = max(COMPARED + 1, *(s.get("n_neighbors", 0) for s in SETTINGS.values()))
 
 
 def vocabulary_map(lexicon: Lexicon, projection: Projection | str, *, seed: int = 0) -> Map:
-    """The map of a whole lexicon, or of its most frequent 50,000 words (`Map.parameters` says so).
+    """Return the map of a whole lexicon, or of its 50,000 most frequent words.
+
+    `Map.parameters` states which.
 
     Raises:
-        MapMissingError: it has not been built; the message holds the command.
+        MapMissingError: it has not been built; the message has the command.
         ParameterError: the lexicon has too few words, or an argument is out of range.
     """
     euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
@@ -264,7 +266,7 @@ def vocabulary_map(lexicon: Lexicon, projection: Projection | str, *, seed: int 
 
 
 def available_maps(lexicon: Lexicon) -> list[Projection]:
-    """The projections of which `vocabulary_map` has a map, with seed 0."""
+    """Return the projections for which `vocabulary_map` has a map, with seed 0."""
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
     return [p for p in Projection if recall_map(plan_of_vocabulary(p), fingerprint) is not None]
 
@@ -272,17 +274,17 @@ def available_maps(lexicon: Lexicon) -> list[Projection]:
 def build_vocabulary_map(
     lexicon: Lexicon, projection: Projection | str, *, seed: int = 0, progress: Progress = silent
 ) -> Map:
-    """Make the map of a whole lexicon and keep it in the cache.
+    """Build the map of a whole lexicon and keep it in the cache.
 
-    Of 25,000 words on one core UMAP takes half a minute and densMAP a minute, besides the table of
-    neighbours if it is not yet there.
+    For 25,000 words on one core UMAP takes half a minute and densMAP a minute, besides the table of
+    neighbours if it is not yet cached.
 
     Args:
         lexicon: of more than `limits.MAX_MAP_WORDS` words the first ones are mapped.
-        projection: how.
+        projection: the projection.
         seed: 0 to MAX_SEED.
-        progress: called with ("neighbours", words, of), ("preparing", 0, 0), ("layout", rounds,
-            of) and ("measuring", 0, 0).
+        progress: called with ("neighbours", words, of), ("preparing", 0, 0), ("layout", rounds, of)
+            and ("measuring", 0, 0).
 
     Raises:
         ParameterError: the lexicon has too few words, or an argument is out of range.
@@ -316,19 +318,19 @@ def local_map(
     *,
     seed: int = 0,
 ) -> Map:
-    """The map of the k nearest words of one word, or of two words in one fit and one scale.
+    """Return the map of the k nearest words of one word, or of two words on one scale.
 
-    PCA is computed at once; UMAP and densMAP are looked up.
+    PCA is computed at once; UMAP and densMAP are looked up. Two words share one fit.
 
     Args:
         lexicon: words and vectors.
         centres: indices of one word or two different ones; `Map.centres` has them in this order.
         k: nearest words of each centre, 1 to n − 1 and at most `limits.MAX_MAP_NEIGHBOURS`.
-        projection: how.
+        projection: the projection.
         seed: 0 to MAX_SEED.
 
     Raises:
-        MapMissingError: it has not been built; the message holds the command.
+        MapMissingError: it has not been built; the message has the command.
         ParameterError: there are too few words for a map, or an argument is out of range.
     """
     plan = plan_of_words(lexicon, centres, k, projection, seed)
@@ -349,7 +351,7 @@ def build_local_map(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Map:
-    """Make the map that `local_map` looks up, and keep it in the cache.
+    """Build the map that `local_map` looks up, and keep it in the cache.
 
     Raises:
         ParameterError: as `local_map`.
@@ -366,7 +368,7 @@ def check_plan(euclidean: Lexicon, plan: MapPlan) -> None:
     """Refuse a map of too few words.
 
     Raises:
-        ParameterError: with the least number of this projection.
+        ParameterError: there are too few; the message has the least number of this projection.
     """
     check_size(plan.projection, len(_union(euclidean, plan) if plan.centres else euclidean))
 
@@ -384,7 +386,7 @@ def _look_up(euclidean: Lexicon, plan: MapPlan) -> Map:
 
 
 def build_command(lexicon: Lexicon, plan: MapPlan) -> str:
-    """The command that builds a map, ready for a shell."""
+    """Return the command that builds a map, ready for a shell."""
     from dpcore.lexicon.catalogue import lexicon_option
 
     parts = ["python", "-m", "dpcore", "map", "build", "--projection", str(plan.projection)]
@@ -399,7 +401,7 @@ def build_command(lexicon: Lexicon, plan: MapPlan) -> str:
 
 
 def _union(euclidean: Lexicon, plan: MapPlan) -> IntArray:
-    """The centres and the k words nearest to each, ascending."""
+    """Return the centres and the k words nearest to each, ascending."""
     groups = [np.array(plan.centres)]
     centres = list(plan.centres)
     for word, ranking in zip(
@@ -425,7 +427,7 @@ def _build(
     near: tuple[IntArray, FloatArray],
     progress: Progress,
 ) -> Map:
-    """Fit, and measure what the map keeps; `near` are the nearest of the words, itself first."""
+    """Fit a map and measure its quality; `near` are the nearest of the words, itself first."""
     vectors = euclidean.vectors[words]
     plane: NDArray[Any]
     details: dict[str, Any]
@@ -437,7 +439,7 @@ def _build(
         plane, details = umap_plane(plan.projection, vectors, near, plan.seed, progress)
         details["seed"] = plan.seed
     progress("measuring", 0, 0)
-    # Rounded first: what is measured is the map that will be read back.
+    # Rounded first, so that the measured map is the one that will be read back.
     steps = in_steps(plane)
     k = min(COMPARED, len(words) - 1)
     true, true_distances = without_itself(near[0], near[1], k)

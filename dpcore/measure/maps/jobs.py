@@ -1,8 +1,7 @@
-"""Building maps for the pages: in the background, shared by all sessions that want the same map.
+"""Background jobs that build maps for the pages, shared by all sessions that need the same map.
 
-What is made appears in the cache whole or not at all. Which words a person chose goes to the
-process that builds through its input, not through its arguments, which other users of the machine
-could read.
+A result appears in the cache atomically. The words that a person chose are sent to the build
+process through its input, not through its arguments, which other users of the machine could read.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from dpcore.measure.maps.store import (
     recall_map,
 )
 
-# Where on the way from 0 to 1 a stage begins and ends, as shares of the time that it took for
-# 25,000 words on one core; and what it is called.
+# Start and end of each stage on the way from 0 to 1, as shares of its time for 25,000 words on one
+# core; and its name.
 _STAGES = {
     "reading": (0.0, 0.0, "Reading the lexicon"),
     "neighbours": (0.0, 0.2, "Finding neighbours"),
@@ -51,7 +50,7 @@ _STAGES = {
 
 
 def _process(listen: Tell) -> Processes:
-    # Half of the cores, for the neighbours; and once: a map that ran out of memory would again.
+    # Half of the cores, for the neighbours; no retry: a map that ran out of memory would again.
     threads = max(1, (os.cpu_count() or 1) // 2)
     return Processes(1, listen, threads=threads, gently=True, attempts=1)
 
@@ -67,19 +66,19 @@ def start(
     *,
     seed: int = 0,
 ) -> Job | None:
-    """Have a map built: of the whole lexicon, or of the neighbourhood of one or two words.
+    """Start building a map: of the whole lexicon, or of the neighbourhood of one or two words.
 
     At most `limits.MAX_MAP_JOBS` are built at a time, the others wait.
 
     Args:
         lexicon: words and vectors.
-        projection: how; of a neighbourhood UMAP or densMAP.
+        projection: the projection; of a neighbourhood UMAP or densMAP.
         centres: one or two word indices; none for the whole lexicon.
         k: nearest words of each centre.
         seed: 0 to MAX_SEED.
 
     Returns:
-        A share in the work, or None if the map is there.
+        A share in the job, or None if the map exists.
 
     Raises:
         ParameterError: as `dpcore.measure.maps.fit.local_map`, or PCA of a neighbourhood, which
@@ -100,7 +99,7 @@ def start(
 
 @contextmanager
 def _requested(lexicon: Lexicon, plan: MapPlan) -> Iterator[list[Json]]:
-    """The only payload, while the process that builds may need what is handed over with it."""
+    """Yield the only payload; files that it refers to exist while the context is open."""
     from dpcore.lexicon.catalogue import name_of, write_stored
 
     with tempfile.TemporaryDirectory(prefix="map-") as folder:
@@ -121,7 +120,7 @@ def build(request: Json, tell: Tell) -> Json:
 
     Args:
         request: `lexicon`, a name or a folder, and `plan`, the fields of a `MapPlan`.
-        tell: hears a few times a second how far it is.
+        tell: called a few times a second with the progress.
 
     Raises:
         ParameterError: the map cannot be kept, or as `build_vocabulary_map`.
@@ -147,7 +146,7 @@ def build(request: Json, tell: Tell) -> Json:
 
 
 class _Course:
-    """How far a map is."""
+    """Progress of a map."""
 
     def __init__(self) -> None:
         self._stage, self._done, self._total = "", 0, 0

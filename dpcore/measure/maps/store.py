@@ -1,8 +1,8 @@
-"""Maps on disk: those that come with the laboratory, and those kept in the cache.
+"""Maps on disk: bundled ones, and those in the cache.
 
-Both hold the same arrays: the points as int16 multiples of one step, which is finer than a figure
-can show and half the size of float32, and counts of kept neighbours as uint8. A map that was just
-made is rounded in the same way, so it is the map that will be read back, to the bit.
+Both have the same arrays: the points as int16 multiples of one step, which is finer than a figure
+can show and half the size of float32, and counts of kept neighbours as uint8. A newly built map is
+rounded in the same way, so it equals the map that will be read back, to the bit.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from dpcore.limits import MAX_MAP_NEIGHBOURS, MAX_MAP_WORDS
 from dpcore.measure.density import check_neighbours
 from dpcore.noise.streams import check_seed
 
-# What a map is: its points, what it was made with, and under which name it is kept.
+# Definition of a map: its points, its parameters, and the name under which it is kept.
 
 
 class Projection(StrEnum):
-    """How the plane is made.
+    """Method that projects the vectors to a plane.
 
     UMAP (McInnes, Healy, Melville 2018) keeps neighbours and loses density; densMAP (Narayan,
     Berger, Cho 2021) is UMAP with a term for the density; PCA is the plane that shows most of the
@@ -83,21 +83,21 @@ SETTINGS: dict[Projection, dict[str, Any]] = {
     | {"n_epochs": 700, "dens_lambda": 2.0, "dens_frac": 0.3, "dens_var_shift": 0.1},
     Projection.PCA: {"metric": "euclidean"},
 }
-"""What each projection is made with, besides the seed: JSON values."""
+"""Parameters of each projection, besides the seed: JSON values."""
 
 LEAST = {
     Projection.UMAP: int(_UMAP["n_neighbors"]) + 1,
     Projection.DENSMAP: int(_UMAP["n_neighbors"]) + 1,
     Projection.PCA: 3,
 }
-"""The least number of words: more than the neighbours that UMAP looks at; a plane for PCA."""
+"""Least number of words: more than the number of neighbours in UMAP; a plane for PCA."""
 
 
 def check_size(projection: Projection, words: int) -> None:
     """Refuse a map of too few words.
 
     Raises:
-        ParameterError: with the least number and what to do.
+        ParameterError: there are too few; the message has the least number and a remedy.
     """
     if not words >= LEAST[projection]:
         raise ParameterError(
@@ -112,16 +112,16 @@ class Map:
     """Words as points of the plane; arrays are read-only.
 
     Attributes:
-        projection: how it was made.
+        projection: the projection.
         fingerprint: of the Euclidean lexicon.
         words: rows of the lexicon that have a point, ascending, shape (m,).
         points: shape (m, 2), float32, one scale for both axes, the middle of each axis at 0. For
-            PCA in the unit of the vectors; of UMAP and densMAP the unit means nothing.
-        kept: for each word the share of its k nearest words in the original space, among the
-            mapped ones, that are among its k nearest on the map, shape (m,), float32.
+            PCA in the unit of the vectors; for UMAP and densMAP the unit has no meaning.
+        kept: for each word the share of its k nearest words in the original space, among the mapped
+            ones, that are among its k nearest on the map, shape (m,), float32.
         k: neighbours compared in `kept` and `density`.
-        parameters: everything that the map was made with, JSON values.
-        centres: of a local map the words that it is about; empty for the whole lexicon.
+        parameters: all parameters of the map, JSON values.
+        centres: central words of a local map; empty for the whole lexicon.
         density: rank correlation (Spearman) between the words' mean distance to their k nearest
             words in the original space and on the map: 1 if dense and sparse places stay so; NaN
             where all distances of a side are equal.
@@ -147,7 +147,7 @@ class Map:
         return len(self.words)
 
     def place(self, word: int) -> int | None:
-        """The row of `points` that shows a word, or None if the map does not show it."""
+        """Return the row of `points` that shows a word, or None if the map does not show it."""
         row = int(np.searchsorted(self.words, word))
         return row if row < len(self.words) and self.words[row] == word else None
 
@@ -159,10 +159,10 @@ class Map:
 
 @dataclass(frozen=True)
 class MapPlan:
-    """Which map is meant; of one lexicon, two maps with the same plan are the same map.
+    """Parameters that identify a map; of one lexicon, two maps with the same plan are equal.
 
     Attributes:
-        projection: how it is made.
+        projection: the projection.
         seed: of UMAP and densMAP; 0 for PCA, which has no randomness.
         centres: one or two words whose neighbourhood is mapped, ascending; none for the whole
             lexicon.
@@ -176,16 +176,16 @@ class MapPlan:
 
     @property
     def kind(self) -> str:
-        """The name under which the map is kept: part of it depends on all parameters."""
+        """Name under which the map is kept: part of it depends on all parameters."""
         settings = SETTINGS[self.projection]
-        # The 1 is the version of this list: another one would leave all older maps behind.
+        # The 1 is the version of this list: another one would orphan all older maps.
         settled = [1, self.seed, list(self.centres), self.neighbours, MAX_MAP_WORDS, settings]
         digest = hashlib.sha256(json.dumps(settled, sort_keys=True).encode()).hexdigest()
         return f"map-{self.projection}-{digest[:16]}"
 
 
 def plan_of_vocabulary(projection: Projection | str, seed: int = 0) -> MapPlan:
-    """The plan of the map of a whole lexicon.
+    """Return the plan of the map of a whole lexicon.
 
     Raises:
         ParameterError: the projection is unknown or the seed out of range.
@@ -202,7 +202,7 @@ def plan_of_words(
     projection: Projection | str,
     seed: int = 0,
 ) -> MapPlan:
-    """The plan of the map of the neighbourhood of one or two words.
+    """Return the plan of the map of the neighbourhood of one or two words.
 
     Raises:
         ParameterError: there are not one or two different words of the lexicon, or k is not 1 to
@@ -238,16 +238,16 @@ def make_map(
     parameters: dict[str, Any],
     density: float,
 ) -> Map:
-    """A map from what is stored of it.
+    """Return a map from its stored parts.
 
     Args:
-        plan: which map it is.
+        plan: the plan of the map.
         fingerprint: of the Euclidean lexicon.
         words: rows of the lexicon, ascending, shape (m,).
         points: multiples of a step, shape (m, 2), and the step.
-        kept: how many of the k nearest words are kept, shape (m,).
+        kept: number of the k nearest words that are kept, shape (m,).
         k: neighbours compared.
-        parameters: what it was made with.
+        parameters: see `Map`.
         density: see `Map`.
     """
     multiples, step = points
@@ -265,9 +265,10 @@ def make_map(
 
 
 def in_steps(points: NDArray[Any]) -> tuple[NDArray[np.int16], float]:
-    """Points moved so that the middle of each axis is 0, as multiples of one step for both axes.
+    """Centre the points on 0 along each axis, and return multiples of one step for both axes.
 
-    The step has 8 significant bits, so every multiple is a float32 exactly.
+    The centre of an axis is the middle of its range. The step has 8 significant bits, so every
+    multiple is a float32 exactly.
     """
     exact = points.astype(np.float64)
     exact -= (exact.min(axis=0) + exact.max(axis=0)) / 2
@@ -277,7 +278,7 @@ def in_steps(points: NDArray[Any]) -> tuple[NDArray[np.int16], float]:
 
 
 def facts_of(shown: Map) -> dict[str, Any]:
-    """What is said of a map beside its arrays, as JSON."""
+    """Return the metadata of a map, without its arrays, as JSON values."""
     return {
         "projection": str(shown.projection),
         "k": shown.k,
@@ -302,7 +303,7 @@ def _arrays_of(shown: Map) -> dict[str, NDArray[Any]]:
 def _restored(
     plan: MapPlan, fingerprint: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
 ) -> Map | None:
-    """The map, or None if it is not what the plan says."""
+    """Return the map, or None if it does not match the plan."""
     try:
         points, kept = arrays["points"], arrays["kept"]
         m, k, density = len(points), int(facts["k"]), facts["density"]
@@ -335,7 +336,7 @@ def _restored(
 
 
 def check_cache() -> None:
-    """Refuse to work for minutes on a map that could not be kept.
+    """Refuse to compute for minutes a map that could not be kept.
 
     Raises:
         ParameterError: the cache folder cannot be written.
@@ -349,12 +350,12 @@ def check_cache() -> None:
 
 
 def keep_map(plan: MapPlan, shown: Map) -> bool:
-    """Put a map into the cache; False if the folder cannot be written."""
+    """Write a map to the cache; return False if the folder cannot be written."""
     return keep(shown.fingerprint, plan.kind, KeptFile(_arrays_of(shown), facts_of(shown)))
 
 
 def recall_map(plan: MapPlan, fingerprint: str) -> Map | None:
-    """The map that comes with the laboratory, else the one in the cache, else None.
+    """Return the bundled map, else the one in the cache, else None.
 
     A damaged file counts as absent.
     """
@@ -368,7 +369,7 @@ def recall_map(plan: MapPlan, fingerprint: str) -> Map | None:
 
 
 def stored_facts(fingerprint: str) -> list[dict[str, Any]]:
-    """What is said of every map that is there: the facts, and whether it is bundled."""
+    """Return the metadata of every available map, and whether it is bundled."""
     bundle = _bundle(fingerprint)
     facts = [dict(entry) | {"bundled": True} for entry in bundle.values()]
     for kind in kinds_kept(fingerprint):
@@ -384,7 +385,7 @@ def _folder() -> Path:
 
 
 def _bundle(fingerprint: str) -> dict[str, dict[str, Any]]:
-    """The entries of the maps that come with the laboratory, by kind; none of another lexicon."""
+    """Return the entries of the bundled maps, by kind; empty for another lexicon."""
     try:
         manifest = json.loads((_folder() / MANIFEST).read_text(encoding="utf-8"))
         if manifest["fingerprint"] != fingerprint:
@@ -411,12 +412,12 @@ def _from_bundle(plan: MapPlan, fingerprint: str, entry: Mapping[str, Any]) -> M
 def write_bundle(
     folder: Path, lexicon: str, command: str, maps: Sequence[tuple[MapPlan, str, Map]]
 ) -> None:
-    """Write maps of one lexicon as they come with the laboratory.
+    """Write maps of one lexicon in the format of the bundle.
 
     Args:
         folder: the folder.
         lexicon: name of the lexicon.
-        command: what made them.
+        command: the command that built them.
         maps: plan, name of the file without its ending, and map.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The tables that the figures of a map are drawn from."""
+"""Tables for the figures of a map."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BACKGROUND = 3_000
-"""Words that a map shows behind those it is about: the most frequent ones."""
+"""Number of background words on a map: the most frequent ones."""
 
 SMALLEST_MASS = 1e-4
-"""A probability below this would be a point too small to be seen."""
+"""Least probability with a visible point."""
 
 MOST_MASS = 300
-"""Words at the most that are drawn as outputs of one word: the most likely ones."""
+"""Largest number of words drawn as outputs of one word: the most likely ones."""
 
 _SOURCES = ("a", "b")
 
@@ -36,14 +36,14 @@ def point_table(
     k: int,
     background: int = BACKGROUND,
 ) -> pd.DataFrame:
-    """The points of a map: centres, their neighbours, and the most frequent other words.
+    """Return the points of a map: centres, their neighbours, and the most frequent other words.
 
     Args:
         lexicon: words and vectors.
         shown: the map.
         centres: one or two words, a and b.
         k: nearest words of each centre that are marked as its neighbours, as far as mapped.
-        background: other words at the most.
+        background: largest number of other words.
 
     Returns:
         Columns word, x, y (float32), role (background, near_a, near_b, centre_a, centre_b) and
@@ -61,7 +61,7 @@ def point_table(
     nearer = np.zeros(len(around), dtype=np.int64)
     if len(centres) == 2 and len(around):
         nearer = distances(lexicon.vectors[around], lexicon.vectors[list(centres)]).argmin(axis=0)
-        # Of two centres equally near, or one that does not count it, the one that does.
+        # Of two centres equally near, or one that does not count the word, the one that does.
         for side in (0, 1):
             nearer[~np.isin(around, near[side])] = 1 - side
     others = np.setdiff1d(shown.words, np.concatenate((around, np.asarray(centres))))[:background]
@@ -80,7 +80,7 @@ def point_table(
 def mass_table(
     lexicon: Lexicon, shown: Map, masses: Sequence[MapMass], position: int = 0
 ) -> pd.DataFrame:
-    """Where the outputs of one or two words fall: the most likely words, if they can be seen.
+    """Return the most likely outputs of one or two words, if they can be seen.
 
     Args:
         lexicon: words.
@@ -104,13 +104,13 @@ def mass_table(
 
 
 def _places(lexicon: Lexicon, shown: Map, rows: IntArray) -> dict[str, Any]:
-    """Words and coordinates of rows of a map, as columns."""
+    """Return the words and coordinates of rows of a map, as columns."""
     words = [lexicon.words[word] for word in shown.words[rows].tolist()]
     return {"word": words, "x": shown.points[rows, 0], "y": shown.points[rows, 1]}
 
 
 def distance_table(lexicon: Lexicon, centres: Sequence[int], k: int) -> pd.DataFrame:
-    """True distances of the k nearest words of each centre, nearest first.
+    """Return the true distances of the k nearest words of each centre, nearest first.
 
     Returns:
         Columns source (a, b), word (the centre), neighbour, distance.

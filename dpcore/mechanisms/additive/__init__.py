@@ -1,1 +1,1 @@
-"""Noise that is added to a vector before the nearest word is taken."""
+"""Mechanisms that add noise to a word's vector and then take the nearest word."""

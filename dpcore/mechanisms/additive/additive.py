@@ -1,8 +1,8 @@
 """Mechanisms that add noise to a word's vector and publish the nearest word.
 
-A `RadialMechanism` adds z = s(ε)·r·u to an origin and returns the nearest target. What differs
-between the members is the family of (r, u), the scale s(ε), and the space: the origins and
-targets (clipped or projected vectors) in place of the lexicon's own.
+A `RadialMechanism` adds z = s(ε)·r·u to an origin and returns the nearest target. Members differ in
+the family of (r, u), in the scale s(ε), and in the space: origins and targets may be clipped or
+projected vectors in place of the lexicon's own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.samplers import Radial, directions, radii, radius_cdf
 from dpcore.noise.streams import generator
 
-# Mechanisms that add noise to a word's vector and choose among the words near the noisy one.
+# Base class: noise on a word's vector, then a choice among the words near the noisy vector.
 
 
 _POOLED = 4_096  # noisy vectors that share a search: 10 MB at 300 dimensions
@@ -48,37 +48,37 @@ _POOLED = 4_096  # noisy vectors that share a search: 10 MB at 300 dimensions
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoisyMechanism(Mechanism):
-    """The nearest target to an origin plus noise, unless a member chooses otherwise."""
+    """Nearest target to an origin plus noise, unless a member chooses otherwise."""
 
     accepts_approximate_search = True
 
-    # -- what a member says
+    # -- required of a member
 
     @abstractmethod
     def noisy_vectors(
         self, rng: np.random.Generator, words: IntArray, epsilon: float
     ) -> FloatArray:
-        """The origins of words plus fresh noise, shape (k, p) (see `Mechanism.noisy_vectors`)."""
+        """Return origins of words plus fresh noise, (k, p) (see `Mechanism.noisy_vectors`)."""
 
     @abstractmethod
     def noise_bounds(self, epsilon: float) -> Noise:
-        """What the bound of its rounding needs to know of the noise at ε."""
+        """Return the properties of the noise at ε that the bound on its rounding needs."""
 
-    # -- what a member may change
+    # -- optional for a member
 
     @property
     def points(self) -> Points:
-        """The targets, with what is computed of them once."""
+        """Targets, with quantities that are computed from them once."""
         return own(self.lexicon)
 
     @property
     def targets(self) -> Float32Array:
-        """The public points that the noisy vector is compared with, shape (n, p)."""
+        """Public points that the noisy vector is compared with, shape (n, p)."""
         return self.points.vectors
 
     @property
     def origins(self) -> Float32Array:
-        """The points that the noise is added to, shape (n, p)."""
+        """Points that the noise is added to, shape (n, p)."""
         return self.lexicon.vectors
 
     @property
@@ -88,20 +88,20 @@ class NoisyMechanism(Mechanism):
 
     @property
     def separation(self) -> float | None:
-        """Least distance above 0 of two targets, or a lower bound; None if it is not known."""
+        """Least distance above 0 of two targets, or a lower bound; None if unknown."""
         return least_distance(self.lexicon, self.points)
 
     def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """What the choice draws beside the noise, a number for each output: nothing here."""
+        """Draw the random numbers of `choose`, one per output; this base class needs none."""
         return np.empty(0)
 
     def choose(
         self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
-        """The output for each noisy vector: the nearest target."""
+        """Return the output for each noisy vector: the nearest target."""
         return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
 
-    # -- what follows
+    # -- derived
 
     @property
     def dimension(self) -> int:
@@ -109,14 +109,15 @@ class NoisyMechanism(Mechanism):
         return int(self.targets.shape[1])
 
     def decoding(self, epsilon: float) -> Decoding | None:
-        """The noise at ε and the targets, for bounds; None where the targets' are not known."""
+        """Return the noise at ε and the targets, for bounds; None if `separation` is unknown."""
         return decoding_of(self.points, self.separation, self.offset, self.noise_bounds(epsilon))
 
     def rounding(self, epsilon: float) -> Rounding | None:
-        """How far floating point moves the law at ε (see `mechanisms.additive.decoding`).
+        """Return a bound on the effect of floating point on the law at ε.
 
-        None where no bound is known: of points other than the lexicon's own in a large vocabulary
-        the least distance is not computed for it, and two points may be too close.
+        See `mechanisms.additive.points`. None where no bound is known: for points other than the
+        lexicon's own in a large vocabulary the least distance is not computed, and two points may
+        be too close.
         """
         decoding = self.decoding(epsilon)
         return None if decoding is None else decoding.rounding()
@@ -129,7 +130,7 @@ class NoisyMechanism(Mechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One output per entry of `words`, each with fresh noise (see `Mechanism.sample`).
+        """Draw one output per entry of `words`, each with fresh noise (see `Mechanism.sample`).
 
         An approximate index is allowed: it sees only the noisy vector (post-processing).
         """
@@ -145,17 +146,17 @@ class NoisyMechanism(Mechanism):
         return outputs
 
     def bulk(self, epsilon: float) -> NoisyBulk:
-        """One search for the noisy vectors of many documents."""
+        """Return a sampler that searches for the noisy vectors of many documents at once."""
         return NoisyBulk(self, epsilon)
 
 
 class NoisyBulk:
-    """Noise for each document from its own generator, one search for many documents."""
+    """Sampler with each document's own noise stream and one search for many documents."""
 
     shared_laws = None
 
     def __init__(self, mechanism: NoisyMechanism, epsilon: float) -> None:
-        """Remember what to sample."""
+        """Store the mechanism and ε."""
         self._mechanism, self._epsilon = mechanism, mechanism.check_epsilon(epsilon)
 
     def __call__(
@@ -179,7 +180,7 @@ class NoisyBulk:
     def _drawn(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Noisy vectors and coins, drawn as `sample` draws them: at most `BATCH` at a time."""
+        """Yield noisy vectors and coins in the order of `sample`, at most `BATCH` at a time."""
         for i, rng in enumerate(rngs):
             stop = int(offsets[i + 1])
             for start in range(int(offsets[i]), stop, BATCH):
@@ -203,70 +204,70 @@ class RadialMechanism(NoisyMechanism):
 
     family: ClassVar[Radial]
     keep: ClassVar[int] = 1
-    """How many nearest targets the output depends on; with more than one, `choose` and `steps` say
-    how."""
+    """Number of nearest targets the output depends on; if above 1, override `choose` and `steps`.
+    """
 
-    # -- what a member may change
+    # -- optional for a member
 
     @property
     def sensitivity(self) -> float:
-        """How far apart two origins are, in the norm of the noise, at most: per unit of distance.
+        """Largest distance of two origins in the norm of the noise, per unit of distance.
 
-        Or between any two words, where that is what ε bounds.
+        Or between any two words, where ε bounds the loss of any two words.
         """
         return 1.0
 
     def scale(self, epsilon: float) -> float:
-        """s(ε) > 0, decreasing: the sensitivity over ε."""
+        """Return s(ε) > 0, decreasing: the sensitivity over ε."""
         return self.sensitivity / epsilon
 
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """The ε with this scale, elementwise (the inverse of `scale`)."""
+        """Return the ε with this scale, elementwise (the inverse of `scale`)."""
         return self.sensitivity / scale
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
-        """Rows through the symmetric map that makes this noise of the family's: the identity."""
+        """Return rows mapped by the symmetric map that shapes the noise; the identity here."""
         return vectors
 
     def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """Noise directions, shape (count, p)."""
+        """Draw noise directions, shape (count, p)."""
         return self.shaped(directions(rng, self.family, count, self.targets.shape[1]))
 
     @property
     def direction_key(self) -> tuple[object, ...]:
-        """Equal for two mechanisms whose directions and targets can be shared."""
+        """Key that is equal for two mechanisms whose directions and targets can be shared."""
         sphere = self.family is not Radial.LAPLACE
         return (sphere, self.lexicon.fingerprint, self._target_key)
 
     @property
     def _target_key(self) -> object:
-        """What distinguishes the targets from the lexicon's own vectors."""
+        """Key that distinguishes the targets from the lexicon's own vectors."""
         return (
             None if self.targets is self.lexicon.vectors else (self.key, *self.settings().items())
         )
 
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
-        """The output as a step function of the noise length t, one row a ray."""
+        """Return the output as a step function of the noise length t, one row a ray."""
         return lower_envelope(candidates)
 
     def noisy_vectors(
         self, rng: np.random.Generator, words: IntArray, epsilon: float
     ) -> FloatArray:
-        """The origins of words plus fresh noise, shape (k, p) (see `Mechanism.noisy_vectors`)."""
+        """Return origins of words plus fresh noise, (k, p) (see `Mechanism.noisy_vectors`)."""
         words, scale = self.check_words(words), self.scale(self.check_epsilon(epsilon))
         unit = self.directions(rng, words.size)
         length = scale * radii(rng, self.family, words.size, self.dimension)
         return self.origins[words] + unit * length[:, None]
 
     def noise_bounds(self, epsilon: float) -> Noise:
-        """What the bound of its rounding needs to know of the noise at ε."""
+        """Return the properties of the noise at ε that the bound on its rounding needs."""
         return radial_noise(self.family, self.dimension, self.scale(epsilon))
 
     # -- the protocol
 
     @property
     def admissible(self) -> EpsilonRange:
-        """Every ε whose noise has a finite squared length in float64."""
+        """Range of ε whose noise has a finite squared length in float64."""
         # A radius is about p/ε or less than 1e4/ε, and what is squared must stay below 1e308.
         return EpsilonRange(low=1e-140, low_reason="below it the noise overflows a float64")
 
@@ -277,13 +278,13 @@ class RadialMechanism(NoisyMechanism):
 
     @property
     def in_lexicon_space(self) -> bool:
-        """Whether origins and targets are the lexicon's own vectors."""
+        """True if origins and targets are the lexicon's own vectors."""
         return self.targets is self.lexicon.vectors and self.origins is self.lexicon.vectors
 
     def rankings(
         self, words: IntArray, known: Sequence[Ranking] | None = None
     ) -> Sequence[Ranking]:
-        """The targets by distance from the origin of each entry of `words`."""
+        """Return the targets by distance from the origin of each entry of `words`."""
         if known is not None and self.in_lexicon_space:
             return known
         distinct, back = np.unique(words, return_inverse=True)
@@ -298,7 +299,7 @@ class RadialMechanism(NoisyMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry of `words` and its output at every ε, with exact breaks."""
+        """Draw once per entry of `words`; return its output at every ε, with exact breaks."""
         words = self.check_words(words)
         if not words.size:
             return EpsilonPaths.none()
@@ -311,19 +312,19 @@ class RadialMechanism(NoisyMechanism):
         else:
             candidates = rays.from_words(unit, self.targets, known, keep=self.keep, norm=self.norm)
         steps = self.steps(rng, candidates, unit)
-        # The noise has length t = s·r: a threshold in t is one in s, and that one in ε.
+        # The noise has length t = s·r: a threshold in t gives one in s, and so one in ε.
         scales = steps.thresholds / radius[:, None]
         return in_epsilon(words, scales, steps.targets, self.epsilon_of)
 
     def _noise(self, rng: np.random.Generator, count: int) -> tuple[FloatArray, FloatArray]:
-        """Directions u and radii r of `paths`, shapes (count, p) and (count,)."""
+        """Draw the directions u and radii r of `paths`, shapes (count, p) and (count,)."""
         unit = self.directions(rng, count)
         return unit, radii(rng, self.family, count, self.dimension)
 
     def path_lengths(
         self, rng: np.random.Generator, count: int, epsilons: FloatArray
     ) -> FloatArray | None:
-        """s(ε)·r·‖u‖ of each draw of `paths`; None if the vectors are clipped or projected."""
+        """Return s(ε)·r·‖u‖ of each draw of `paths`; None for clipped or projected vectors."""
         if not self.in_lexicon_space:
             return None
         unit, radius = self._noise(rng, count)
@@ -331,7 +332,7 @@ class RadialMechanism(NoisyMechanism):
         return np.asarray((radius * np.linalg.norm(unit, axis=1))[:, None] * scales)
 
     def bundle(self, rng: np.random.Generator, count: int) -> rays.Bundle:
-        """Directions that the laws of many words can share (they do not depend on a word)."""
+        """Return directions that the laws of many words can share: they depend on no word."""
         return rays.Bundle(self.directions(rng, count), self.targets)
 
     def law(
@@ -344,11 +345,11 @@ class RadialMechanism(NoisyMechanism):
         effort: Effort | None = None,
         bundle: rays.Bundle | None = None,
     ) -> Law:
-        """Rao–Blackwell estimate: directions are drawn, the radius is integrated out.
+        """Estimate the law (Rao–Blackwell): directions are drawn, the radius is integrated out.
 
         P(y|w) = E_u Σ_k [F(t_{k+1}/s) − F(t_k/s)] 1{y_k = y}, F the law of the radius: a smooth
-        function of ε from one set of directions. A `bundle` of directions can be shared by the
-        laws of many words; otherwise `rng`, or `estimating`, draws `effort.directions` of them.
+        function of ε from one set of directions. A `bundle` of directions can be shared by the laws
+        of many words; otherwise `rng`, or `estimating`, draws `effort.directions` of them.
         """
         values, effort = self.check_epsilons(epsilon), effort or Effort()
         rng = rng or self.estimating()
@@ -368,7 +369,7 @@ class RadialMechanism(NoisyMechanism):
         return Law(self.lexicon, word, values, outputs, probabilities, False, error, method, count)
 
     def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
-        """Mass of the radius between the thresholds, gathered by output."""
+        """Return the mass of the radius between the thresholds, summed by output."""
         rays_count = steps.targets.shape[0]
         key = np.arange(rays_count)[:, None] * np.int64(self.targets.shape[0]) + steps.targets
         pairs, slot = np.unique(key, return_inverse=True)
@@ -386,8 +387,8 @@ class RadialMechanism(NoisyMechanism):
             mean = np.bincount(column, mass, minlength=outputs.size) / rays_count
             square = np.bincount(column, mass**2, minlength=outputs.size) / rays_count
             probabilities[e] = mean
-            # Of a mean over rays; a word that no ray leads to has p = 0 and no error of its own,
-            # which is why `Law.entry_error` never says less than 1/N.
+            # Variance of a mean over rays. A word that no ray reaches has p = 0 and error 0, which
+            # is why `Law.entry_error` is never below 1/N.
             variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
             error = max(error, float(np.sqrt(variance.max())))
         return outputs, probabilities, error
@@ -396,11 +397,11 @@ class RadialMechanism(NoisyMechanism):
 
     @property
     def rays(self) -> RadialMechanism:
-        """Itself: the directions of its noise serve every ε."""
+        """This mechanism: the directions of its noise serve every ε."""
         return self
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
-        """Its noise at ε, not clipped and without a shape of its own."""
+        """Return the noise at ε, unclipped and round."""
         scale = self.scale(epsilon)
         return VectorNoise(origins=self.origins, family=self.family, scale=scale, rate=1.0 / scale)
 
@@ -411,14 +412,14 @@ class RadialMechanism(NoisyMechanism):
         epsilons: FloatArray,
         progress: Progress,
     ) -> IntArray:
-        """argmin_y ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩ with both products shared by all ε."""
+        """Find argmin_y ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩; all ε share both products."""
         if self.keep > 1:  # the output is not the nearest target
             return by_paths(self, rng, entries, epsilons, progress)
         targets, origins = self.targets, self.origins
         half = 0.5 * np.einsum("ij,ij->i", targets, targets)
         scales = np.array([self.scale(float(value)) for value in epsilons])
         outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
-        # Of each score what stays, and what the noise moves.
+        # Of each score, the part that is fixed and the part that the noise moves.
         lines = np.empty((2, len(targets)), dtype=np.float32)
         scores = np.empty((epsilons.size, len(targets)), dtype=np.float32)
         order = np.argsort(entries, kind="stable")  # equal words together share a product
@@ -446,15 +447,15 @@ class RadialMechanism(NoisyMechanism):
 # Laws of many words from one set of noise directions.
 
 
-_KEPT = 3  # sets of directions: those of a page with every mechanism at its first settings
-_PUBLIC_SEED = 0  # of randomness that estimates a law: it protects nothing
+_KEPT = 3  # sets of directions: those of a page with all mechanisms at their defaults
+_PUBLIC_SEED = 0  # seeds estimates of a law, which protect nothing
 
 
 @dataclass
 class SharedDirections:
     """Noise directions that estimate the laws of all words, for mechanisms that can share them.
 
-    They depend on nothing that anybody typed, so one instance can serve everyone.
+    They depend on no input, so one instance can serve all sessions.
     """
 
     effort: Effort = field(default_factory=Effort)
@@ -464,7 +465,7 @@ class SharedDirections:
     _busy: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def bundle(self, mechanism: RadialMechanism) -> Bundle:
-        """The directions of this mechanism; the last few are kept, for they are large."""
+        """Return the directions of this mechanism; the last few are cached (they are large)."""
         key = mechanism.direction_key
         with self._busy:
             if key not in self._bundles:
@@ -482,7 +483,7 @@ class SharedDirections:
         epsilons: FloatArray | Sequence[float],
         ranking: Ranking,
     ) -> Law:
-        """The law of one word: exact where it can be, else from the shared directions."""
+        """Return the law of one word: exact where possible, else from the shared directions."""
         rng = generator(_PUBLIC_SEED, "law", mechanism.key)
         if (radial := mechanism.rays) is not None:
             bundle = self.bundle(radial)

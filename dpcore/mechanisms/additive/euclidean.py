@@ -1,4 +1,4 @@
-"""Multivariate Laplace noise, round or stretched along the vocabulary's own spread."""
+"""Multivariate Laplace noise: round, stretched, projected, and with a Vickrey choice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dpcore.noise.samplers import Radial, radii
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MultivariateLaplace(RadialMechanism):
-    """Madlib, CMP: z with density ∝ exp(−ε‖z‖₂), pure ε·‖φ_w − φ_w′‖₂."""
+    """Madlib (CMP): z with density ∝ exp(−ε‖z‖₂), pure ε·‖φ_w − φ_w′‖₂."""
 
     key = "madlib.v1"
     short = "madlib"
@@ -41,7 +41,7 @@ class MultivariateLaplace(RadialMechanism):
     family = Radial.L2LAPLACE
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Metric privacy, proved: the triangle inequality on the log-density."""
+        """Return the guarantee: metric privacy, by the triangle inequality on the log-density."""
         value = self.check_epsilon(epsilon)
         return MetricPrivacy(
             epsilon=value,
@@ -73,7 +73,7 @@ class Mahalanobis(MultivariateLaplace):
 
     @property
     def share(self) -> float:
-        """λ in effect; at 0 all of this is the multivariate Laplace mechanism."""
+        """λ in effect; at 0 this is the multivariate Laplace mechanism."""
         return self.lam
 
     @cached_property
@@ -85,7 +85,7 @@ class Mahalanobis(MultivariateLaplace):
         for i in range(0, vectors.shape[0], 4096):
             part = vectors[i : i + 4096] - mean
             total += part.T @ part
-        # Trace d, as the identity has: so λ mixes two shapes of the same size.
+        # Trace d, as for the identity, so that λ mixes two shapes of the same size.
         total *= vectors.shape[1] / np.trace(total)
         shape = self.share * total + (1.0 - self.share) * np.eye(vectors.shape[1])
         values, axes = np.linalg.eigh(shape)
@@ -107,25 +107,25 @@ class Mahalanobis(MultivariateLaplace):
         """√λ of S, the smallest rounded down and the largest rounded up.
 
         A computed eigenvalue is off by a modest multiple of u‖S‖ (LAPACK Users' Guide, 3rd ed.,
-        section 4.7): 10d is taken, which is assumed and not proved.
+        section 4.7). The multiple is taken as 10d, which is assumed and not proved.
         """
         values = self._spectrum[0]
         error = gamma(10.0 * values.size) * float(values[-1])
         return math.sqrt(float(values[0]) - error), math.sqrt(float(values[-1]) + error)
 
     def noise_bounds(self, epsilon: float) -> Noise:
-        """As for round noise, stretched by the square roots of the eigenvalues of S."""
+        """Return the bounds of round noise, stretched by the roots of the eigenvalues of S."""
         if self.share == 0:
             return super().noise_bounds(epsilon)
         least, most = self._stretches
         return radial_noise(self.family, self.dimension, self.scale(epsilon), most, least)
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
-        """Its noise at ε, in the shape of S."""
+        """Return the noise at ε, in the shape of S."""
         return replace(super().vector_noise(epsilon), covariance=self.share or None)
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
-        """S^{1/2}·x; a direction is S^{1/2}·u, u on the unit sphere, not normalised again."""
+        """Return S^{1/2}·x; a direction is S^{1/2}·u, u on the unit sphere, not renormalised."""
         if self.share == 0:
             return vectors
         values, axes = self._spectrum
@@ -133,11 +133,11 @@ class Mahalanobis(MultivariateLaplace):
 
     @property
     def direction_key(self) -> tuple[object, ...]:
-        """Directions of the ellipsoid are shared only by mechanisms with the same λ."""
+        """Key with λ: only mechanisms with the same λ share directions of the ellipsoid."""
         return (*super().direction_key, self.share) if self.share else super().direction_key
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Metric privacy in the regularised Mahalanobis metric, proved."""
+        """Return the guarantee: metric privacy in the regularised Mahalanobis metric, proved."""
         value = self.check_epsilon(epsilon)
         # ‖z‖_RM ≤ ‖z‖₂/√λ_min(S), with the eigenvalue rounded down.
         factor = 1.0 if self.lam == 0 else 1.0 / self._stretches[0]
@@ -158,20 +158,21 @@ class Mahalanobis(MultivariateLaplace):
 # Random projection (Feyisetan and Kasiviswanathan 2021): noise in fewer dimensions.
 #
 # A public Gaussian matrix maps the vectors to R^m, where multivariate Laplace noise is added; a
-# smaller dimension needs less noise. The loss is ε per unit of *projected* distance, so what it is
+# smaller dimension needs less noise. The loss is ε per unit of *projected* distance, so the loss
 # per unit of true distance depends on how much the matrix stretches the vocabulary.
 
 
 def projection_matrix(dimension: int, onto: int, seed: int) -> FloatArray:
-    """The public matrix, shape (d, m), entries N(0, 1/m), float64; a function of its seed."""
+    """Return the public matrix, shape (d, m), entries N(0, 1/m), float64, from its seed."""
     rng = np.random.default_rng([seed, dimension, onto])
     return np.asarray(rng.standard_normal((dimension, onto)) / math.sqrt(onto))
 
 
 def stretch_quantile(vocabulary: int, onto: int, delta: float) -> float:
-    """1 + β: no pair of n words is stretched by more, with probability ≥ 1 − δ over the matrix.
+    """Return 1 + β: no pair of n words is stretched by more, with probability ≥ 1 − δ.
 
-    ‖Φx‖²/‖x‖² is χ²_m/m for one pair; the union is over the n(n−1)/2 pairs.
+    The probability is over the matrix. ‖Φx‖²/‖x‖² is χ²_m/m for one pair; the union is over the
+    n(n−1)/2 pairs.
     """
     from scipy.stats import chi2
 
@@ -212,7 +213,7 @@ class RandomProjection(MultivariateLaplace):
 
     @property
     def points(self) -> Points:
-        """The projected vocabulary, with what is computed of it once."""
+        """Projected vocabulary, with quantities that are computed from it once."""
         return derived(
             self.lexicon, ("projected", self.dimensions, self.matrix_seed), self._project
         )
@@ -228,19 +229,19 @@ class RandomProjection(MultivariateLaplace):
 
     @property
     def origins(self) -> Float32Array:
-        """The projected vocabulary, shape (n, m)."""
+        """Projected vocabulary, shape (n, m)."""
         return self.targets
 
     @cached_property
     def stretch(self) -> float:
         """L = max ‖Φ(φ_w − φ_w′)‖/‖φ_w − φ_w′‖ over all pairs of the vocabulary, rounded up."""
-        # Two sums of squares, the differences in them, two roots, a quotient.
+        # Operations: two sums of squares and the differences in them, two roots, a quotient.
         terms = self.lexicon.dimension + self.dimensions + 8.0
         return largest_stretch(self.lexicon, self.targets, self._label) * (1.0 + gamma(terms))
 
     @cached_property
     def separation(self) -> float | None:
-        """Least distance above 0 of two projected words, from all pairs, as the stretch."""
+        """Least distance above 0 of two projected words, over all pairs."""
         return image_separation(self.lexicon, self.targets, self._label)
 
     @property
@@ -253,7 +254,7 @@ class RandomProjection(MultivariateLaplace):
         return self.stretch if self.form == "exact" else 1.0
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Exact form: metric privacy, proved. Paper's form: (1+β)ε under a condition."""
+        """Return the guarantee: metric privacy (exact form), (1+β)ε under a condition (paper's)."""
         value = self.check_epsilon(epsilon)
         if self.form == "exact":
             return MetricPrivacy(
@@ -288,7 +289,7 @@ class RandomProjection(MultivariateLaplace):
 
 @lru_cache(maxsize=1)
 def _exact_index(lexicon: Lexicon) -> ExactIndex:
-    """The index of the lexicon in use: building it costs more than searching for a few words."""
+    """Return the index of the lexicon, cached: building costs more than a few searches."""
     return ExactIndex(lexicon.vectors)
 
 
@@ -296,7 +297,8 @@ def _exact_index(lexicon: Lexicon) -> ExactIndex:
 class Vickrey(Mahalanobis):
     """Second-price choice between the two words nearest to the noisy vector.
 
-    t = 0 is the mechanism of the noise, t = 1 always takes the second; 0/0 takes the first.
+    t = 0 is the mechanism of the noise alone, t = 1 always takes the second word; 0/0 takes the
+    first.
     """
 
     key = "vickrey.v1"
@@ -318,17 +320,17 @@ class Vickrey(Mahalanobis):
 
     @property
     def share(self) -> float:
-        """λ, or 0 for multivariate Laplace noise: everything about the noise follows from it."""
+        """λ, or 0 for multivariate Laplace noise; it determines the noise."""
         return self.lam if self.noise == "mahalanobis" else 0.0
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """The guarantee of the noise (post-processing), in the metric of that."""
+        """Return the guarantee of the noise, in its metric: the choice is post-processing."""
         if self.noise == "mahalanobis":
             return super().guarantee(epsilon)
         return super(Mahalanobis, self).guarantee(epsilon)
 
     def rounding(self, epsilon: float) -> Rounding | None:
-        """As for the noise; the choice depends on two words, so all of it is total variation."""
+        """Bound the rounding as for the noise; the choice of two words makes it total variation."""
         decoding = self.decoding(epsilon)
         if decoding is None:
             return None
@@ -336,19 +338,19 @@ class Vickrey(Mahalanobis):
         return decoding.rounding_of_two(self.t) if self.t > 0 else decoding.rounding()
 
     def odds_bar(self, coin: FloatArray) -> FloatArray:
-        """κ² such that y₁ is chosen if and only if s₁² ≤ κ²·s₂², for a uniform coin in [0, 1)."""
+        """Return κ² with "y₁ is chosen ⟺ s₁² ≤ κ²·s₂²", for a uniform coin in [0, 1)."""
         # U < (1−t)s₂/(t·s₁ + (1−t)s₂) ⟺ s₁·U·t < s₂·(1−U)(1−t); squares need no roots.
         with np.errstate(divide="ignore"):
             return np.square(np.divide((1.0 - coin) * (1.0 - self.t), coin * self.t))
 
     def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """A uniform number for each output, shape (count,)."""
+        """Draw a uniform number for each output, shape (count,)."""
         return rng.random(count)
 
     def choose(
         self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
-        """One of the two nearest words, by the coin of each noisy vector."""
+        """Return one of the two nearest words, by the coin of each noisy vector."""
         pair, near = (index or _exact_index(self.lexicon)).search(noisy, 2)
         bar = self.odds_bar(coins)
         wins = first_wins(np.square(near[:, 0]), np.square(near[:, 1]), bar)
@@ -361,7 +363,10 @@ class Vickrey(Mahalanobis):
         epsilons: FloatArray,
         progress: Progress,
     ) -> IntArray:
-        """The two least of ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩, and the coin of `paths`."""
+        """Sample at all ε by the two least ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩.
+
+        The coin is that of `paths`.
+        """
         targets, origins = self.targets, self.origins
         half = 0.5 * np.einsum("ij,ij->i", targets, targets)
         outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
@@ -388,13 +393,13 @@ class Vickrey(Mahalanobis):
         return outputs
 
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
-        """Output along each ray with one coin a ray: exact, a quadratic within each (y₁, y₂)."""
+        """Return the output along each ray, one coin a ray: exact, one quadratic per (y₁, y₂)."""
         bar = self.odds_bar(np.asarray(rng.random(unit.shape[0])))
         return choose_along(two_nearest(candidates), unit, bar)
 
 
 def first_wins(s1: FloatArray, s2: FloatArray, bar: FloatArray) -> NDArray[np.bool_]:
-    """Whether s₁² ≤ κ²·s₂² (squares given); 0/0 goes to the first word."""
+    """Return True where s₁² ≤ κ²·s₂² (squares given); 0/0 goes to the first word."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray((s1 <= bar * s2) | np.isinf(bar) | (s1 == 0))
 
@@ -415,7 +420,10 @@ class Pairs:
 
 
 def two_nearest(candidates: Lines) -> Pairs:
-    """Walk along t from event to event: the second overtakes the first, or another the second."""
+    """Find the two nearest targets along each ray, walking along t from event to event.
+
+    In an event the second overtakes the first, or another target overtakes the second.
+    """
     everyone = np.arange(candidates.reach.shape[0])
     real = np.isfinite(candidates.reach)
     first = farthest(candidates, candidates.squared <= candidates.squared[:, :1])
@@ -454,7 +462,7 @@ def two_nearest(candidates: Lines) -> Pairs:
 
 
 def choose_along(pairs: Pairs, unit: FloatArray, bar: FloatArray) -> Steps:
-    """The chosen word along each ray: s₁² − κ²s₂² is a quadratic in t between two events."""
+    """Return the chosen word along each ray: s₁² − κ²s₂² is a quadratic in t between two events."""
     # s_i² = ‖u‖²t² − 2a_i·t + D_i², so s₁² − κ²s₂² = q₂t² + 2h·t + c; κ² is ∞ where t = 0.
     length = np.einsum("ij,ij->i", unit, unit)[:, None]
     k = np.minimum(bar, 1e30)[:, None]
@@ -468,7 +476,7 @@ def choose_along(pairs: Pairs, unit: FloatArray, bar: FloatArray) -> Steps:
     low = pairs.starts
     high = np.concatenate((low[:, 1:], np.full_like(low[:, :1], np.inf)), axis=1)
     cut1, cut2 = np.clip(roots[0], low, high), np.clip(roots[1], low, high)
-    # Between two edges the sign does not change: the choice at any point inside is that of all.
+    # The sign is constant between two edges, so the choice at one inner point holds for all.
     edges = np.stack((low, cut1, cut2, high), axis=2)
     left, right = edges[:, :, :3], edges[:, :, 1:]
     left = np.where(np.isfinite(left), left, 0.0)

@@ -1,22 +1,23 @@
 """Noise in hyperbolic space (Feyisetan, Diethe, Drake 2019): the nearest word to a moved point.
 
-The point of a word is moved by the noise with the density
+The point of a word is moved by noise with the density
 
     p(x | w) ∝ e^(−ε·d_H(x, w))
 
-with respect to the volume of H^d, and the word that is nearest to it in d_H comes out. An isometry
+with respect to the volume of H^d, and the output is the word nearest to it in d_H. An isometry
 moves every point to every other, so the normaliser is the same for all words, and the triangle
-inequality bounds the loss by ε·d_H(w, w′). The volume of a ball grows as e^((d − 1)·r): there is
-such a density only for ε > d − 1.
+inequality bounds the loss by ε·d_H(w, w′). The volume of a ball grows as e^((d − 1)·r), so such a
+density exists only for ε > d − 1.
 
-The radius has the density ∝ sinh^(d−1)(r)·e^(−ε·r), so that T = e^(−2r) is a Beta variable of
-a = (ε − d + 1)/2 and d: substitute r = −½·ln T. It is drawn exactly, with a uniform direction.
-(The paper draws by Metropolis–Hastings, which has the density only in the limit. With respect to
-the flat volume of Poincaré's ball the normaliser would differ from word to word, and the promise
+The radius has the density ∝ sinh^(d−1)(r)·e^(−ε·r), so that T = e^(−2r) is a Beta variable of a =
+(ε − d + 1)/2 and d: substitute r = −½·ln T. It is drawn exactly, with a uniform direction. (The
+paper draws by Metropolis–Hastings, which has the density only in the limit. With respect to the
+flat volume of Poincaré's ball the normaliser would differ from word to word, and the guarantee
 fails: `audit --claim hyperbolic-flat`.)
 
-On the geodesic that leaves w in the direction u let C_y = cosh d_H(w, y), and z_y the point y as w
-sees it (`dpcore.lexicon.hyperbolic.seen_from`). The point at radius r is at the distance d from y,
+On the geodesic that leaves w in the direction u let C_y = cosh d_H(w, y), and z_y the point y as
+seen from w (`dpcore.lexicon.hyperbolic.seen_from`). The point at radius r is at the distance d from
+y,
 
     cosh d = cosh r·C_y − sinh r·⟨u, z_y⟩ = ½·e^(−r)·(2·C_y + x·P_y),
     x = e^(2r) − 1 ≥ 0,  P_y = C_y − ⟨u, z_y⟩ > 0,
@@ -26,10 +27,10 @@ has the slope 1, so only a word with P_y < 1 is ever nearer. One draw has exact 
 law is a mean over directions with the radius integrated out. Since T = 1/(1 + x), x is the quotient
 of Gamma variables of d and of a.
 
-Hyperbolic space has room: a word that is far down in a hierarchy sees all others within a small
-part of the sphere around it, and a noisy point in any other direction stays nearest to it however
-far it goes. So trained vectors keep their words at every ε for which there is noise at all; `scale`
-puts words nearer to each other, where space is nearly flat and the hierarchy is lost.
+Hyperbolic space has room: a word far down in a hierarchy sees all others within a small part of the
+sphere around it, and a noisy point in any other direction stays nearest to the word at any radius.
+So with trained vectors words stay at every admissible ε; `scale` moves words closer
+together, where space is nearly flat and the hierarchy is lost.
 """
 
 from __future__ import annotations
@@ -58,15 +59,15 @@ from dpcore.noise.samplers import Radial, directions
 
 HYPERBOLIC_DISTANCE = "hyperbolic"
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one product: 16 MB
-_LOOKED_AT, _FEW, _NEARLY, _MOST_STAY = 24, 100, 0.01, 0.9  # of `left` and `caution`
-_HALVINGS = 64  # of an interval of ln a, for the ε of a break
+_LOOKED_AT, _FEW, _NEARLY, _MOST_STAY = 24, 100, 0.01, 0.9  # for `left` and `caution`
+_HALVINGS = 64  # halvings of an interval of ln a, for the ε of a break
 _SLACK = 1e-12  # relative: what rounding may put below a chord
 _LOG_LOWEST, _LOG_HIGHEST = -60.0, 60.0  # ln a, a = (ε − d + 1)/2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Hyperbolic(Mechanism):
-    """The word nearest to exp_w(r·u), with the density e^(−ε·d_H) of hyperbolic space."""
+    """Nearest word to exp_w(r·u), with the density e^(−ε·d_H) of hyperbolic space."""
 
     key = "hyperbolic.v1"
     short = "hyperbolic"
@@ -97,11 +98,11 @@ class Hyperbolic(Mechanism):
         """Lengths and directions of all words."""
         return _polar(self.lexicon, self.scale)
 
-    # -- ε and the promise
+    # -- ε and the guarantee
 
     @property
     def admissible(self) -> EpsilonRange:
-        """Above d − 1 the density has a finite mass."""
+        """Range of ε above d − 1, where the density has a finite mass."""
         reason = "the dimension less one, from which on the noise has a density"
         if self.lexicon.dimension > 1 and not self._made_for_it:
             reason += f"; the lexicon {HYPERBOLIC_NAME!r} has few dimensions"
@@ -113,7 +114,7 @@ class Hyperbolic(Mechanism):
 
     @property
     def caution(self) -> str:
-        """How little it changes, and which lexicon it is for."""
+        """Warning that the mechanism changes few words, and the lexicon that it suits."""
         low = f"ε must be above {self.admissible.low:g}"
         if not self._made_for_it:
             return (
@@ -126,14 +127,14 @@ class Hyperbolic(Mechanism):
 
     @cached_property
     def left(self) -> float:
-        """`staying` of a few words."""
+        """Mean probability that a word stays, from `staying` of a few words."""
         return self.staying(_LOOKED_AT, _FEW)
 
     def staying(self, words: int, rays: int) -> float:
-        """Mean probability that a word stays where ε is next to its lower end.
+        """Return the mean probability that a word stays, for ε next to its lower end.
 
         Args:
-            words: how many, evenly spaced in the order of the vocabulary.
+            words: number of words, evenly spaced in the order of the vocabulary.
             rays: directions of the noise along which it is integrated.
         """
         some = np.unique(np.linspace(0, len(self.lexicon) - 1, words).astype(np.int64))
@@ -143,7 +144,7 @@ class Hyperbolic(Mechanism):
         return float(np.mean([law.stay() for law in laws]))
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε·d_H, proved: one normaliser for all words, and the triangle inequality."""
+        """Return the guarantee ε·d_H: one normaliser for all words, and the triangle inequality."""
         value = self.check_epsilon(epsilon)
         longest = self.scale * self.lexicon.largest_norm
         # The exponential map stretches by sinh r/r across a ray, and not at all along it.
@@ -165,7 +166,7 @@ class Hyperbolic(Mechanism):
         )
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
-        """d_H between words, shape (k, k)."""
+        """Return d_H between words, shape (k, k)."""
         self.check_epsilon(epsilon)
         points = self.scale * self.lexicon.vectors[words].astype(np.float64)
         return distances(points, points)
@@ -173,23 +174,23 @@ class Hyperbolic(Mechanism):
     # -- the noise
 
     def _shape(self, epsilon: float) -> float:
-        """The a of T = e^(−2r) ~ Beta(a, d)."""
+        """Return a of T = e^(−2r) ~ Beta(a, d)."""
         return 0.5 * (epsilon - self.lexicon.dimension + 1.0)
 
     def _lengths(self, rng: np.random.Generator, count: int, epsilon: float) -> FloatArray:
-        """1/x of fresh noise, shape (count,); 0 where x overflows."""
+        """Draw 1/x of fresh noise, shape (count,); 0 where x overflows."""
         above = rng.standard_gamma(self._shape(epsilon), size=count)
         return np.asarray(above / rng.standard_gamma(self.lexicon.dimension, size=count))
 
     def below(self, lengths: FloatArray, epsilon: float) -> FloatArray:
-        """P(e^(2r) − 1 ≤ x), elementwise; x may be ∞."""
+        """Return P(e^(2r) − 1 ≤ x), elementwise; x may be ∞."""
         return _below(lengths, self._shape(epsilon), self.lexicon.dimension)
 
     def _directions(self, rng: np.random.Generator, count: int) -> FloatArray:
         return directions(rng, Radial.L2LAPLACE, count, self.lexicon.dimension)
 
     def reference_noise(self, rng: np.random.Generator, epsilon: float, count: int) -> FloatArray:
-        """Directions of the noise, with lengths that are Gamma(d) if P(r > ·) is as stated."""
+        """Draw directions of the noise, with lengths that are Gamma(d) if P(r > ·) is as stated."""
         from scipy.special import betainc, gammainccinv
 
         value, d = self.check_epsilon(epsilon), self.lexicon.dimension
@@ -207,9 +208,9 @@ class Hyperbolic(Mechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One output per entry of `words` (k,), each with fresh noise.
+        """Draw one output per entry of `words` (k,), each with fresh noise.
 
-        An exact index is accepted and not needed: it knows another distance.
+        An exact index is accepted but not used: it searches in another distance.
         """
         self.check_index(index)
         entries, value = self.check_words(words), self.check_epsilon(epsilon)
@@ -220,7 +221,7 @@ class Hyperbolic(Mechanism):
         outputs = np.empty(entries.size, dtype=np.int64)
         for word, members in zip(*by_word(entries), strict=True):
             near = self._candidates(word, unit[members])
-            # 2·C + x·P over 1 + x, so that an x of any size has a place.
+            # 2·C + x·P over 1 + x, so that any x is representable.
             least = inverse[members][near.ray]
             scores = (2.0 * near.rise * least + near.slope) / (1.0 + least)
             best = np.lexsort((near.word, scores, near.ray))
@@ -229,19 +230,19 @@ class Hyperbolic(Mechanism):
         return outputs
 
     def _candidates(self, word: int, unit: FloatArray) -> _Candidates:
-        """The words that are nearest somewhere along each direction, and some more."""
+        """Return the words that are nearest somewhere along each direction, and some more."""
         rise, seen = seen_from(*self._points, word)
         order = np.argsort(rise, kind="stable")
         rise, seen = rise[order], seen[order]
         step = max(1, _BLOCK_ENTRIES // len(order))
         rays, places = [], []
         for start in range(0, len(unit), step):
-            # P ≤ 1; of the word itself both sides are 0.
+            # P ≤ 1; for the word itself both sides are 0.
             ray, place = np.nonzero(unit[start : start + step] @ seen.T >= rise)
             rays.append(ray + start)
             places.append(place)
         row, place = np.concatenate(rays), np.concatenate(places)
-        # P = e^(−d) + sinh d·(1 − cos φ), φ the angle between u and z: nothing cancels.
+        # P = e^(−d) + sinh d·(1 − cos φ), φ the angle between u and z: no cancellation.
         sinh = np.sqrt(rise * (rise + 2.0))
         towards = seen / np.where(sinh > 0, sinh, 1.0)[:, None]
         apart = unit[row] - towards[place]
@@ -250,7 +251,7 @@ class Hyperbolic(Mechanism):
         return _Candidates(row, order[place], rise[place], slope)
 
     def _steps(self, word: int, unit: FloatArray) -> Steps:
-        """The nearest word as a step function of x along each direction."""
+        """Return the nearest word as a step function of x along each direction."""
         near = _on_the_hull(self._candidates(word, unit))
         count = np.bincount(near.ray, minlength=len(unit))
         ids, lines, slopes = pad(len(unit), near.ray, near.word, 2.0 * near.rise, -0.5 * near.slope)
@@ -265,7 +266,7 @@ class Hyperbolic(Mechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε: a direction, and a quantile of r."""
+        """Draw one exact step function of ε per entry: a direction, and a quantile of r."""
         entries = self.check_words(words)
         if not entries.size:
             return replace(EpsilonPaths.none(), low=self.admissible.low)
@@ -284,9 +285,9 @@ class Hyperbolic(Mechanism):
         )
 
     def _inverse_epsilon(self, lengths: FloatArray, share: FloatArray) -> FloatArray:
-        """1/ε for the ε at which P(e^(2r) − 1 ≤ x) is this share, shape (k, P); ∞ for padding.
+        """Return 1/ε for the ε at which P(e^(2r) − 1 ≤ x) is this share.
 
-        By halving an interval of ln a; the probability rises with a.
+        Shape (k, P); ∞ for padding. Halves an interval of ln a; the probability rises with a.
         """
         low = np.full(lengths.shape, _LOG_LOWEST)
         high = np.full(lengths.shape, _LOG_HIGHEST)
@@ -307,15 +308,15 @@ class Hyperbolic(Mechanism):
         effort: Effort | None = None,
         unit: FloatArray | None = None,
     ) -> Law:
-        """Rao–Blackwell estimate: directions are drawn, the radius is integrated out.
+        """Estimate the law (Rao–Blackwell): directions are drawn, the radius is integrated out.
 
         Args:
             word: the word, or its index.
-            epsilon: one or several.
-            rng: of the directions; None takes `estimating`.
-            ranking: not needed.
-            effort: how many directions.
-            unit: directions to take in their place, shape (N, d).
+            epsilon: one value or several.
+            rng: source of the directions; None takes `estimating`.
+            ranking: not used.
+            effort: number of directions.
+            unit: directions to use instead of drawing, shape (N, d).
         """
         values, index = self.check_epsilons(epsilon), int(self.check_words([word])[0])
         if unit is None:
@@ -354,10 +355,10 @@ class _Candidates:
 
 
 def _on_the_hull(near: _Candidates) -> _Candidates:
-    """Without those that surely lie above the lower envelope, whatever x.
+    """Drop candidates that surely lie above the lower envelope, for every x.
 
-    In the plane of (C, −P) the lines of the envelope are vertices of the upper hull; a point below
-    the chord of its two neighbours is none, also when these are dropped with it.
+    In the plane of (C, −P) the lines of the envelope are vertices of the upper hull. A point below
+    the chord of its two neighbours is not a vertex, even if the neighbours are dropped too.
     """
     ray, word, rise, slope = near.ray, near.word, near.rise, near.slope
     while ray.size > 2:
@@ -374,7 +375,7 @@ def _on_the_hull(near: _Candidates) -> _Candidates:
 
 
 def _below(lengths: FloatArray, shape: FloatArray | float, dimension: int) -> FloatArray:
-    """P(X ≤ x) for a and d: 1 − T = X/(1 + X) ~ Beta(d, a)."""
+    """Return P(X ≤ x) for a and d: 1 − T = X/(1 + X) ~ Beta(d, a)."""
     from scipy.special import betainc
 
     share = np.zeros(np.shape(lengths))
@@ -384,7 +385,7 @@ def _below(lengths: FloatArray, shape: FloatArray | float, dimension: int) -> Fl
 
 @lru_cache(maxsize=8)
 def _polar(lexicon: Lexicon, scale: float) -> tuple[FloatArray, FloatArray]:
-    """Lengths and directions of all words at a scale."""
+    """Return the lengths and directions of all words at a scale."""
     points = polar(scale * lexicon.vectors.astype(np.float64))
     for array in points:
         array.setflags(write=False)

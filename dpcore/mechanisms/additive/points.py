@@ -1,7 +1,7 @@
-"""Points that mechanisms compare with, derived from a lexicon: the last few, held for all of them.
+"""Points that noisy vectors are compared with, and bounds on the rounding of the comparison.
 
-A clipped or projected copy is as large as the vectors themselves. Were it held by each mechanism,
-whoever tries twenty clipping norms would take twenty times that memory from everybody.
+Points derived from a lexicon (clipped, projected) are shared by all mechanisms: a copy is as large
+as the vectors, and one for each setting that a user tries would multiply the memory.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dpcore.limits import SEPARATED_AT_ONCE_WORDS
 from dpcore.mechanisms.additive.rays import largest_norm
 from dpcore.noise.samplers import Radial
 
-_COPIES = 4  # of the size of the vectors
-_KEPT = 64  # of whatever size
+_COPIES = 4  # copies of the size of the vectors
+_KEPT = 64  # points of any size
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points, one for each word, with what is computed of them once.
+    """Points, one for each word, with quantities that are computed from them once.
 
     Attributes:
         vectors: shape (n, p), float32, read-only.
@@ -46,19 +46,19 @@ class Points:
 
     @cached_property
     def separation(self) -> float | None:
-        """Smallest distance above 0 of two points; None if there are too many for a wait."""
+        """Smallest distance above 0 of two points; None if there are too many to compute it."""
         if len(self.vectors) > SEPARATED_AT_ONCE_WORDS:
             return None
         return exact_extent(self.vectors, Metric.EUCLIDEAN, silent)[1]
 
     @cached_property
     def search(self) -> NearestSearch:
-        """The nearest point to a query; it keeps the lengths of the points."""
+        """Search for the nearest point to a query; it caches the lengths of the points."""
         return NearestSearch(self.vectors)
 
 
 class _Held:
-    """The points of one lexicon; what was used longest ago goes first."""
+    """Points of one lexicon; the least recently used go first."""
 
     def __init__(self) -> None:
         self._busy = threading.Lock()
@@ -76,7 +76,7 @@ class _Held:
             return self._points[key]
 
     def _too_many(self, originals: Float32Array) -> bool:
-        # The lexicon's own vectors are no copy, and the points asked for last always stay.
+        # The lexicon's own vectors are not a copy, and the points requested last always stay.
         sizes = [p.vectors.nbytes for p in self._points.values() if p.vectors is not originals]
         return len(self._points) > _KEPT or (
             len(self._points) > 1 and sum(sizes) > _COPIES * originals.nbytes
@@ -88,98 +88,97 @@ _opening = threading.Lock()
 
 
 def derived(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -> Points:
-    """Points that depend on a lexicon and a key alone, computed at the first call.
+    """Return points that depend on a lexicon and a key alone, computed at the first call.
 
     Args:
-        lexicon: whose words they stand for.
-        key: what distinguishes them from other points of the lexicon.
+        lexicon: its words have one point each.
+        key: distinguishes these points from other points of the lexicon.
         make: computes them, shape (n, p); may return the lexicon's own vectors.
 
     Returns:
         The same object for all mechanisms, until others have been used more recently.
     """
-    # Weak keys: who lets go of a lexicon lets go of its copies.
+    # Weak keys: the copies are freed with their lexicon.
     with _opening:
         copies = _held.setdefault(lexicon, _Held())
     return copies.get(key, make, lexicon.vectors)
 
 
 def least_distance(lexicon: Lexicon, points: Points) -> float | None:
-    """Δ₀ of points of a lexicon, or a lower bound; None if it would have to be waited for."""
+    """Return Δ₀ of points of a lexicon, or a lower bound; None if it would take too long."""
     if points.vectors is lexicon.vectors:
         return lexicon.with_metric(Metric.EUCLIDEAN).extent.separation
     return points.separation
 
 
 def own(lexicon: Lexicon) -> Points:
-    """The lexicon's own vectors."""
+    """Return the lexicon's own vectors as points."""
     return derived(lexicon, None, lambda: lexicon.vectors)
 
 
-# How far floating point moves the law of noise that is decoded to the nearest word.
+# Bound on the effect of floating point on the law of noise that is decoded to the nearest word.
 #
-# **What is assumed.** Of NumPy's samplers (uniform, normal, Laplace, gamma, chi-square) with ideal
+# **Assumptions.** On NumPy's samplers (uniform, normal, Laplace, gamma, chi-square) with ideal
 # random bits: a number is drawn independently, from a law whose distribution function differs from
-# the exact one by at most `_GRAIN` (for gamma and chi-square of p degrees by p + 8 times that: the
-# test of its rejection has a rounding error that grows with p), and is returned with a relative
+# the exact one by at most `_GRAIN` (for gamma and chi-square of p degrees by p + 8 times that:
+# their rejection test has a rounding error that grows with p), and is returned with a relative
 # error of at most 2⁻⁵⁰. A uniform has 53 bits, a normal 52 in each of 256 layers, so the grains are
-# of at most 2⁻⁵²; the rest is for rounded tables and tests. Arithmetic obeys IEEE 754 in float64
+# at most 2⁻⁵²; the rest allows for rounded tables and tests. Arithmetic obeys IEEE 754 in float64
 # with unit roundoff u = 2⁻⁵³; γ_k = ku/(1 − ku) (Higham, Accuracy and Stability of Numerical
 # Algorithms, 2nd ed., Lemma 3.1).
 #
-# **What follows.** Let S_y(q) = ½‖τ_y‖² − ⟨τ_y, q⟩: the nearest target to q has the least, and S_y′
-# − S_y is ‖τ_y − τ_y′‖ times the distance of q from the plane halfway. Let X be the targets'
-# largest norm, c the largest distance of an origin from its own target, R what the noise exceeds
+# **Bound.** Let S_y(q) = ½‖τ_y‖² − ⟨τ_y, q⟩: the nearest target to q has the least, and S_y′ − S_y
+# is ‖τ_y − τ_y′‖ times the distance of q from the plane halfway. Let X be the targets' largest
+# norm, c the largest distance of an origin from its own target, R a length that the noise exceeds
 # with probability `_MISSED` at most, Δ₀ the least distance of two targets.
 #
-# 1. *Margin.* Where ‖z‖ ≤ R, the computed point is at most e = γ_k·R + 3uX from the exact one, the
-#    compared values are off by γ_{p+4} of a square, so that the computed word has an S above the
-#    least by at most m (`margin`).
-# 2. *Cells.* The cell K of a target is convex and holds the ball of radius Δ₀/2 around it. Points
-#    with S_y ≤ S_y′ + m for all y′ lie in (1 + λ)K, those in (1 − λ)K have S_y ≤ S_y′ − m, with
-#    λ = 2m/Δ₀², both scaled from τ_y. Scaling changes volume by (1 ± λ)^p, and the logarithm of the
-#    density by at most λ·L·(R + c), L the slope of that logarithm per unit of distance. So each
-#    probability changes by a factor within e^±(5/4·λ·(p + L(R + c))) for λ ≤ 1/16: `relative`.
+# 1. *Margin.* Where ‖z‖ ≤ R, the computed point is at most e = γ_k·R + 3uX from the exact one and
+#    the compared values are off by γ_{p+4} of a square, so that the computed word has an S above
+#    the least by at most m (`margin`).
+# 2. *Cells.* The cell K of a target is convex and contains the ball of radius Δ₀/2 around it.
+#    Points with S_y ≤ S_y′ + m for all y′ lie in (1 + λ)K, those in (1 − λ)K have S_y ≤ S_y′ − m,
+#    with λ = 2m/Δ₀², both scaled from τ_y. Scaling changes volume by (1 ± λ)^p, and the logarithm
+#    of the density by at most λ·L·(R + c), L the slope of that logarithm per unit of distance. So
+#    each probability changes by a factor within e^±(5/4·λ·(p + L(R + c))) for λ ≤ 1/16: `relative`.
 # 3. *Grains.* Change one draw, all others fixed: the noisy point runs along a line or an arc on
-# which
-#    two targets are equally near at two places at most. So is "a word of the set A wins by m, or
-#    loses by less than m": the lower envelopes of A and of the others have at most 2n pieces
+#    which two targets are equally near at two places at most. So is "a word of the set A wins by m,
+#    or loses by less than m": the lower envelopes of A and of the others have at most 2n pieces
 #    (Davenport and Schinzel 1965), each with two such places. An event that a number decides by B
-#    places changes by at most B·grain when its law does, so all draws together give
-#    4n·`_GRAIN`·(2p + 8), and twice `_MISSED`: `total_variation`.
+#    places changes by at most B·grain when its law does, so all draws together give 4n·`_GRAIN`·(2p
+#    + 8), and twice `_MISSED`: `total_variation`.
 #
-# So for every word w and set A of words, with Q the sampled law and P the stated one,
-# Q(A|w) ≤ e^r·P(A|w) + τ and P(A|w) ≤ e^r·(Q(A|w) + τ). A promise P(A|w) ≤ e^ℓ·P(A|w′) + δ becomes
-# Q(A|w) ≤ e^{ℓ+2r}·Q(A|w′) + e^r·δ + (1 + e^{ℓ+2r})·τ.
+# So for every word w and set A of words, with Q the sampled law and P the stated one, Q(A|w) ≤
+# e^r·P(A|w) + τ and P(A|w) ≤ e^r·(Q(A|w) + τ). A guarantee P(A|w) ≤ e^ℓ·P(A|w′) + δ becomes Q(A|w)
+# ≤ e^{ℓ+2r}·Q(A|w′) + e^r·δ + (1 + e^{ℓ+2r})·τ.
 #
-# **A second word** (Vickrey). The output depends on the two nearest words, whose cells hold no
-# ball, so a total variation is all that is bounded. The nearest two are within m with probability 1
-# − e^−r at most, by step 2. For the second and the third, keep each word with probability ½: with
+# **A second word** (Vickrey). The output depends on the two nearest words, whose cells contain no
+# ball, so only a total variation is bounded. The nearest two are within m with probability 1 − e^−r
+# at most, by step 2. For the second and the third, keep each word with probability ½: with
 # probability 1/8 the second and the third stay and the nearest goes, and then these two are the
-# nearest of those that stay; so they are within m with a probability of at most eight times that of
-# step 2 for some subset (Clarkson and Shor 1989), where the nearest is at most R + c + 2X away. By
-# the same sampling the first two words change at no more than 8n places of a line or arc, the first
-# three at 13.5n; with two places in each for each comparison, 96n places take the part of 4n.
+# nearest that remain; so they are within m with a probability of at most eight times that of step 2
+# for some subset (Clarkson and Shor 1989), where the nearest is at most R + c + 2X away. By the
+# same sampling the first two words change at no more than 8n places of a line or arc, the first
+# three at 13.5n; with two places in each for each comparison, 96n places replace 4n.
 
 
 _GRAIN = 2.0**-50
 _LOG_MISSED = 28.0  # −ln of a probability that a length exceeds its reach
 _MISSED = 2.0 * math.exp(-_LOG_MISSED)  # a radius and a coordinate at most
 _LARGEST_SCALING = 1.0 / 16.0
-_FAR = 4.0  # as `NearestSearch` compares: |q| in lengths of the longest target
-_LINES, _PAIRED_LINES = 4, 96  # places a word: of one winner, of a choice between two
+_FAR = 4.0  # as in `NearestSearch`: |q| over the length of the longest target
+_LINES, _PAIRED_LINES = 4, 96  # places a word: for one winner, for a choice between two
 
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """Noise z as a bound of its rounding needs it.
+    """Properties of the noise z that the bound on its rounding needs.
 
     Attributes:
         reach: R, a Euclidean length that ‖z‖ exceeds with probability 2e^−28 at most.
-        slope: L, by which the logarithm of the density changes per unit of distance, where
-            ‖z‖ ≤ R (and slightly beyond).
+        slope: L, largest change of the logarithm of the density per unit of distance, where ‖z‖ ≤ R
+            (and slightly beyond).
         operations: k, such that the computed z is within γ_k·R of the exact function of the draws.
-        curvature: by how much the slope may grow per unit of distance.
+        curvature: bound on the growth of the slope per unit of distance.
     """
 
     reach: float
@@ -193,14 +192,14 @@ class Decoding:
     """Noise, and the targets that the noisy point is compared with.
 
     Attributes:
-        words: n, targets.
+        words: n, the number of targets.
         dimension: p.
         separation: Δ₀ > 0, the least distance of two different targets, or a lower bound.
         norm: X, the largest norm of targets and origins, or an upper bound.
         offset: c, the largest distance of an origin from its own target.
         noise: the noise.
-        always_near: whether squared distances are compared however long the noise is (a search
-            that reports distances), or another form for points far from all targets.
+        always_near: True if squared distances are compared at any noise length (a search that
+            reports distances); False if another form serves points far from all targets.
     """
 
     words: int
@@ -213,14 +212,14 @@ class Decoding:
 
     @property
     def displacement(self) -> float:
-        """e: how far the computed noisy point may lie from the exact function of the draws."""
+        """e: bound on the distance of the computed noisy point from the exact function."""
         return gamma(self.noise.operations + 2.0) * self.noise.reach + 3.0 * UNIT * self.norm
 
     @property
     def margin(self) -> float:
-        """m: by how much S of the computed word may exceed the least S."""
+        """m: bound on the excess of the computed word's S over the least S."""
         apart = self.noise.reach + self.offset + self.displacement
-        # Rounding is relative to what is compared: squares of up to ‖q − τ‖², or beyond 4X√p the
+        # Rounding is relative to the compared values: squares of up to ‖q − τ‖², or beyond 4X√p the
         # halves and products of the other form.
         near, far = apart, 0.0
         if not self.always_near:  # ‖q‖ ≤ 4X√p where squared distances are compared
@@ -230,7 +229,7 @@ class Decoding:
         return 1.01 * (compared + 2.0 * self.norm * self.displacement)
 
     def near_tie(self, margin: float, beyond: float = 0.0) -> float:
-        """Bound on P(the two least S are within `margin`, ‖z‖ ≤ R); ∞ if none is known.
+        """Bound P(the two least S are within `margin`, ‖z‖ ≤ R); ∞ if no bound is known.
 
         Args:
             margin: m.
@@ -244,11 +243,11 @@ class Decoding:
         return 1.25 * scaling * (self.dimension + slope * reach)
 
     def grains(self, places: int) -> float:
-        """What all draws together change by their grains, and what exceeds its reach."""
+        """Bound the effect of all draws' grains, and the probability of exceeding the reach."""
         return places * self.words * _GRAIN * (2.0 * self.dimension + 8.0) + 2.0 * _MISSED
 
     def rounding(self) -> Rounding | None:
-        """Of the nearest word; None where the targets are too close for any bound."""
+        """Bound the rounding of the nearest word; None if the targets are too close for a bound."""
         relative = self.near_tie(self.margin)
         total = self.grains(_LINES)
         if not (relative < math.inf and total <= 1.0):
@@ -256,7 +255,7 @@ class Decoding:
         return Rounding(relative=relative, total_variation=total, reason=_REASON)
 
     def rounding_of_two(self, share: float) -> Rounding | None:
-        """Of a choice between the two nearest words that takes the second with weight `share`.
+        """Bound the rounding of a choice of two words that takes the second with weight `share`.
 
         The first is taken with probability (1−t)s₂/(ts₁ + (1−t)s₂), whose derivative by either
         distance is at most t/((1−t)s₂), and s₂ ≥ Δ₀/2.
@@ -283,14 +282,14 @@ _REASON = (
 def radial_noise(
     family: Radial, dimension: int, scale: float, largest: float = 1.0, smallest: float = 1.0
 ) -> Noise:
-    """Bounds of z = s·r·M·u, M symmetric with eigenvalues between `smallest` and `largest`.
+    """Bound z = s·r·M·u, M symmetric with eigenvalues between `smallest` and `largest`.
 
-    The radius: Laurent and Massart 2000, Lemma 1, gives r ≤ p + √(2px) + x for Gamma(p), and
-    r² ≤ p + 2√(px) + 2x for chi-square, but for e^−x. For i.i.d. Laplace coordinates
-    ‖z‖₂² ≤ ‖z‖₁·‖z‖_∞, and ‖z‖_∞ ≤ s·(x + ln p) but for e^−x.
+    The radius: Laurent and Massart 2000, Lemma 1, gives r ≤ p + √(2px) + x for Gamma(p), and r² ≤ p
+    + 2√(px) + 2x for chi-square, but for e^−x. For i.i.d. Laplace coordinates ‖z‖₂² ≤ ‖z‖₁·‖z‖_∞,
+    and ‖z‖_∞ ≤ s·(x + ln p) but for e^−x.
     """
     x, p = _LOG_MISSED, float(dimension)
-    # A product with M: two products with its eigenvectors, each off by γ_p·√p in the norm.
+    # A product with M is two products with its eigenvectors, each off by γ_p·√p in the norm.
     products = 0.0 if largest == smallest == 1.0 else 3.0 * math.sqrt(p)
     operations = (p + 40.0) * (1.0 + products)
     gamma_radius = p + math.sqrt(2.0 * p * x) + x
@@ -308,10 +307,10 @@ def radial_noise(
 
 
 def truncated_noise(alpha: float, cut: float, dimension: int) -> Noise:
-    """Bounds of i.i.d. Laplace coordinates of rate α, cut off at ±A.
+    """Bound i.i.d. Laplace coordinates of rate α, cut off at ±A.
 
-    Each is shorter than without the cut, in law. That the argument of the logarithm is rounded
-    moves the distribution function by 2u at most, and counts with the grains.
+    Each is shorter than without the cut, in law. Rounding of the logarithm's argument moves the
+    distribution function by 2u at most, and counts with the grains.
     """
     whole = radial_noise(Radial.LAPLACE, dimension, 1.0 / alpha)
     reach = min(whole.reach, cut * math.sqrt(dimension))
@@ -321,7 +320,7 @@ def truncated_noise(alpha: float, cut: float, dimension: int) -> Noise:
 def decoding_of(
     points: Points, separation: float | None, offset: float, noise: Noise
 ) -> Decoding | None:
-    """A `Decoding` of computed numbers, each rounded to the safe side; None without a separation.
+    """Return a `Decoding` with each number rounded to the safe side; None without a separation.
 
     Args:
         points: the targets.

@@ -1,12 +1,12 @@
-"""Rays through a vocabulary: which lines can matter on each, for one word or for many.
+"""Rays through a vocabulary and the targets that can be nearest along them.
 
-Three shapes of the same question, each with the matrix product that suits it:
+Three variants, each with the matrix product that suits it:
 
-* `from_word`: many rays from one word: the vocabulary is put in its order of distance first, so
-  that the product comes out ready to be scanned;
+* `from_word`: many rays from one word: the vocabulary is sorted by distance first, so that the
+  product comes out ready to be scanned;
 * `from_words`: one ray from each of several words: one product for all;
-* `Bundle`: the same rays from any word: the product does not depend on the word and is kept; a
-  word then looks only at its neighbourhood and at the few targets that reach farthest.
+* `Bundle`: the same rays from any word: the product does not depend on the word and is kept; a word
+  then examines only its neighbourhood and the few targets that reach farthest.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 #     y(t) = argmin_y ‖c + t·u − τ_y‖² = argmin_y D_y² − 2t·a_y,   a_y = ⟨u, τ_y⟩ (+ a constant),
 #
 # is the lower envelope of n lines in t. A line is on it only if no target that is at least as near
-# (D) reaches at least as far along u (a): walking through the targets by distance, only the
-# running maxima of a can matter, about ln n of n. They are found in float32 with a tolerance that
-# covers its rounding, and the few that remain are evaluated in float64, so that the result is that
-# of a float64 search.
+# (D) reaches at least as far along u (a): walking through the targets by distance, only the running
+# maxima of a can matter, about ln n of n. They are found in float32 with a tolerance that covers
+# its rounding, and the few that remain are evaluated in float64, so that the result equals that of
+# a float64 search.
 
 
-_BLOCK = 32  # targets a block: large enough to skip work, small enough to look into few
+_BLOCK = 32  # targets a block: large enough to skip work, small enough to search few
 _GATHER = 1024  # vectors gathered at a time: they stay in cache
-_PASSES = 4  # towards the hull: each halves what is not on it
+_PASSES = 4  # towards the hull: each halves the entries that are not on it
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The nearest target as a step function of t ≥ 0, one row a ray.
+    """Nearest target as a step function of t ≥ 0, one row a ray.
 
     Attributes:
         thresholds: ascending t at which the target changes, padded with +inf, shape (rays, P).
@@ -82,19 +82,19 @@ class Steps:
 def running_maxima(
     blocks: Iterable[Float32Array], tolerance: FloatArray, keep: int
 ) -> tuple[IntArray, IntArray, Float32Array]:
-    """The entries of each column that are among its `keep` largest so far, up to tolerance.
+    """Return the entries of each column among its `keep` largest so far, up to tolerance.
 
     Args:
         blocks: consecutive rows, shape (m, rays) each, a ray a column; all rows by ascending
-            distance. A block is looked at before the next one is asked for.
+            distance. Each block is processed before the next one is requested.
         tolerance: slack of each ray, shape (rays,).
         keep: 1 for the nearest target, 2 for the two nearest.
 
     Returns:
         The ray, the row and the value of each such entry, sorted by ray and then by row.
     """
-    # Per block of rows only its maximum is looked at: about ln n of n entries are records, so most
-    # blocks hold none. Blocks that may hold one are looked into entry by entry.
+    # Only the maximum of each block of rows is checked first: about ln n of n entries are records,
+    # so most blocks contain none. Blocks that may contain one are searched entry by entry.
     slack = tolerance.astype(np.float32)
     rays = slack.size
     largest = np.full(rays, -np.inf, dtype=np.float32)
@@ -125,7 +125,7 @@ def running_maxima(
 
 
 def _tops(values: Float32Array) -> Float32Array:
-    """The maximum of every _BLOCK rows of each column; taken for many rays at once."""
+    """Return the maximum of every _BLOCK rows of each column, for many rays at once."""
     whole = len(values) - len(values) % _BLOCK
     tops = values[:whole].reshape(-1, _BLOCK, values.shape[1]).max(axis=1)
     if whole < len(values):
@@ -134,7 +134,7 @@ def _tops(values: Float32Array) -> Float32Array:
 
 
 def _maxima_before(start: Float32Array, rows: Float32Array) -> Float32Array:
-    """Row i: the maximum of `start` and of the rows before the i-th; one row more than `rows`."""
+    """Return running maxima: row i over `start` and the rows before the i-th; one row more."""
     maxima = np.empty((len(rows) + 1, start.size), dtype=np.float32)
     maxima[0] = start
     for i, row in enumerate(rows):  # six times faster than np.maximum.accumulate along axis 0
@@ -145,7 +145,7 @@ def _maxima_before(start: Float32Array, rows: Float32Array) -> Float32Array:
 def _bar_inside(
     inside: Float32Array, first: Float32Array, second: Float32Array, keep: int
 ) -> Float32Array:
-    """What each entry of a block must reach, given the two largest before the block."""
+    """Return the value each entry of a block must reach, given the two largest before it."""
     largest = np.empty_like(inside)
     largest[:, 0], largest[:, 1:] = first, inside[:, :-1]
     np.maximum.accumulate(largest, axis=1, out=largest)
@@ -159,7 +159,7 @@ def _bar_inside(
 
 
 def pad(rays: int, row: IntArray, *columns: NDArray[np.generic]) -> list[NDArray[np.generic]]:
-    """Ragged columns (sorted by row) as rectangles; short rows repeat their last entry."""
+    """Return ragged columns (sorted by row) as rectangles; short rows repeat their last entry."""
     count = np.bincount(row, minlength=rays)
     start = np.concatenate(([0], np.cumsum(count)[:-1]))
     take = start[:, None] + np.minimum(np.arange(count.max())[None, :], count[:, None] - 1)
@@ -183,11 +183,11 @@ class Candidates:
     reach: Float32Array
 
     def on_the_hull(self, tolerance: FloatArray) -> Candidates:
-        """Without those that surely lie above the lower envelope, whatever the length.
+        """Drop candidates that surely lie above the lower envelope at every length.
 
         A line of the envelope is a vertex of the upper hull of the points (D², a). A point below
-        the chord of its two neighbours is none, also when these are dropped with it. Few passes
-        leave little more than the hull.
+        the chord of its two neighbours is not a vertex, even if the neighbours are dropped too. A
+        few passes leave little more than the hull.
 
         Args:
             tolerance: bound on the rounding error of a difference of two reaches, shape (rays,).
@@ -197,7 +197,7 @@ class Candidates:
             if row.size < 3:
                 break
             # Below the chord from the left to the right neighbour, cross-multiplied: x ascends, so
-            # no sign flips and nothing is divided by a difference that may be 0.
+            # no sign flips and no difference that may be 0 is a divisor.
             rise = (y[2:] - y[:-2]) * (x[1:-1] - x[:-2])
             below = (y[1:-1] + tolerance[row[1:-1]] - y[:-2]) * (x[2:] - x[:-2]) < rise
             kept = np.ones(row.size, dtype=np.bool_)
@@ -207,7 +207,7 @@ class Candidates:
 
 
 def lines(unit: FloatArray, targets: Float32Array, candidates: Candidates) -> Lines:
-    """Candidates with their slopes in float64.
+    """Return the candidates with their slopes in float64.
 
     Args:
         unit: directions, shape (rays, d).
@@ -231,7 +231,7 @@ def lines(unit: FloatArray, targets: Float32Array, candidates: Candidates) -> Li
 
 
 def crossings(candidates: Lines, current: IntArray) -> FloatArray:
-    """The t at which each candidate overtakes the current line; +inf if it never does."""
+    """Return the t at which each candidate overtakes the current line; +inf if it never does."""
     d2 = np.take_along_axis(candidates.squared, current[:, None], axis=1)
     a = np.take_along_axis(candidates.reach, current[:, None], axis=1)
     # D_y² − 2t·a_y = D_c² − 2t·a_c at t = (D_y² − D_c²)/(2(a_y − a_c)): only a line that reaches
@@ -244,12 +244,12 @@ def crossings(candidates: Lines, current: IntArray) -> FloatArray:
 
 
 def farthest(candidates: Lines, mask: NDArray[np.bool_]) -> IntArray:
-    """Among the marked candidates of each ray, the one that reaches farthest (ties: nearest)."""
+    """Return the marked candidate of each ray that reaches farthest (ties: the nearest)."""
     return np.asarray(np.where(mask, candidates.reach, -np.inf).argmax(axis=1))
 
 
 def lower_envelope(candidates: Lines) -> Steps:
-    """The steps of the nearest target, by walking from line to line (gift wrapping)."""
+    """Find the steps of the nearest target, walking from line to line (gift wrapping)."""
     rays = candidates.reach.shape[0]
     everyone = np.arange(rays)
     # At t = 0 the nearest target wins; of equally near ones the one that wins just after.
@@ -262,7 +262,7 @@ def lower_envelope(candidates: Lines) -> Steps:
         alive = np.isfinite(soonest)
         if not alive.any():
             break
-        # Of lines that cross at the same t the steepest lies lowest beyond it.
+        # Of lines that cross at the same t, the steepest is lowest beyond it.
         following = farthest(candidates, t <= soonest[:, None])
         current = np.where(alive, following, current)
         thresholds.append(soonest)
@@ -271,20 +271,20 @@ def lower_envelope(candidates: Lines) -> Steps:
     return Steps(limits, np.stack(outputs, axis=1))
 
 
-_FARTHEST = 256  # targets a ray that a bundle remembers: more make a word look less far
-_ENTRIES = 2_000_000  # of one matrix product: 8 MB, so that it is scanned while it is in cache
+_FARTHEST = 256  # remembered targets a ray: with more, a word searches a smaller neighbourhood
+_ENTRIES = 2_000_000  # entries of one matrix product: 8 MB, so that it is scanned in cache
 _FEW_RAYS = 16  # enough for a mean over rays that need not be exact
 _FEWEST = 256  # targets of one matrix product: fewer would slow it down
 
 
 def largest_norm(vectors: Float32Array) -> float:
-    """Largest Euclidean norm of a row, up to rounding."""
+    """Return the largest Euclidean norm of a row, up to rounding."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     return float(np.sqrt(squares.max()))
 
 
 def tolerance(unit: FloatArray, norm: float) -> FloatArray:
-    """Bound on the rounding error of a difference of two float32 reaches, shape (rays,)."""
+    """Bound the rounding error of a difference of two float32 reaches, shape (rays,)."""
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
     # ‖τ‖·‖u‖ times the bound of a product, twice for a difference; and terms may underflow.
     underflow = 2.0 * unit.shape[1] * float(np.finfo(np.float32).smallest_subnormal)
@@ -292,7 +292,7 @@ def tolerance(unit: FloatArray, norm: float) -> FloatArray:
 
 
 def _reaches(targets: Float32Array, unit: FloatArray, order: IntArray) -> Iterator[Float32Array]:
-    """The reach of the targets along all rays, some targets of the order at a time: (m, rays).
+    """Yield the reach of some targets of the order along all rays, shape (m, rays).
 
     The array is overwritten by the next one: memory that has been touched is faster than new.
     """
@@ -309,7 +309,7 @@ def _reaches(targets: Float32Array, unit: FloatArray, order: IntArray) -> Iterat
 def from_word(
     unit: FloatArray, targets: Float32Array, ranking: Ranking, *, keep: int = 1, norm: float
 ) -> Lines:
-    """Candidates of many rays from one origin.
+    """Return candidates of many rays from one origin.
 
     Args:
         unit: directions, shape (rays, d).
@@ -333,7 +333,7 @@ def from_words(
     keep: int = 1,
     norm: float,
 ) -> Lines:
-    """Candidates of one ray from each of several origins: unit has one row for each ranking."""
+    """Return candidates of one ray from each of several origins; `unit` has one row a ranking."""
     slack, narrow = tolerance(unit, norm), unit.astype(np.float32)
     rows, chosen, squared, reaches = [], [], [], []
     step = max(16, _ENTRIES // len(targets))
@@ -361,13 +361,13 @@ def _lines(
     keep: int,
     candidates: Candidates,
 ) -> Lines:
-    """Candidates in float64; where only the nearest target matters, those near the hull."""
+    """Return candidates in float64; where only the nearest target matters, those near the hull."""
     return lines(unit, targets, candidates.on_the_hull(slack) if keep == 1 else candidates)
 
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Rays that are shared by all words, with what their common product says.
+    """Rays that all words share, with their common product with the targets.
 
     Attributes:
         unit: directions, shape (rays, d), float64.
@@ -394,7 +394,7 @@ class Bundle:
 
     @cached_property
     def farthest(self) -> float:
-        """How much farther than the mean target the farthest one reaches, mean over some rays."""
+        """Excess of the farthest target's reach over the mean target's, averaged over some rays."""
         unit = self.unit[:_FEW_RAYS]
         everyone = np.arange(len(self.targets))
         tops = [part.max(axis=0) for part in _reaches(self.targets, unit, everyone)]
@@ -409,21 +409,21 @@ class Bundle:
         *,
         keep: int = 1,
     ) -> tuple[FloatArray, Lines]:
-        """Other rays, (unit + amount·shift)/length, and their candidates from one origin.
+        """Return other rays, (unit + amount·shift)/length, and their candidates from one origin.
 
         Their reach is that of the kept rays plus a multiple of ⟨shift, target⟩.
 
         Args:
             ranking: the targets by distance from the origin.
             shift: common to all, shape (d,).
-            amounts: of the first `len(amounts)` rays.
-            lengths: of the same rays.
+            amounts: multiples of the shift for the first `len(amounts)` rays.
+            lengths: lengths of the same rays.
             keep: as for `from_word`.
         """
         count = amounts.size
         unit = (self.unit[:count] + amounts[:, None] * shift) / lengths[:, None]
-        # The reaches that are compared are `lengths` times those of the rays: for each ray a
-        # constant factor, which changes no order. Two products, rounded and added.
+        # The compared reaches are `lengths` times those of the rays: a constant factor for each
+        # ray, which changes no order. Two products, rounded and added.
         slack = tolerance(self.unit[:count], self.norm)
         slack += amounts * tolerance(shift[None], self.norm)
         slack += tolerance(unit * lengths[:, None], self.norm)
@@ -437,7 +437,7 @@ class Bundle:
     def _moved(
         self, order: IntArray, along: Float32Array, amounts: Float32Array
     ) -> Iterator[Float32Array]:
-        """Kept reach + amount·along of the first rays, some targets of the order at a time."""
+        """Yield kept reach + amount·along of the first rays, some targets at a time."""
         kept = self.reach[:, : amounts.size]
         more = np.empty((min(_FEWEST, len(order)), amounts.size), dtype=np.float32)
         for start in range(0, len(order), _FEWEST):
@@ -455,18 +455,18 @@ class Bundle:
         return np.ascontiguousarray(index.T), np.ascontiguousarray(reach.T)
 
     def from_word(self, ranking: Ranking, *, keep: int = 1) -> Lines:
-        """Candidates of every ray from one origin.
+        """Return candidates of every ray from one origin.
 
         A target outside the farthest-reaching ones matters only if it is nearer than all (for
-        `keep` = 2: than all but one) of those that surely reach farther than it does.
+        `keep` = 2: than all but one) of those that surely reach farther.
         """
         index, reach = self._far
         slack = tolerance(self.unit, self.norm)
         position = np.empty(len(ranking), dtype=np.int64)
         position[ranking.order] = np.arange(len(ranking))
         where = position[index]
-        # Of the remembered targets, those that reach farther than any forgotten one can, rounding
-        # included. A forgotten target behind the nearest (`keep`-th nearest) of these never wins.
+        # Remembered targets that reach farther than any forgotten one can, rounding included. A
+        # forgotten target behind the nearest (`keep`-th nearest) of these never wins.
         complete = index.shape[1] == self.targets.shape[0]
         sure = reach > (reach.min(axis=1) + slack)[:, None]
         beyond = np.sort(np.where(sure, where, len(ranking) - 1), axis=1)[:, keep - 1]
@@ -487,9 +487,9 @@ class Bundle:
 
 # Rays towards a target, for an event that few rays of the noise lead to.
 #
-# A word that seldom comes out is seldom met by a ray of the noise, so that the mean over rays says
-# 0 of what is 10⁻⁴. Here some rays are drawn towards the word (`dpcore.noise.samplers`), at two
-# strengths, beside the plain ones, and every ray counts with the weight
+# Few rays of the noise meet a rare output, so that the mean over rays is 0 for a probability of
+# 10⁻⁴. Here some rays are drawn towards the word (`dpcore.noise.samplers`), at two strengths,
+# beside the plain ones, and every ray counts with the weight
 #
 #     1 / Σ_k α_k·ρ_k,     ρ_k the density of tilt k relative to the noise, ρ_0 = 1,
 #
@@ -497,21 +497,20 @@ class Bundle:
 # 1995, Section 9.2.2; Owen and Zhou 2000, Section 4, deterministic mixture). No weight exceeds
 # 1/α_0: where plain rays do well, little is lost.
 #
-# The strengths are shares of how many standard deviations the projection of the noise on the aim
-# must have before a target that lies as far out as this one reaches as far as the farthest:
-# measured on some rays, so that they are right for any vocabulary. The aim is the target seen from
-# the middle of all targets.
+# The strengths are shares of the number of standard deviations that the projection of the noise on
+# the aim needs before a target this far out reaches as far as the farthest: measured on some rays,
+# so that they suit any vocabulary. The aim is the target seen from the middle of all targets.
 
 
 _STRENGTHS = np.array([0.45, 0.75])
 _LEAST = 50  # rays drawn towards a target, if there are as many plain ones
 _PLAIN = 2  # plain rays for each of them, where there are more,
-_PLAIN_LAPLACE = 4  # and for the family whose rays need a product with the vocabulary of their own
+_PLAIN_LAPLACE = 4  # and for the family whose rays need a separate product with the vocabulary
 
 
 @dataclass(frozen=True, eq=False)
 class Towards:
-    """Rays towards one target, and the weights of these and of the plain ones.
+    """Rays towards one target, and the weights of these and of the plain rays.
 
     Attributes:
         steps: the output along each ray towards the target, M rays.
@@ -533,18 +532,18 @@ def rays_towards(
     *,
     kept: bool = True,
 ) -> Towards | None:
-    """Rays from one origin towards a target, to be weighed together with those of a bundle.
+    """Draw rays from one origin towards a target, to be weighted together with a bundle's.
 
     Args:
-        mechanism: whose noise the bundle is of.
+        mechanism: its noise is that of the bundle.
         bundle: N plain rays.
         ranking: the targets by distance from the origin.
         target: index.
         rng: source of randomness.
-        kept: whether the product of the bundle may be used, which is then kept.
+        kept: True if the product of the bundle may be used, which is then kept.
 
     Returns:
-        None where there is nothing to aim at: the target lies in the middle of all.
+        None where there is no aim: the target lies in the middle of all.
     """
     plain = bundle.unit.shape[0]
     laplace = mechanism.family is Radial.LAPLACE
@@ -560,8 +559,8 @@ def rays_towards(
     if laplace:
         spread *= np.sqrt(2.0 / dimension)
     strengths = _STRENGTHS * bundle.farthest / spread
-    # The strengths take turns, so that their shares are fixed and not random: the balance heuristic
-    # needs the shares, and fixed ones have no variance.
+    # The strengths alternate, so that their shares are fixed: the balance heuristic needs the
+    # shares, and fixed ones have no variance.
     which = np.arange(count) % strengths.size
     shares = np.bincount(which, minlength=strengths.size) / plain
     if laplace:

@@ -1,8 +1,8 @@
-"""The vocabulary cut into sets of k words: who is nearest to the most frequent word left.
+"""Public structures of a vocabulary: clusters of k words, normalisers and tours.
 
-As CusText's "conservative" mapping makes them (github.com/sai4july/CusText, CusText/sst2/utils.py
-at commit 1578196), but in the public order of the lexicon: there the order is that of the private
-corpus.
+The clusters are gathered around the most frequent word left, as in CusText's "conservative" mapping
+(github.com/sai4july/CusText, CusText/sst2/utils.py at commit 1578196), but in the public order of
+the lexicon; the published code uses the order of the private corpus.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOGETHER = 128  # words whose distances are one product
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """A partition of the vocabulary.
+    """Partition of the vocabulary.
 
     Attributes:
         of: the set of each word, shape (n,).
@@ -40,22 +40,22 @@ class Clusters:
     starts: IntArray
 
     def __len__(self) -> int:
-        """How many sets there are."""
+        """Return the number of sets."""
         return int(self.seeds.size)
 
     def set_of(self, word: int) -> IntArray:
-        """The words that stand in one set with this one, itself included."""
+        """Return the words of this word's set, itself included."""
         place = int(self.of[word])
         return self.members[self.starts[place] : self.starts[place + 1]]
 
 
 @lru_cache(maxsize=4)
 def clusters(lexicon: Lexicon, k: int) -> Clusters:
-    """Sets of k words; the last one may be smaller.
+    """Return sets of k words; the last one may be smaller.
 
     Args:
         lexicon: words in their public order, and vectors.
-        k: words of a set, at least 1.
+        k: size of a set, at least 1.
     """
     n, name = len(lexicon), f"clusters-{k}"
     known = recall(lexicon.fingerprint, name)
@@ -78,7 +78,7 @@ def clusters(lexicon: Lexicon, k: int) -> Clusters:
 
 
 def _nearest(lexicon: Lexicon, seed: int, words: IntArray, rough: FloatArray, k: int) -> IntArray:
-    """The k nearest of some words, of equally near ones the first; `rough` is ∞ for those gone."""
+    """Return the k nearest of some words, ties by the first; `rough` is ∞ for taken words."""
     open_words = int(np.isfinite(rough).sum())
     if open_words <= k:
         return np.asarray(words[np.isfinite(rough)])
@@ -94,7 +94,7 @@ def _partition(of: IntArray, seeds: IntArray) -> Clusters:
     return Clusters(of, np.asarray(seeds, dtype=np.int64), members, starts)
 
 
-# Columns P(y | ·) of laws whose normalisers have no closed form: one pass over all pairs, kept.
+# Columns P(y | ·) of laws whose normalisers have no closed form: one pass over all pairs, cached.
 
 
 ERROR = 1e-9
@@ -105,7 +105,7 @@ _BLOCK = 512  # words whose distances are held at a time
 def log_normalisers(
     lexicon: Lexicon, outputs: IntArray, exponents: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """ln Σ_y exp(exponents(d(w, y))) of every word w, shape (n,).
+    """Return ln Σ_y exp(exponents(d(w, y))) of every word w, shape (n,).
 
     Args:
         lexicon: words and vectors.
@@ -126,10 +126,10 @@ def log_normalisers(
 
 # Greedy tours through the vocabulary: from each word to the nearest one that is left.
 #
-# As github.com/sjmeis/Diffractor, src/diffractor/utils.py, makes them: the next word is the first
-# of the 50 nearest that is not on the tour yet, and if none is left, the first word that is not on
-# it. There each tour goes through vectors of its own; a lexicon has one set of vectors, so that
-# here tour l begins with the l-th word.
+# As in github.com/sjmeis/Diffractor, src/diffractor/utils.py: the next word is the first of the 50
+# nearest that is not on the tour yet, and if none is left, the first word that is not on it. There
+# each tour uses its own vectors; a lexicon has one set of vectors, so here tour l begins with the
+# l-th word.
 
 
 _NEAREST = 50
@@ -137,7 +137,7 @@ _NEAREST = 50
 
 @lru_cache(maxsize=4)
 def tours(lexicon: Lexicon, count: int) -> IntArray:
-    """The word at each place of each tour, shape (count, n)."""
+    """Return the word at each place of each tour, shape (count, n)."""
     n, name = len(lexicon), f"tours-{count}"
     known = recall(lexicon.fingerprint, name)
     if known is not None and known.arrays["tours"].shape == (count, n):
@@ -164,5 +164,5 @@ def _tour(near: list[list[int]], start: int) -> list[int]:
 
 @lru_cache(maxsize=4)
 def places(lexicon: Lexicon, count: int) -> IntArray:
-    """The place of each word on each tour, shape (count, n)."""
+    """Return the place of each word on each tour, shape (count, n)."""
     return np.argsort(tours(lexicon, count), axis=1)

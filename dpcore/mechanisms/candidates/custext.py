@@ -4,16 +4,17 @@ Each word x has a set S(x) of k words, and
 
     P(y | x) ∝ exp((ε/2)·u(x, y)),  u = 1 − (d(x, y) − least)/(largest − least) over y in S(x),
 
-where u lies in [0, 1]. Judged by github.com/sai4july/CusText, CusText/sst2/utils.py at commit
-1578196 (k = 20), with Euclidean distances and the public order of the lexicon in place of the
-private corpus. Words outside of the mapping, kept stop words and numbers are no part of the law.
+where u lies in [0, 1]. Implemented after github.com/sai4july/CusText, CusText/sst2/utils.py at
+commit 1578196 (k = 20), with Euclidean distances and the public order of the lexicon in place of
+the private corpus. Words outside of the mapping, kept stop words and numbers are not part of the
+law.
 
 * `conservative`: the sets are a partition. Two words of one set have the same outputs, weights and
   normalisers that differ by e^(ε/2) each: ε holds. Words of two sets have no output in common: the
-  loss is ∞, and the set itself is given away, log₂ of the number of sets in bits.
+  loss is ∞, and the output reveals the set, log₂ of the number of sets in bits.
 * `aggressive`: each word has its own k nearest. Two such sets overlap without being equal, so some
-  output of one word is impossible for the other: the loss of nearly every pair is ∞, however near
-  they are.
+  output of one word is impossible for the other: the loss of nearly every pair is ∞, at any
+  distance.
 * `drawn`, the repair: the set is drawn first, by an exponential mechanism with ε/2 and the nearness
   of the word that a set was gathered around as its score, and then a word of it with ε/2. Both
   scores lie in [0, 1], so the two losses are at most ε/2 each between any two words.
@@ -42,7 +43,7 @@ from dpcore.noise.discrete import Rows, Weights
 
 
 def scores(distance: FloatArray) -> FloatArray:
-    """u in [0, 1]: 1 for the nearest, 0 for the farthest; all 1 where these are equally far."""
+    """Return u in [0, 1]: 1 for the nearest, 0 for the farthest; all 1 if equally far."""
     least, largest = float(distance.min()), float(distance.max())
     if not largest > least:
         return np.ones(distance.shape)
@@ -50,14 +51,14 @@ def scores(distance: FloatArray) -> FloatArray:
 
 
 def chosen(score: FloatArray, epsilon: float) -> FloatArray:
-    """ln of exp(ε·u/2)/Z."""
+    """Return ln of exp(ε·u/2)/Z."""
     logs = 0.5 * epsilon * (score - score.max())
     return np.asarray(logs - math.log(np.exp(logs).sum()))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CusText(ExactMechanism):
-    """A word of a set of k, the set being given away, or drawn first."""
+    """Word of a set of k; the set is revealed, or drawn first."""
 
     key = "custext.v1"
     short = "custext"
@@ -77,11 +78,11 @@ class CusText(ExactMechanism):
 
     @property
     def clusters(self) -> Clusters:
-        """The partition, public like the vectors."""
+        """Partition of the vocabulary, public like the vectors."""
         return clusters(self.lexicon, self.k)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε between two words of one set, between any two, or not at all: see above."""
+        """Return the guarantee: ε within a set, between any two words, or none (see the module)."""
         value, n = self.check_epsilon(epsilon), len(self.lexicon)
         inside = "weight and normaliser change by a factor of at most e^(ε/2) each"
         if self.form == "drawn":
@@ -119,12 +120,12 @@ class CusText(ExactMechanism):
         )
 
     def _rounding(self, epsilon: float) -> Rounding:
-        """Scores are taken as they were computed: the proof holds for all in [0, 1]."""
+        """Bound the rounding, given the scores as computed: the proof holds for all in [0, 1]."""
         return weights_rounding(epsilon * 2.0**-50)
 
     @property
     def caution(self) -> str:
-        """What the set gives away."""
+        """Warning about what the set reveals."""
         n = len(self.lexicon)
         if self.form == "drawn" or self.k >= n:
             return ""
@@ -136,7 +137,7 @@ class CusText(ExactMechanism):
         )
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word), shape (n,); −∞ outside of the word's set."""
+        """Return ln P(y | word), shape (n,); −∞ outside of the word's set."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         distance = self.distances(index, ranking)
         if self.form == "drawn":
@@ -147,13 +148,13 @@ class CusText(ExactMechanism):
         return logs
 
     def candidates(self, word: int, distance: FloatArray) -> IntArray:
-        """S(x) of the two published forms."""
+        """Return S(x) of the two published forms."""
         if self.form == "aggressive":
             return nearest_of(distance, min(self.k, distance.size))
         return self.clusters.set_of(word)
 
     def _drawn(self, distance: FloatArray, epsilon: float) -> FloatArray:
-        """ln of P(set) with ε/2 times P(y | set) with ε/2, both exponential mechanisms."""
+        """Return ln of P(set) with ε/2 times P(y | set) with ε/2, both exponential mechanisms."""
         table = self.clusters
         of_sets = chosen(scores(distance[table.seeds]), 0.5 * epsilon)
         by_set, starts = distance[table.members], table.starts[:-1]
@@ -170,7 +171,7 @@ class CusText(ExactMechanism):
         return logs
 
     def rows(self, epsilon: float) -> Rows:
-        """As for any law; of a set of the partition only its own distances are computed."""
+        """Return the rows of the law; for the partition, from distances within the set only."""
         if self.form != "conservative":
             return super().rows(epsilon)
         vectors, value = self.lexicon.vectors, self.check_epsilon(epsilon)
@@ -187,13 +188,13 @@ class CusText(ExactMechanism):
 
     @property
     def column_form(self) -> ColumnForm | None:
-        """The laws of the words that share the output's set; no other word has it."""
+        """Laws of the words in the output's set; no other word can give the output."""
         if self.form != "conservative":
             return None
         return ColumnForm(self._column, 1e-12)
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
-        """ln P(output | w) of every word w, shape (n,)."""
+        """Return ln P(output | w) of every word w, shape (n,)."""
         members = self.clusters.set_of(output)
         rows = self.lexicon.vectors[members]
         logs = np.full(len(self.lexicon), -math.inf)

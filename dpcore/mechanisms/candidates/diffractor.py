@@ -1,20 +1,20 @@
 """1-Diffractor (Meisenbacher, Chevli, Matthes 2024): a step of geometric length along a tour.
 
 Of L lists, each a greedy tour through the vocabulary, one is drawn at random; the word's place on
-it moves by a two-sided geometric number, and beyond an end it stops there. With i_l(x) the place of
+it moves by a two-sided geometric number, and stops at an end of the list. With i_l(x) the place of
 x on list l, n places, α = e^−ε, and e = i_l(y),
 
     P(y | x) = (1/L)·Σ_l g_l,  g_l = (1 − α)/(1 + α)·α^|e − i_l(x)| inside,
                                g_l = α^|e − i_l(x)|/(1 + α)        at an end (0 or n − 1).
 
-Judged by the method "geometric" of github.com/sjmeis/Diffractor, src/diffractor/core.py at commit
-03db149 (five lists, sensitivity 1), for words that stand on all lists; other words and stop words
-come out as they are there.
+Implemented after the method "geometric" of github.com/sjmeis/Diffractor, src/diffractor/core.py at
+commit 03db149 (five lists, sensitivity 1), for words that are on all lists; there, other words and
+stop words are not changed.
 
-ε·d holds for d(x, x′) = max_l |i_l(x) − i_l(x′)|: each list keeps it, stopping at an end sees the
-noisy place only, and a mixture keeps the worst bound of its parts. d is a metric of places, not of
-meaning: words that mean nearly the same may be thousands of places apart. The lists here are those
-of `tours`.
+ε·d holds for d(x, x′) = max_l |i_l(x) − i_l(x′)|: it holds for each list, stopping at an end
+depends on the noisy place only, and a mixture has the worst bound of its parts. d is a metric of
+places, not of meaning: words that mean nearly the same may be thousands of places apart. The lists
+here are those of `tours`.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Diffractor(ExactMechanism):
 
     @property
     def places(self) -> IntArray:
-        """The place of each word on each tour, shape (lists, n)."""
+        """Place of each word on each tour, shape (lists, n)."""
         return places(self.lexicon, self.lists)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε times the largest number of places between two words, proved."""
+        """Return the guarantee: ε times the largest number of places between two words, proved."""
         extent = self.lexicon.with_metric("euclidean").extent
         most, value = float(len(self.lexicon) - 1), self.check_epsilon(epsilon)
         return MetricPrivacy(
@@ -82,19 +82,19 @@ class Diffractor(ExactMechanism):
         )
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
-        """max_l |i_l(x) − i_l(x′)|, shape (k, k)."""
+        """Return max_l |i_l(x) − i_l(x′)|, shape (k, k)."""
         self.check_epsilon(epsilon)
         place = self.places[:, words].astype(np.float64)
         return np.asarray(np.abs(place[:, :, None] - place[:, None, :]).max(axis=0))
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """The mixture of the lists' closed forms, shape (n,), also where it underflows."""
+        """Return the mixture of the lists' closed forms, shape (n,), also where it underflows."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         return self._mixture(index, self.places, value)
 
     @property
     def column_form(self) -> ColumnForm:
-        """As the law, but that it is the output's place that may be an end of a list."""
+        """Column form of the law, in which the output's place may be an end of a list."""
 
         def column(output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
             return self._mixture(output, self.places[:, [output]], epsilon)
@@ -102,7 +102,7 @@ class Diffractor(ExactMechanism):
         return ColumnForm(column, _ERROR)
 
     def _mixture(self, word: int, outputs: IntArray, epsilon: float) -> FloatArray:
-        """ln P from the places between a word and all, and those of the outputs, shape (n,)."""
+        """Return ln P, shape (n,), from a word's places relative to all and to the outputs'."""
         place = self.places
         logs = -epsilon * np.abs(place - place[:, [word]])
         ends = (outputs == 0) | (outputs == place.shape[1] - 1)
@@ -113,7 +113,7 @@ class Diffractor(ExactMechanism):
 
     @property
     def caution(self) -> str:
-        """How far apart neighbours in meaning may be."""
+        """Warning that neighbours in meaning may be far apart on the lists."""
         near = self.lexicon.with_metric("euclidean").neighbours(2).indices[:, 1]
         apart = np.abs(self.places - self.places[:, near]).max(axis=0)
         return (
@@ -124,5 +124,5 @@ class Diffractor(ExactMechanism):
 
 
 def _exponent_error(epsilon: float, most: float) -> float:
-    """Of ε times a whole number and two more logarithms."""
+    """Bound the error of ε times a whole number and two more logarithms."""
     return 2.0**-50 * (epsilon * most + 64.0)

@@ -9,15 +9,15 @@ Only its length R = ‖N‖ is used: the candidates are the words nearer than R,
 
     P(y | x, R) ∝ exp((ε/2)·(1 − d(x, y)/R)),  d(x, y) < R.
 
-Judged by github.com/mengtong0110/InferDPT, func.py at commit 2931e0b, with the vectors of the
-lexicon in place of those of a language model's tokens (which this laboratory does not have).
+Implemented after github.com/mengtong0110/InferDPT, func.py at commit 2931e0b, with the vectors of
+the lexicon in place of those of a language model's tokens (which this laboratory does not have).
 
 R does not depend on x, so P(y | x) = E_R[…] is one integral over the law of R, the same for all
-words. That law is concentrated; a word farther from x than nearly every R comes out with a
-probability next to 0, but may be an ordinary output of a word near to it. The score of a word
-outside of the ball is not the least one, 0, it is no candidate at all: so the exponential
-mechanism's ε is lost. `rantext_bounds` encloses the law on both sides. The form "fixed" is the
-repair: R is a public number, the median, and a word beyond it has the score 0 and may come out.
+words. That law is concentrated; a word farther from x than nearly every R has a probability next to
+0, but may be an ordinary output of a word near to it. A word outside the ball is not a candidate
+with the least score, 0; it is no candidate at all, so the exponential mechanism's ε is lost.
+`rantext_bounds` encloses the law on both sides. The form "fixed" is the repair: R is a public
+number, the median, and a word beyond it has the score 0 and is a candidate.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ from dpcore.outwards import at_least, delta_at_most
 
 _A, _B = 0.01658160142016071, 9.311083811697406
 _C, _D = 19.064721649556482, 38.1294334077209
-_CELLS = 2**17  # of the law of R²
+_CELLS = 2**17  # cells of the law of R²
 _TAIL = 30.0  # a coordinate is beyond this many scales with probability e^−30
-_NODES = 240  # of the integral over R
-_LEAST = 1e-12  # probability of R that is left out at either end
+_NODES = 240  # nodes of the integral over R
+_LEAST = 1e-12  # probability of R omitted at either end
 _BLOCK = 64  # draws whose scores are held at a time
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 _DEEPEST = 600.0  # −ln P up to which a bound is resolved
 
 
 def noise_scale(epsilon: float) -> float:
-    """s(ε): the scale of the noise over the range of a coordinate."""
+    """Return s(ε): the scale of the noise over the range of a coordinate."""
     if epsilon < 2.0:
         return 1.0 / epsilon
     return 1.0 / (_B + _A * math.log(_C * epsilon - _D))  # from 2 on the argument is above 0
@@ -64,7 +64,7 @@ def noise_scale(epsilon: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RadiusLaw:
-    """The law of R at s = 1, in bins.
+    """Law of R at s = 1, in bins.
 
     Attributes:
         edges: of the bins, ascending, shape (m + 1,).
@@ -81,11 +81,11 @@ class RadiusLaw:
 
 @lru_cache(maxsize=4)
 def radius_law(lexicon: Lexicon, nodes: int = _NODES) -> RadiusLaw:
-    """The law of ‖N‖ for Laplace noise of the scales range_j.
+    """Return the law of ‖N‖ for Laplace noise of the scales range_j.
 
-    R² = Σ range_j²·E_j² with exponential E_j: the masses of each term on a grid, their products of
-    Fourier transforms. A mass is split between the two grid points around it so that its mean is
-    kept; what is left is a spread of less than half a cell for each coordinate.
+    R² = Σ range_j²·E_j² with exponential E_j: the masses of each term on a grid, and products of
+    their Fourier transforms. A mass is split between the two grid points around it so that its mean
+    is kept; the remaining spread is less than half a cell for each coordinate.
     """
     ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
     ranges = ranges[ranges > 0] / ranges.max()
@@ -119,7 +119,7 @@ def radius_law(lexicon: Lexicon, nodes: int = _NODES) -> RadiusLaw:
 
 
 def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
-    """Masses of range²·E² at the grid points, each cell's mass between its two ends, mean kept.
+    """Return masses of range²·E² at the grid points; each cell splits its mass, mean kept.
 
     Args:
         standard: √(grid)/range, shape (m + 1,).
@@ -140,7 +140,10 @@ def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def _counterexample(lexicon: Lexicon, epsilon: float) -> tuple[str, str, str, float]:
-    """The output that tells two distant words apart most, the words, and a bound below its loss."""
+    """Return the output that best separates two distant words, the words, and a loss bound.
+
+    The last number is a lower bound on the loss.
+    """
     vectors = lexicon.vectors.astype(np.float64)
     one = int(np.linalg.norm(vectors - vectors.mean(axis=0), axis=1).argmax())
     other = int(np.linalg.norm(vectors - vectors[one], axis=1).argmax())
@@ -159,7 +162,7 @@ def _counterexample(lexicon: Lexicon, epsilon: float) -> tuple[str, str, str, fl
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RanText(ExactMechanism):
-    """The exponential mechanism over the words within a random distance, or a fixed one."""
+    """Exponential mechanism over the words within a random distance, or a fixed one."""
 
     key = "rantext.v1"
     short = "rantext"
@@ -180,13 +183,13 @@ class RanText(ExactMechanism):
 
     @property
     def law_bounded(self) -> bool:
-        """As published, the integral leaves an interval for each probability."""
+        """True for the published form: its integral gives an interval for each probability."""
         return self.form == "published"
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε between any two words: refuted if two distant words show it, else up to a δ.
+        """Return the guarantee: ε between any two words, refuted if two distant words show it.
 
-        Proved for a fixed distance.
+        Else it holds up to a δ; it is proved for a fixed distance.
         """
         value = self.check_epsilon(epsilon)
         status, reason = Status.CONDITIONAL, ""
@@ -225,7 +228,7 @@ class RanText(ExactMechanism):
         )
 
     def falls_short(self, epsilon: float) -> float:
-        """A bound on P(R ≤ Δ), Δ at least all distances; elsewhere all words are candidates.
+        """Bound P(R ≤ Δ), Δ at least all distances; if R > Δ, all words are candidates.
 
         So ε holds at every ε up to a δ of this probability.
         """
@@ -248,7 +251,7 @@ class RanText(ExactMechanism):
     # -- the law
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word), shape (n,); −∞ where no R of the integral reaches."""
+        """Return ln P(y | word), shape (n,); −∞ where no R of the integral reaches."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         distance = self.distances(index, ranking)
         if self.form == "fixed":
@@ -267,7 +270,7 @@ class RanText(ExactMechanism):
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
-        """As for every exact law; its error is that of the widest interval, outwards."""
+        """Return the exact law; its error is that of the widest interval, rounded outwards."""
         if self.form == "fixed":
             return super().law(word, epsilon, rng=rng, ranking=ranking, effort=effort)
         index, values = int(self.check_words([word])[0]), self.check_epsilons(epsilon)
@@ -283,7 +286,7 @@ class RanText(ExactMechanism):
     def log_bounds(
         self, word: int, epsilon: float, *, ranking: Ranking | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """ln of `rantext_bounds.law_bounds`; −∞ below where nothing was computed."""
+        """Return ln of `rantext_bounds.law_bounds`; −∞ below where nothing was computed."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         if self.form == "fixed":
             logs = self.log_law(index, value, ranking=ranking)
@@ -297,7 +300,7 @@ class RanText(ExactMechanism):
     def doubted_log_law(
         self, word: int, epsilon: float, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, str]:
-        """The errors are the distances to the bounds."""
+        """Return ln P, errors from the distances to the bounds, and the method."""
         if self.form == "fixed":
             logs = self.log_law(word, epsilon, ranking=ranking)
             return logs, np.full_like(logs, _ROUNDING * (1.0 + epsilon)), self.law_method
@@ -309,11 +312,11 @@ class RanText(ExactMechanism):
     def _enclosed(
         self, distance: FloatArray, epsilon: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """P(y | x) as published and its bounds, shapes (n,); the bounds are most of the cost."""
+        """Return P(y | x) as published and its bounds, shapes (n,); the bounds cost most."""
         law, scale = radius_law(self.lexicon), noise_scale(epsilon)
         order = np.argsort(distance, kind="stable")
         near, result = distance[order] / scale, np.zeros(distance.size)
-        # Of a bin that a distance cuts, only the part beyond it has the word as a candidate.
+        # Only the part of a bin beyond a word's distance has the word as a candidate.
         inside = np.searchsorted(near, law.edges)
         for i, (mass, middle) in enumerate(zip(law.masses, law.middles, strict=True)):
             if mass > 0:
@@ -337,7 +340,7 @@ class RanText(ExactMechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """As published: a noise vector for each entry, and a choice among the words within it."""
+        """Draw as published: a noise vector for each entry, then a word within its length."""
         if self.form == "fixed":
             return super().sample(rng, words, epsilon, index=index)
         self.check_index(index)
@@ -345,7 +348,7 @@ class RanText(ExactMechanism):
         return self._drawn(rng, entries, np.array([value]), None)[:, 0]
 
     def bulk(self, epsilon: float) -> Bulk:
-        """One document after the other: each draw has a distance of its own."""
+        """Return a sampler that handles one document at a time: each draw has its own distance."""
         return super().bulk(epsilon) if self.form == "fixed" else OneByOne(self, epsilon)
 
     def paths(
@@ -356,7 +359,7 @@ class RanText(ExactMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry on a grid of ε: fixed noise, of which ε only changes the length."""
+        """Draw once per entry on a grid of ε: fixed noise, whose length alone depends on ε."""
         if self.form == "fixed":
             return super().paths(rng, words, rankings=rankings, epsilons=epsilons)
         entries = self.check_words(words)
@@ -370,7 +373,7 @@ class RanText(ExactMechanism):
         epsilons: FloatArray,
         rankings: Sequence[Ranking] | None,
     ) -> IntArray:
-        """Outputs of one noise vector and one set of Gumbel numbers an entry, shape (k, E)."""
+        """Return outputs from one noise vector and one set of Gumbel numbers an entry, (k, E)."""
         ranges = np.ptp(self.lexicon.vectors.astype(np.float64), axis=0)
         outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
         scales = [noise_scale(epsilon) for epsilon in epsilons.tolist()]

@@ -5,13 +5,14 @@
 * R² = Σ range_j²·E_j². Each term is rounded down to a grid of width h, so the sum S of the rounded
   terms has S ≤ R² < S + d·h, and P(S ≤ r² − d·h) ≤ P(R ≤ r) ≤ P(S ≤ r²). A sum of discrete laws
   takes one convolution a term, truncated at the end of the grid (no term is negative), with the
-  error bound of the transform added. Small r have grids of their own, each 16 times finer.
-* P(R > t) for large t: some range_j·E_j exceeds c, or Markov's inequality for
-  exp(θ·Σ range_j²·E_j²) with every range_j·E_j ≤ c. Its exponents are convex, so chords bound them.
+  error bound of the transform added. Small r have their own grids, each 16 times finer.
+* P(R > t) for large t: some range_j·E_j exceeds c, or Markov's inequality for exp(θ·Σ
+  range_j²·E_j²) with every range_j·E_j ≤ c. Its exponents are convex, so chords bound them.
 * Cut the quantiles of R at q_0 < q_1 < …. Between q_i and q_{i+1} R lies in an interval [a, b], and
   with W_r(y) = e^(−(ε/2)·d(x, y)/r)·1{d(x, y) < r}, which grows with r, and Z_r = Σ_y W_r(y):
   W_a(y)/Z_b ≤ P(y | x, R) ≤ W_b(y)/Z_a. The sums over i bound P(y | x).
-* A word at distance t comes out only if R > t: its probability is bounded by that of such R too.
+* A word at distance t can be the output only if R > t: the probability of such R bounds its
+  probability too.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import UNIT
 
-_CELLS = 2**17  # of a grid of R²
-_FINER = 16  # how much finer the next grid is
+_CELLS = 2**17  # cells of a grid of R²
+_FINER = 16  # factor by which the next grid is finer
 _RARE = 1e-12  # probability below which no finer grid is made
 _NODES = 512  # quantiles of R at which the integral is cut; fewer words have more
 _MOST_NODES = 2048
-_ENTRIES = 2**22  # weights of a small vocabulary, which decide how many nodes it has
+_ENTRIES = 2**22  # weights of a small vocabulary, which set its number of nodes
 _BLOCK = 2**21  # weights held at a time
-_POINTS, _ENDS = 1024, 256  # words of many at which a law is bounded, and of them at either end
-_CHORDS = 400  # of a convex exponent
+_POINTS, _ENDS = 1024, 256  # computed words of a large vocabulary, and those at either end
+_CHORDS = 400  # chords of a convex exponent
 _TAILS = 160  # lengths at which the tail is bounded
-_TAIL_SPAN = 60.0  # they reach this many scales beyond the grid
+_TAIL_SPAN = 60.0  # reach of the tail lengths beyond the grid, in scales
 _FAR = -3.0  # ln of a probability of R from which on the tail bounds a word
 _DISTANCE = 1e-12  # relative error of a distance, of a range and of their quotient
 _SUMS = 1e-10  # relative error of sums of positive terms and of exponentials
@@ -63,19 +64,19 @@ class RadiusBounds:
     log_tails: FloatArray
 
     def log_beyond(self, lengths: FloatArray) -> FloatArray:
-        """A bound on ln P(R > r) at each length r."""
-        # The tail falls: the largest known length that is no longer bounds it.
+        """Bound ln P(R > r) from above at each length r."""
+        # The tail falls: the largest known length that is not longer gives a bound.
         place = np.searchsorted(self.tails, lengths, side="right") - 1
         return np.where(place < 0, 0.0, self.log_tails[np.maximum(place, 0)])
 
     def within(self, length: float) -> float:
-        """An upper bound on P(R ≤ r), never 0."""
+        """Bound P(R ≤ r) from above; never 0."""
         return min(1.0, 1e-15 + float(self.masses[self.edges[self.least] <= length].sum()))
 
 
 @lru_cache(maxsize=4)
 def radius_bounds(lexicon: Lexicon) -> RadiusBounds:
-    """Bounds on the law of ‖N‖ for Laplace noise of the scales range_j."""
+    """Bound the law of ‖N‖ for Laplace noise of the scales range_j."""
     ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
     unit = float(ranges.max())
     scales = ranges[ranges > 0] / unit
@@ -108,14 +109,14 @@ def radius_bounds(lexicon: Lexicon) -> RadiusBounds:
 
 
 def _farthest(scales: FloatArray) -> float:
-    """A length that R exceeds with a probability of at most `_RARE`, in units of the range."""
+    """Return a length that R exceeds with probability at most `_RARE`, in units of the range."""
     lengths = math.sqrt(2.0 * float((scales**2).sum())) + np.linspace(0.0, _TAIL_SPAN, 121)
     enough = np.flatnonzero(_log_tails(scales, lengths) <= math.log(_RARE))
     return float(lengths[int(enough[0])])
 
 
 def _distribution(scales: FloatArray, top: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Values r² > 0, ascending, and bounds on P(R² ≤ r²) from below and above.
+    """Return values r² > 0, ascending, and bounds on P(R² ≤ r²) from below and above.
 
     Args:
         scales: range_j, shape (d,), the largest 1.
@@ -140,7 +141,7 @@ def _distribution(scales: FloatArray, top: float) -> tuple[FloatArray, FloatArra
 
 
 def _rounded_sum(scales: FloatArray, cell: float) -> tuple[FloatArray, float]:
-    """P(S ≤ i·h) for i < `_CELLS`, and a bound on the error of each."""
+    """Return P(S ≤ i·h) for i < `_CELLS`, and a bound on the error of each."""
     from scipy.fft import irfft, rfft
 
     roots = np.sqrt(np.arange(_CELLS + 1) * cell)
@@ -160,7 +161,7 @@ def _rounded_sum(scales: FloatArray, cell: float) -> tuple[FloatArray, float]:
 
 
 def _cuts(low: FloatArray, high: FloatArray, nodes: int) -> IntArray:
-    """Places that cut the law evenly in the logarithm of the odds."""
+    """Return places that cut the law evenly in the logarithm of the odds."""
     middle = np.clip(0.5 * (low + high), 1e-300, 1.0 - 1e-16)
     odds = np.log(middle) - np.log1p(-middle)
     ends = math.log(_RARE), -math.log(_RARE)
@@ -169,7 +170,7 @@ def _cuts(low: FloatArray, high: FloatArray, nodes: int) -> IntArray:
 
 
 def _log_tails(scales: FloatArray, lengths: FloatArray) -> FloatArray:
-    """Bounds on ln P(R > t), shape (k,): the least over a grid of c and θ."""
+    """Bound ln P(R > t), shape (k,): the least over a grid of c and θ."""
     best = np.zeros(lengths.size)
     counts, distinct = _grouped(scales)
     for share in (0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 1.0):
@@ -186,8 +187,8 @@ def _log_tails(scales: FloatArray, lengths: FloatArray) -> FloatArray:
 
 
 def _grouped(scales: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Count the scales below each of a few values, which stand for them."""
-    # A larger scale has a larger tail: rounded up, 64 values do for all.
+    """Count the scales below each of a few values that represent them."""
+    # A larger scale has a larger tail: rounded up, 64 values suffice for all.
     steps = np.geomspace(float(scales.min()), 1.0 + 1e-12, 64)
     places = np.searchsorted(steps, scales)
     counts = np.bincount(np.minimum(places, 63), minlength=64).astype(np.float64)
@@ -195,7 +196,7 @@ def _grouped(scales: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _log_moments(scales: FloatArray, theta: float, cap: float) -> FloatArray:
-    """Bounds on ln E[exp(θ·range²·E²); range·E ≤ c], shape (k,).
+    """Bound ln E[exp(θ·range²·E²); range·E ≤ c], shape (k,).
 
     θ·range²·x² − x is convex in x; between two nodes it lies below its chord.
     """
@@ -211,11 +212,11 @@ def _log_moments(scales: FloatArray, theta: float, cap: float) -> FloatArray:
 def law_bounds(
     bounds: RadiusBounds, distance: FloatArray, scale: float, epsilon: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds on P(y | x) of every word y, shapes (n,), from its distance to x.
+    """Bound P(y | x) of every word y, shapes (n,), from its distance to x.
 
-    P(y | x) falls with d(x, y). So in a large vocabulary it is bounded for some words: any other is
+    P(y | x) falls with d(x, y). So in a large vocabulary only some words are computed: any other is
     bounded from below by one that is no nearer, from above by one that is no farther. The nearest
-    words and the farthest are all among those.
+    words and the farthest are all computed.
 
     Args:
         bounds: on the law of R at s = 1.
@@ -247,14 +248,14 @@ def _bounds_at(
     no_farther: FloatArray,
     no_nearer: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds on P(y | x) of some words, shapes (k,), each of which stands for others too.
+    """Bound P(y | x) of some words, shapes (k,), each of which represents others too.
 
     Args:
         bounds: as for `law_bounds`.
         distance: of these words, shape (k,).
         scale: s(ε).
         epsilon: ε.
-        no_farther: how many words each one stands for that are no farther than it, shape (k,).
+        no_farther: number of words no farther than it that each one represents, shape (k,).
         no_nearer: the same for words that are no nearer.
     """
     edges = scale * bounds.edges
@@ -284,7 +285,7 @@ def law_within(law: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray
     """Move a law, shape (n,), into its bounds, so that it sums to 1.
 
     In few dimensions the grid of `radius_law` is coarse for a short R; the bounds are not. The sum
-    that moving takes away or adds is shared by the room that the bounds leave, so that they hold.
+    that the move removes or adds is distributed over the room within the bounds, so that they hold.
     """
     moved = np.clip(law, low, high)
     lacking = 1.0 - float(moved.sum())
@@ -301,11 +302,11 @@ def _far(
     epsilon: float,
     no_farther: FloatArray,
 ) -> FloatArray:
-    """Upper bounds on P(y | x) of words that few R reach, shape (n,); ∞ for the others.
+    """Bound P(y | x) from above for words that few R reach, shape (n,); ∞ for the others.
 
-    A word at distance t comes out only if R > t, with at most h(R)/Z_t, h(r) = e^(−(ε/2)·t/r). For
-    t_0 ≤ t, E[h(R); R > t_0] is at most h(t_1)·P(R > t_0) + Σ_k (h(t_k+1) − h(t_k))·P(R > t_k),
-    the sum over k ≥ 1 (summation by parts).
+    A word at distance t can be the output only if R > t, with at most h(R)/Z_t, h(r) =
+    e^(−(ε/2)·t/r). For t_0 ≤ t, E[h(R); R > t_0] is at most h(t_1)·P(R > t_0) + Σ_k (h(t_k+1) −
+    h(t_k))·P(R > t_k), the sum over k ≥ 1 (summation by parts).
     """
     result = np.full(distance.size, math.inf)
     chosen = np.flatnonzero(bounds.log_tails < _FAR)
@@ -332,7 +333,7 @@ def _far(
 
 
 def _weights(distance: FloatArray, radii: FloatArray, epsilon: float, side: int) -> FloatArray:
-    """W_r(y), shape (k, n), rounded down (−1) or up (+1)."""
+    """Return W_r(y), shape (k, n), rounded down (−1) or up (+1)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(distance == 0, 0.0, distance / radii[:, None]) * (1.0 - side * _DISTANCE)
     weights = np.exp(-0.5 * epsilon * share)

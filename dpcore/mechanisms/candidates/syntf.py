@@ -3,13 +3,13 @@
     P(y | x) ∝ exp(ε·ρ(x, y)/(2Δ)),  ρ in [0, 1], Δ = 1,
 
 where y runs over all terms. ρ is the cosine of the two vectors here, and 0 where that is negative;
-the paper adds up such terms to a synthetic vector of term frequencies, whose length is given. Two
-terms change a weight and a normaliser by e^(ε/2) each, so ε holds between any two terms.
+the paper adds up such terms to a synthetic vector of term frequencies, of a given length. Two terms
+change a weight and a normaliser by e^(ε/2) each, so ε holds between any two terms.
 
-That needs all terms as candidates. Where each term has a set of synonyms of its own (as in
+That needs all terms as candidates. Where each term has its own set of synonyms (as in
 github.com/sjmeis/MLDP, src/mldp_text/mechanisms.py at commit 65a9eb8, from WordNet), an output that
-is a synonym of one word and not of another has a loss of ∞. The form "synonyms" is that, with the k
-most similar words in place of a dictionary.
+is a synonym of one word and not of another has a loss of ∞. The form "synonyms" is this variant,
+with the k most similar words in place of a dictionary.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BLOCK = 512  # words whose similarities are held at a time
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SynTF(ExactMechanism):
-    """e^(ε·ρ/2) with the cosine as ρ, over all words or over the most similar ones."""
+    """Exponential mechanism e^(ε·ρ/2) with the cosine as ρ, over all or the most similar words."""
 
     key = "syntf.v1"
     short = "syntf"
@@ -59,7 +59,7 @@ class SynTF(ExactMechanism):
         return self.candidates == "synonyms" and self.k < len(self.lexicon)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε between any two words, proved if all words are candidates."""
+        """Return the guarantee: ε between any two words, proved if all words are candidates."""
         reason = (
             "A similarity lies between 0 and 1, so weight and normaliser change by a factor of at "
             "most e^(ε/2) each, and every word may come out."
@@ -79,11 +79,11 @@ class SynTF(ExactMechanism):
         )
 
     def similarity(self, word: int) -> FloatArray:
-        """ρ of a word to all, shape (n,), read-only."""
+        """Return ρ of a word to all, shape (n,), read-only."""
         return _similarity(self.lexicon, word)
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word), shape (n,)."""
+        """Return ln P(y | word), shape (n,)."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         similarity = self.similarity(index)
         logs = 0.5 * value * (similarity - 1.0)  # a word is most like itself
@@ -95,24 +95,24 @@ class SynTF(ExactMechanism):
 
     @property
     def column_form(self) -> ColumnForm | None:
-        """The closed form, if all words are candidates: the similarity is symmetric."""
+        """Column form, if all words are candidates: the similarity is symmetric."""
         return None if self._restricted else ColumnForm(self._column, ERROR)
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
-        """ln P(output | w) of every word w, shape (n,)."""
+        """Return ln P(output | w) of every word w, shape (n,)."""
         logs = 0.5 * epsilon * (self.similarity(output) - 1.0)
         return np.asarray(logs - _normalisers(self.lexicon, epsilon))
 
 
 @lru_cache(maxsize=64)
 def _similarity(lexicon: Lexicon, word: int) -> FloatArray:
-    """The cosine with a word, 0 where it is negative, shape (n,), read-only."""
+    """Return the cosine with a word, 0 where it is negative, shape (n,), read-only."""
     rows = lexicon.vectors
     own = rows[word].astype(np.float64)
     lengths = _lengths(rows) * np.linalg.norm(own)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         cosine = (rows @ own) / lengths
-    # A zero vector has no angle: it is like nothing but itself.
+    # A zero vector has no angle: it is similar only to itself.
     similarity = np.clip(np.nan_to_num(cosine, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
     similarity[word] = 1.0
     similarity.setflags(write=False)
@@ -120,13 +120,13 @@ def _similarity(lexicon: Lexicon, word: int) -> FloatArray:
 
 
 def _lengths(rows: Float32Array) -> FloatArray:
-    """Euclidean lengths, float64."""
+    """Return Euclidean lengths, float64."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 
 @lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
 def _normalisers(lexicon: Lexicon, epsilon: float) -> FloatArray:
-    """ln Z of every word, shape (n,): one pass over all pairs."""
+    """Return ln Z of every word, shape (n,): one pass over all pairs."""
     lengths = _lengths(lexicon.vectors)
     unit = lexicon.vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
     n, result = len(lexicon), np.empty(len(lexicon))

@@ -1,24 +1,24 @@
 """Words blending boxes, WBB (De Faveri, Faggioli, Ferro 2024): never a word that is too near.
 
-All words are sorted by their distance from x. The first `safe` of them, x itself among them, never
-come out; the next `box` are the candidates, and with μ and σ the mean and deviation of their
-distances,
+All words are sorted by their distance from x. The first `safe` of them, x itself among them, are
+never the output; the next `box` are the candidates, and with μ and σ the mean and deviation of
+their distances,
 
     P(y | x) ∝ 1/(1 + exp(−(ε/2)·σ·(d(x, y) − μ))),
 
-so that the farther candidates are the likelier ones. Judged by github.com/Kekkodf/pypantera, file
+so that farther candidates are likelier. Implemented after github.com/Kekkodf/pypantera, file
 pypantera/src/SamplingPerturbationMechanism/wbb.py at commit 8c4fd52, with its Euclidean distance;
 it has no default sizes, those here are ours.
 
 ε between any two words does not hold. The candidates depend on the word: P(x | x) = 0, while x is a
 candidate of some other word, and between words with no common candidate δ = 1.
 
-The repair has a floor: with probability λ any word comes out, all alike, else a candidate as above,
-with exponents cut off at ±1. Then no candidate is likelier than e/m among m, and for
+The repair has a floor: with probability λ the output is any word, all alike, else a candidate as
+above, with exponents cut off at ±1. Then no candidate is likelier than e/m among m, and for
 
     λ/(1 − λ) = (n/m)·e/(e^ε − 1)
 
-a probability of at most λ/n + (1 − λ)·e/m stands against one of at least λ/n: e^ε times that.
+the largest probability, at most λ/n + (1 − λ)·e/m, is at most e^ε times the smallest, at least λ/n.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ERROR = 1e-6  # of a logarithm, from the distances of the stored table
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WordsBlendingBoxes(ExactMechanism):
-    """A word that is neither too near nor too far, as published or with a floor under all words."""
+    """Word that is neither too near nor too far, as published or with a floor."""
 
     key = "wbb.v1"
     short = "wbb"
@@ -69,23 +69,23 @@ class WordsBlendingBoxes(ExactMechanism):
 
     @property
     def _safe(self) -> int:
-        """So many that one candidate is left at least."""
+        """Number of nearest words excluded, so that at least one candidate is left."""
         return min(self.safe, len(self.lexicon) - 1)
 
     @property
     def size(self) -> int:
-        """m, how many candidates a word has."""
+        """m, the number of candidates of a word."""
         return min(self.box, len(self.lexicon) - self._safe)
 
     def floor(self, epsilon: float) -> float:
-        """λ: how often any word comes out, in the form with a floor."""
+        """Return λ: the probability of a uniform output, in the form with a floor."""
         # λ = 1/(1 + m(e^ε − 1)/(n·e)), without overflow.
         shrunk = math.exp(-epsilon)
         others = self.size / (len(self.lexicon) * math.e) * -math.expm1(-epsilon)
         return shrunk / (shrunk + others)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε between any two words: refuted, or proved with the floor."""
+        """Return the guarantee: ε between any two words, refuted, or proved with the floor."""
         value = self.check_epsilon(epsilon)
         status = Status.REFUTED
         reason = (
@@ -108,11 +108,11 @@ class WordsBlendingBoxes(ExactMechanism):
         )
 
     def candidates(self, distance: FloatArray) -> IntArray:
-        """The box of a word, nearest first, from its distances to all."""
+        """Return the box of a word, nearest first, from its distances to all."""
         return nearest_of(distance, self._safe + self.size)[self._safe :]
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word), shape (n,)."""
+        """Return ln P(y | word), shape (n,)."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         distance = self.distances(index, ranking)
         inside = self.candidates(distance)
@@ -122,7 +122,7 @@ class WordsBlendingBoxes(ExactMechanism):
         return logs
 
     def _weighed(self, away: FloatArray, epsilon: float) -> tuple[float, FloatArray]:
-        """ln P of a word outside of the box, and of the candidates at these distances, (k, m)."""
+        """Return ln P of a word outside the box, and of candidates at these distances, (k, m)."""
         middle, spread = away.mean(axis=1, keepdims=True), away.std(axis=1, keepdims=True)
         exponents = 0.5 * epsilon * spread * (away - middle)
         if self.form == "floor":
@@ -141,13 +141,13 @@ class WordsBlendingBoxes(ExactMechanism):
 
     @property
     def column_form(self) -> ColumnForm | None:
-        """Which words have the output in their box, if the table of neighbours is wide enough."""
+        """Words that have the output in their box, if the table of neighbours is wide enough."""
         if self._safe + self.size > NEIGHBOUR_TABLE_WIDTH:
             return None
         return ColumnForm(self._column, _ERROR)
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
-        """ln P(output | w) of every word w, shape (n,)."""
+        """Return ln P(output | w) of every word w, shape (n,)."""
         boxes, away = _boxes(self.lexicon, self._safe, self.size)
         holders, places = np.nonzero(boxes == output)
         lowest, weights = self._weighed(away[holders], epsilon)
@@ -157,7 +157,7 @@ class WordsBlendingBoxes(ExactMechanism):
 
     @property
     def caution(self) -> str:
-        """What comes out is not what went in, and says so."""
+        """Warning that the output is never the input word."""
         if self.form == "floor":
             return ""
         return (
@@ -168,7 +168,7 @@ class WordsBlendingBoxes(ExactMechanism):
 
 @lru_cache(maxsize=2)
 def _boxes(lexicon: Lexicon, safe: int, size: int) -> tuple[IntArray, FloatArray]:
-    """The candidates of all words and their distances, shape (n, size) each."""
+    """Return the candidates of all words and their distances, shape (n, size) each."""
     table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(safe + size)
     boxes = table.indices[:, safe:].astype(np.int64)
     return boxes, table.distances[:, safe:].astype(np.float64)

@@ -1,11 +1,11 @@
-"""ADePT's mechanism on word vectors, as published and with the norm that its noise needs.
+"""ADePT's mechanism on word and latent vectors, as published and repaired.
 
 ADePT (Krishna, Gupta, Dupuy 2021, Theorem 1) clips a latent vector to *Euclidean* norm C and adds
 Laplace noise of scale 2C/ε to every coordinate, as if two clipped vectors were at most 2C apart in
 the L1 norm. They are up to 2√d·C apart (Habernal 2021), at ±(C/√d, …, C/√d): the true ε is √d·ε.
 
-Of the three repairs one stands here, clipping by the L1 norm. The other two are mechanisms of their
-own: noise of scale 2√d·C/ε is `laplace`, and noise ∝ exp(−ε‖z‖₂/(2C)) is `l2-laplace`.
+Of the three repairs one is here, clipping by the L1 norm. The other two are separate mechanisms:
+noise of scale 2√d·C/ε is `laplace`, and noise ∝ exp(−ε‖z‖₂/(2C)) is `l2-laplace`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpcore.noise.samplers import Radial, draws
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Adept(ClippedLaplace):
-    """Clip to Euclidean norm C, then i.i.d. Laplace noise of scale 2C/ε: as published."""
+    """Clipping to Euclidean norm C, then i.i.d. Laplace noise of scale 2C/ε: as published."""
 
     key = "adept.v1"
     short = "adept"
@@ -44,21 +44,21 @@ class Adept(ClippedLaplace):
 
     @property
     def sensitivity(self) -> float:
-        """2C, as the paper has it; right for the L2 norm, wrong for the L1 norm of the noise."""
+        """2C, as in the paper; correct for the L2 norm, wrong for the L1 norm of the noise."""
         return 2.0 * self.bound
 
     def true_epsilon(self, epsilon: float) -> float:
-        """√d·ε: what holds for any two vectors, and is attained at ±(C/√d, …, C/√d)."""
+        """Return √d·ε, which holds for any two vectors and is attained at ±(C/√d, …, C/√d)."""
         return math.sqrt(self.dimension) * self.check_epsilon(epsilon)
 
     @cached_property
     def far_pair(self) -> tuple[float, int, int]:
         """Two words far apart in the L1 norm after clipping: ‖x − y‖₁/(2C), and the two.
 
-        From the first word to the farthest, and on from there; the farthest of all may be farther.
+        Found by steps from a word to the farthest one; the farthest pair of all may be farther.
         """
         rows, here, best = self.origins, 0, (0.0, 0, 0)
-        # Each step goes on to the word that is farthest from this one, until that is a step back.
+        # Each step moves to the word farthest from this one, until that is a step back.
         for _ in range(6):
             row = distances(rows, rows[[here]], Metric.MANHATTAN)[0]
             there = int(row.argmax())
@@ -69,7 +69,7 @@ class Adept(ClippedLaplace):
         return best[0] / self.sensitivity, best[1], best[2]
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """The claim, refuted for d ≥ 2, with the true ε."""
+        """Return the guarantee: the claim, refuted for d ≥ 2, with the true ε."""
         value = self.check_epsilon(epsilon)
         if self.dimension == 1:
             status, reason = Status.PROVED, "In one dimension the L1 and the L2 norm are the same."
@@ -94,7 +94,7 @@ class Adept(ClippedLaplace):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdeptManhattan(ClippedLaplace):
-    """Clip to L1 norm C, then i.i.d. Laplace noise of scale 2C/ε: the promise holds."""
+    """Clipping to L1 norm C, then i.i.d. Laplace noise of scale 2C/ε: the guarantee holds."""
 
     key = "adept-l1.v1"
     short = "adept-l1"
@@ -132,7 +132,7 @@ class AdeptManhattan(ClippedLaplace):
         return 2.0 * self.bound
 
 
-# ADePT's mechanism and its repairs on latent vectors; the true ε comes back with every call.
+# ADePT's mechanism and its repairs on latent vectors; every call returns the true ε.
 #
 # | form        | clipped by | noise                    | true ε (pure, any two inputs) |
 # |-------------|------------|--------------------------|-------------------------------|
@@ -141,14 +141,14 @@ class AdeptManhattan(ClippedLaplace):
 # | WIDE        | L2 norm C  | i.i.d. Laplace(2√d·C/ε)  | ε                             |
 # | ROUND       | L2 norm C  | ∝ exp(−ε‖z‖₂/(2C))       | ε                             |
 #
-# The sources are Krishna, Gupta, Dupuy 2021 (Theorem 1) for the first, Habernal 2021 for its true
-# ε. ROUND needs √2 less noise than WIDE for large d. Anything computed from the noisy vector alone,
-# such as the text that a decoder makes of it, has the same ε; a decoder that also sees the private
-# text (teacher forcing) has none.
+# Sources: Krishna, Gupta, Dupuy 2021 (Theorem 1) for the first, Habernal 2021 for its true ε. ROUND
+# needs √2 less noise than WIDE for large d. Anything computed from the noisy vector alone, such as
+# the text of a decoder, has the same ε; a decoder that also sees the private text (teacher forcing)
+# has none.
 
 
 class LatentForm(StrEnum):
-    """How a latent vector is clipped and how much noise it gets."""
+    """Norm of the clipping and amount of noise for a latent vector."""
 
     PUBLISHED = "published"
     MANHATTAN = "l1-clip"
@@ -162,19 +162,19 @@ FORMS = {
     "laplace": LatentForm.WIDE,
     "l2-laplace": LatentForm.ROUND,
 }
-"""By the short name of the mechanism that clips and adds the same noise to a word vector."""
+"""Form by the short name of the mechanism with the same clipping and noise on word vectors."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyLatents:
-    """What may be released, and what it costs.
+    """Noisy latent vectors for release, and their privacy cost.
 
     Attributes:
         vectors: noisy clipped vectors, shape (k, d), float64, read-only.
         epsilon: the true ε of each row, between any two inputs.
-        claimed_epsilon: the ε that was asked for.
+        claimed_epsilon: the requested ε.
         scale: of the noise: Laplace scale of a coordinate, or of the radius for ROUND.
-        clipped: how many rows were longer than C.
+        clipped: number of rows that were longer than C.
     """
 
     vectors: FloatArray
@@ -185,19 +185,19 @@ class NoisyLatents:
 
 
 def true_epsilon(form: LatentForm, epsilon: float, dimension: int) -> float:
-    """The smallest ε that holds for any two vectors of this dimension."""
+    """Return the smallest ε that holds for any two vectors of this dimension."""
     return math.sqrt(dimension) * epsilon if form is LatentForm.PUBLISHED else epsilon
 
 
 def noise_scale(form: LatentForm, epsilon: float, clip_norm: float, dimension: int) -> float:
-    """Scale of the noise (see the table of the module)."""
+    """Return the scale of the noise (see the table above)."""
     factor = math.sqrt(dimension) if form is LatentForm.WIDE else 1.0
     return 2.0 * factor * clip_norm / epsilon
 
 
 def clip_rows(vectors: FloatArray, norm: float, form: LatentForm) -> FloatArray:
-    """x·min(1, C/‖x‖) in the norm of the form, shape (k, d); never above C by rounding."""
-    # The factor is rounded down by more than a norm of d terms and a product can be off.
+    """Return x·min(1, C/‖x‖) in the norm of the form, shape (k, d); never above C by rounding."""
+    # The factor is rounded down by more than the error of a norm of d terms and a product.
     order = 1 if form is LatentForm.MANHATTAN else 2
     lengths = np.linalg.norm(vectors, ord=order, axis=1)
     shrink = norm * (1.0 - (vectors.shape[1] + 4) * 2.0**-52) / np.maximum(lengths, norm)
@@ -206,17 +206,17 @@ def clip_rows(vectors: FloatArray, norm: float, form: LatentForm) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class LatentPath:
-    """Clipped latent vectors with one noise draw each: what they become at every ε.
+    """Clipped latent vectors with one noise draw each, to be evaluated at every ε.
 
-    For measuring only: of one draw a single ε may be released, since two noisy vectors with the
-    same noise give the noise away.
+    For measurement only: of one draw a single ε may be released, since two noisy vectors with the
+    same noise reveal it.
 
     Attributes:
         clipped: shape (k, d), float64, read-only.
         noise: at scale 1, shape (k, d), read-only.
         form: published, or one of the repairs.
         clip_norm: C.
-        changed: how many rows were longer than C.
+        changed: number of rows that were longer than C.
     """
 
     clipped: FloatArray
@@ -226,7 +226,7 @@ class LatentPath:
     changed: int
 
     def at(self, epsilon: float) -> NoisyLatents:
-        """The noisy vectors at one ε.
+        """Return the noisy vectors at one ε.
 
         Raises:
             EpsilonError: ε is not a finite number > 0.

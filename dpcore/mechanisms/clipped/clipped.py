@@ -1,7 +1,7 @@
 """Local privacy by clipping: vectors are clipped to norm C, then noise is added.
 
-Two clipped vectors differ by at most 2C in L2 norm and 2√d·C in L1 norm, whatever the words, so
-the guarantee does not depend on a distance: every word could have been every other.
+Two clipped vectors differ by at most 2C in L2 norm and 2√d·C in L1 norm, whatever the words, so the
+guarantee does not depend on a distance: it holds between any two words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import Radial
 from dpcore.outwards import at_most, delta_at_most
 
-# Calibration of Gaussian noise: how much privacy a σ buys, and which σ buys a privacy.
+# Calibration of Gaussian noise: δ of a σ, and σ of a δ.
 #
 # All in log space: δ may be far below the smallest float.
 
@@ -43,14 +43,14 @@ _ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 
 
 def classical_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """σ = Δ√(2 ln(1.25/δ))/ε (Dwork and Roth 2014, Theorem A.1, for ε ≤ 1)."""
+    """Return σ = Δ√(2 ln(1.25/δ))/ε (Dwork and Roth 2014, Theorem A.1, for ε ≤ 1)."""
     return sensitivity * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
 
 
 def gaussian_log_delta(
     epsilon: FloatArray | float, sigma: FloatArray | float, sensitivity: float
 ) -> FloatArray:
-    """ln δ of Gaussian noise at ε, exactly and elementwise (Balle and Wang 2018, Theorem 8).
+    """Return ln δ of Gaussian noise at ε, exactly and elementwise (Balle and Wang 2018, Theorem 8).
 
     δ = Φ(a − b) − e^ε Φ(−a − b), a = Δ/2σ, b = εσ/Δ. Where a is small the two terms agree in
     most digits, and δ = φ(a − b)·∫ (1 − x·M(x)) dx over [b − a, b + a] is used, with Mills' ratio
@@ -62,14 +62,14 @@ def gaussian_log_delta(
 def gaussian_log_delta_bounds(
     epsilon: FloatArray | float, sigma: FloatArray | float, sensitivity: float
 ) -> tuple[FloatArray, FloatArray]:
-    """A lower and an upper bound on ln δ, elementwise: `gaussian_log_delta` with its rounding.
+    """Return lower and upper bounds on ln δ, elementwise: `gaussian_log_delta` with rounding.
 
-    Assumed is that SciPy's log_ndtr and erfcx have a relative error of `_SPECIAL`·u at most. A
-    rounded argument x of ln Φ costs (|x| + 1)·u·(a + b); in the difference of the two terms an
-    error of their logarithms is divided by expm1 of the gap between them.
+    Assumes that SciPy's log_ndtr and erfcx have a relative error of `_SPECIAL`·u at most. A rounded
+    argument x of ln Φ costs (|x| + 1)·u·(a + b); in the difference of the two terms an error of
+    their logarithms is divided by expm1 of the gap between them.
     """
     value, error, most = _evaluated(epsilon, sigma, sensitivity)
-    # Where the two terms agree in all digits all that is known is that δ ≤ Φ(a − b).
+    # Where the two terms agree in all digits, only δ ≤ Φ(a − b) is known.
     known = np.isfinite(value) & np.isfinite(error)
     value, error = np.where(known, value, 0.0), np.where(known, error, np.inf)
     return value - error, np.minimum(value + error, most)
@@ -78,7 +78,7 @@ def gaussian_log_delta_bounds(
 def _evaluated(
     epsilon: FloatArray | float, sigma: FloatArray | float, sensitivity: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """ln δ, a bound on its absolute error, and the upper bound ln Φ(a − b)."""
+    """Return ln δ, a bound on its absolute error, and the upper bound ln Φ(a − b)."""
     from scipy.special import erfcx, log_ndtr
 
     a, b = sensitivity / (2.0 * np.asarray(sigma)), epsilon * np.asarray(sigma) / sensitivity
@@ -109,7 +109,7 @@ def _evaluated(
 
 @lru_cache(maxsize=4096)
 def analytic_sigma(epsilon: float, log_delta: float, sensitivity: float) -> float:
-    """Smallest σ with δ(ε) ≤ δ, by bisection on ln σ, but for rounding: never below it."""
+    """Return the smallest σ with δ(ε) ≤ δ, by bisection on ln σ, rounded up."""
 
     def enough(log_sigma: FloatArray | float) -> bool:
         high = gaussian_log_delta_bounds(epsilon, math.exp(log_sigma), sensitivity)[1]
@@ -125,7 +125,7 @@ def analytic_sigma(epsilon: float, log_delta: float, sensitivity: float) -> floa
 
 
 def analytic_epsilon(sigma: FloatArray, log_delta: float, sensitivity: float) -> FloatArray:
-    """The ε at which `analytic_sigma` gives this σ, elementwise; 0 where δ(0) is small enough."""
+    """Return the ε at which `analytic_sigma` gives this σ, elementwise; 0 if δ(0) suffices."""
     sigma = np.asarray(sigma, dtype=np.float64)
     low, high = np.zeros_like(sigma), np.ones_like(sigma)
     while (short := gaussian_log_delta_bounds(high, sigma, sensitivity)[1] > log_delta).any():
@@ -139,7 +139,7 @@ def analytic_epsilon(sigma: FloatArray, log_delta: float, sensitivity: float) ->
 
 @lru_cache(maxsize=4096)
 def composed_epsilon(sigma: float, log_delta: float, sensitivity: float, count: int) -> float:
-    """The least ε for a δ of so many independent Gaussian noises together, rounded up.
+    """Return the least ε at δ of `count` independent Gaussian noises together, rounded up.
 
     The mean of one differs by μ = Δ/σ between two inputs, in units of the noise, and that of k of
     them, as one vector, by √k·μ: they are one Gaussian mechanism of sensitivity √k·Δ (Dong, Roth,
@@ -156,10 +156,10 @@ def composed_epsilon(sigma: float, log_delta: float, sensitivity: float, count: 
 
 
 def clip(vectors: Float32Array, norm: float, power: int = 2) -> Float32Array:
-    """Rows scaled down to a norm ≤ `norm`, shape (n, d): the L2 norm, or with `power` = 1 the L1.
+    """Return rows scaled to a norm ≤ `norm`, shape (n, d): L2, or L1 with `power` = 1.
 
     x·min(1, C/‖x‖), with the factor rounded down by two units of float32, so that rounding the
-    result cannot lift a row above the bound. Rows within the bound are returned as they are.
+    result cannot lift a row above the bound. Rows within the bound are returned unchanged.
     """
     if power == 1:
         lengths = np.abs(vectors).sum(axis=1, dtype=np.float64)
@@ -175,7 +175,7 @@ def clip(vectors: Float32Array, norm: float, power: int = 2) -> Float32Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClippedMechanism(NoisyMechanism):
-    """Common to all mechanisms on clipped vectors: the norm, and what the result is compared with.
+    """Base of all mechanisms on clipped vectors: the norm, and the targets of the result.
 
     With C below the norms of the words, comparing the noisy *clipped* vector with the *unclipped*
     vocabulary (Huang et al. 2024, eq. 2) does not return the word even without noise; comparing
@@ -208,12 +208,12 @@ class ClippedMechanism(NoisyMechanism):
 
     @property
     def points(self) -> Points:
-        """The targets, with what is computed of them once."""
+        """Targets, with quantities that are computed from them once."""
         return self._clipped if self.compare_with == "clipped" else own(self.lexicon)
 
     @property
     def origins(self) -> Float32Array:
-        """The clipped vectors, shape (n, d)."""
+        """Clipped vectors, shape (n, d)."""
         return self._clipped.vectors
 
     @property
@@ -233,7 +233,7 @@ class ClippedRadial(ClippedMechanism, RadialMechanism):
         return 2.0 * self.bound
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
-        """Its noise at ε, with the norm that vectors are clipped to."""
+        """Return the noise at ε, with the norm that vectors are clipped to."""
         return replace(
             super().vector_noise(epsilon),
             norm=self.bound,
@@ -261,7 +261,7 @@ class ClippedLaplace(ClippedRadial):
         return 2.0 * math.sqrt(self.dimension) * self.bound
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Pure local privacy, proved."""
+        """Return the guarantee of pure local privacy, proved."""
         value = self.check_epsilon(epsilon)
         return PureLocalPrivacy(
             epsilon=value,
@@ -312,21 +312,21 @@ class ClippedGaussian(ClippedRadial):
 
     @property
     def _log_delta(self) -> float:
-        """ln δ, rounded down: a smaller δ is the stronger promise."""
+        """ln δ, rounded down: a smaller δ is the stronger guarantee."""
         return math.nextafter(math.log(self.delta), -math.inf)
 
     def scale(self, epsilon: float) -> float:
-        """σ(ε)."""
+        """Return σ(ε)."""
         return analytic_sigma(epsilon, self._log_delta, self.sensitivity)
 
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """The ε at which σ is this scale; 0 where even ε = 0 needs less noise."""
+        """Return the ε at which σ is this scale; 0 where even ε = 0 needs less noise."""
         return analytic_epsilon(scale, self._log_delta, self.sensitivity)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Approximate local privacy; its status is computed from the exact δ of this σ."""
+        """Return the approximate local guarantee; its status follows from σ's exact δ."""
         value = self.check_epsilon(epsilon)
-        # Not taken from the calibration: what this σ really gives, from above.
+        # Computed from σ itself, from above, and not taken from the calibration.
         true = gaussian_log_delta_bounds(value, self.scale(value), self.sensitivity)[1]
         holds = float(true) <= math.log(self.delta)
         least = delta_at_most(float(true))
@@ -355,9 +355,9 @@ class ClippedGaussianClassical(ClippedGaussian):
     cited: ClassVar[tuple[str, ...]] = ("dwork2014foundations", "balle2018analytic")
 
     def scale(self, epsilon: float) -> float:
-        """2C√(2 ln(1.25/δ))/ε."""
+        """Return 2C√(2 ln(1.25/δ))/ε."""
         return classical_sigma(epsilon, self.delta, self.sensitivity)
 
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """The inverse of `scale`: the same formula."""
+        """Return the inverse of `scale`: the same formula."""
         return classical_sigma(1.0, self.delta, self.sensitivity) / scale

@@ -1,9 +1,9 @@
 """TrLaplace (Huang et al. 2024): truncated Laplace noise on clipped vectors.
 
-Published, the truncation A is too short: a difference of two words moves the support of the noise
-in every coordinate at once, and an output outside the other word's support gives the word away.
-The paper bounds the volume of that region by a cube of side Δ_∞; it is (2A)^d − Π(2A − |v_i|)₊.
-The corrected mechanism takes the A that the exact expression asks for.
+As published, the truncation A is too short: a difference of two words moves the support of the
+noise in every coordinate at once, and an output outside the other word's support reveals the word.
+The paper bounds the volume of that region by a cube of side Δ_∞; it is (2A)^d − Π(2A − |v_i|)₊. The
+corrected mechanism uses the A that the exact expression requires.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange, parameter
 from dpcore.noise.samplers import Radial, quantile, shifted_out, uniforms
 
-# How far out truncated Laplace noise must be cut off, and what a cut really costs.
+# Required cut of truncated Laplace noise, and the true δ of a cut.
 #
 # A difference of two vectors moves the support of the noise in every coordinate at once, and an
-# output outside the other vector's support gives the vector away: that probability is δ.
+# output outside the other vector's support reveals the vector: that probability is δ.
 
 
-_NEAR = 2e-11  # relative: where the bound on −ln(1 − δ) may stop
+_NEAR = 2e-11  # relative gap at which the bound on −ln(1 − δ) stops
 _ROUNDS = 12
 
 
@@ -64,14 +64,16 @@ class Truncation:
 def published_truncation(
     epsilon: float, root: float, norm: float, dimension: int, dummies: int = 0
 ) -> Truncation:
-    """Huang et al. 2024, Definition of TrLaplace: α = ε/Δ₁, A = −ln(1 − r)/α.
+    """Return the noise of Huang et al. 2024, Definition of TrLaplace.
+
+    α = ε/Δ₁, A = −ln(1 − r)/α.
 
     Args:
         epsilon: nominal ε.
         root: d-th root of δ.
         norm: C.
         dimension: d, the number of real coordinates.
-        dummies: coordinates added (and thrown away) so that r < 1.
+        dummies: coordinates added (and discarded) so that r < 1.
 
     Raises:
         ParameterError: r = ε/(2δ^{1/d′}√d′) ≥ 1.
@@ -90,20 +92,20 @@ def published_truncation(
 
 
 def largest_epsilon(root: float, dimension: int, dummies: int = 0) -> float:
-    """2·δ^{1/d′}·√d′: ε must stay below it (δ is fixed, d′ = d + dummies)."""
+    """Return 2·δ^{1/d′}·√d′: ε must stay below it (δ is fixed, d′ = d + dummies)."""
     total = dimension + dummies
     return float(2.0 * root ** (dimension / total) * math.sqrt(total))
 
 
 def log_survival(shifts: FloatArray, counts: FloatArray, noise: Truncation) -> FloatArray:
-    """Σ counts_i·ln(1 − m(shift_i)) along the last axis: ln(1 − δ) of this shift."""
+    """Return Σ counts_i·ln(1 − m(shift_i)) along the last axis: ln(1 − δ) of this shift."""
     with np.errstate(divide="ignore"):
         per_coordinate = np.log1p(-np.minimum(shifted_out(shifts, noise.alpha, noise.cut), 1.0))
     return np.asarray((counts * per_coordinate).sum(axis=-1))
 
 
 def worst_delta(noise: Truncation, norm: float, dimension: int) -> float:
-    """Exact δ at the nominal ε for the worst difference of L2 norm 2C.
+    """Return the exact δ at the nominal ε for the worst difference of L2 norm 2C.
 
     Within the common support the loss is at most α‖v‖₁ ≤ ε, so δ is the mass outside it,
     1 − Π(1 − m(v_i)). Where A ≥ 2C the worst difference has equal coordinates but for at most one
@@ -113,8 +115,8 @@ def worst_delta(noise: Truncation, norm: float, dimension: int) -> float:
     and convex beyond. Of two unequal coordinates below x₀, and of two above it, a change of v_i²
     that keeps the norm raises the sum: so all below are equal, and at most one is above.
 
-    What is returned is the δ of a difference that was found: a lower bound of the worst, which is
-    exact but for rounding if A ≥ 2C (`worst_delta_bound` bounds it from above).
+    The result is the δ of a difference that the search found: a lower bound on the worst, exact up
+    to rounding if A ≥ 2C (`worst_delta_bound` bounds it from above).
     """
     if dimension == 1:
         return float(shifted_out(np.array(2.0 * norm), noise.alpha, noise.cut))
@@ -134,26 +136,26 @@ def worst_delta(noise: Truncation, norm: float, dimension: int) -> float:
 
 
 def _coordinates(angle: FloatArray, norm: float, dimension: int) -> tuple[FloatArray, FloatArray]:
-    """‖v‖·cos(angle), and the other coordinates, which are equal."""
+    """Return ‖v‖·cos(angle), and the other coordinates, which are equal."""
     rest = 2.0 * norm * np.sin(angle) / math.sqrt(dimension - 1)
     return 2.0 * norm * np.cos(angle), rest
 
 
 def _log_loss(angle: FloatArray, noise: Truncation, norm: float, dimension: int) -> FloatArray:
-    """−ln(1 − δ) of that difference."""
+    """Return −ln(1 − δ) of that difference."""
     counts = np.array([1.0, dimension - 1.0])
     shifts = np.stack(_coordinates(angle, norm, dimension), axis=-1)
     return -log_survival(shifts, counts, noise)
 
 
 def worst_delta_bound(noise: Truncation, norm: float, dimension: int) -> float:
-    """An upper bound on δ at the nominal ε over all differences of L2 norm 2C; 1 if A < 2C.
+    """Return an upper bound on δ at the nominal ε over all differences of L2 norm 2C; 1 if A < 2C.
 
     The search of `worst_delta` by branch and bound. Both coordinates, f and f′ are monotone in the
     angle, so that the derivative of the sum lies between two numbers on any interval; these bound
-    the sum from its values at the ends. Intervals that may hold more than the best value are
-    divided until the bound is as near as `_NEAR`. The values themselves are off by what an
-    exponent of αA loses, and a few units more.
+    the sum from its values at the ends. Intervals that may contain more than the best value are
+    divided until the bound is within `_NEAR`. The values themselves are off by the loss of an
+    exponent of αA, and a few units more.
     """
     if not noise.cut >= 2.0 * norm:
         return 1.0
@@ -187,11 +189,11 @@ def _above(
     norm: float,
     dimension: int,
 ) -> FloatArray:
-    """A bound on −ln(1 − δ) over each interval of angles, from its values at the ends."""
+    """Bound −ln(1 − δ) over each interval of angles, from its values at the ends."""
     (one_low, rest_low), (one_high, rest_high) = (
         _coordinates(ends, norm, dimension) for ends in (low, high)
     )
-    # By the angle the one coordinate changes by −‖v‖sin, the others together by √(d−1)‖v‖cos.
+    # By the angle, one coordinate changes by −‖v‖sin, the others together by √(d−1)‖v‖cos.
     fall_low, fall_high = 2.0 * norm * np.sin(low), 2.0 * norm * np.sin(high)
     rise_low, rise_high = (
         2.0 * norm * math.sqrt(dimension - 1) * np.cos(ends) for ends in (low, high)
@@ -206,18 +208,18 @@ def _above(
 
 
 def _slope(shift: FloatArray, noise: Truncation) -> FloatArray:
-    """f′ = α·e^{αv}/(2e^{αA} − 1 − e^{αv}) at v ≤ A; e^{αA} taken out."""
+    """Return f′ = α·e^{αv}/(2e^{αA} − 1 − e^{αv}) at v ≤ A, with e^{αA} factored out."""
     inside = np.exp(noise.alpha * (shift - noise.cut))
     return np.asarray(noise.alpha * inside / (2.0 - math.exp(-noise.alpha * noise.cut) - inside))
 
 
 @lru_cache(maxsize=4096)
 def corrected_truncation(epsilon: float, delta: float, norm: float, dimension: int) -> Truncation:
-    """The shortest A whose worst δ is at most δ, at the rate α of i.i.d. Laplace, but for 1e-9/α.
+    """Return the shortest A with worst δ at most δ, at i.i.d. Laplace's rate α, up to 1e-9/α.
 
-    For ε ≲ √d the worst difference is equal in all coordinates, and
-    αA = ln(1 + expm1(ε/d)/(2m*)), m* = 1 − (1 − δ)^{1/d}. Above, a difference that is
-    concentrated in one coordinate is worse, and A grows until that one is covered too.
+    For ε ≲ √d the worst difference is equal in all coordinates, and αA = ln(1 + expm1(ε/d)/(2m*)),
+    m* = 1 − (1 − δ)^{1/d}. Above, a difference that is concentrated in one coordinate is worse, and
+    A grows until that one is covered too.
     """
     alpha = epsilon / (2.0 * math.sqrt(dimension) * norm)
     # Equal coordinates: (1 − m)^d = 1 − δ, each moved by v = 2C/√d, so αv = ε/d.
@@ -229,7 +231,7 @@ def corrected_truncation(epsilon: float, delta: float, norm: float, dimension: i
 
     if worst_delta(noise(low), norm, dimension) <= delta * (1 + 1e-12):
         return _safely(noise, low, delta, norm, dimension)
-    # One coordinate alone moved by 2C costs at most delta here, and all the others together too.
+    # Here one coordinate alone, moved by 2C, costs at most delta, and so do all others together.
     high = 1.0 + max(low, _log1p_ratio(epsilon / math.sqrt(dimension), single))
     while worst_delta(noise(high), norm, dimension) > delta:
         high = 1.01 * high + 1.0
@@ -244,7 +246,7 @@ def corrected_truncation(epsilon: float, delta: float, norm: float, dimension: i
 def _safely(
     noise: Callable[[float], Truncation], x: float, delta: float, norm: float, dimension: int
 ) -> Truncation:
-    """The noise at αA = x, or a little beyond, whose bound on δ is at most δ."""
+    """Return the noise at αA = x, or slightly beyond, with a bound on its δ of at most δ."""
     margin = 1e-10
     while worst_delta_bound(noise(x), norm, dimension) > delta:
         x, margin = x + margin, 2.0 * margin
@@ -252,7 +254,7 @@ def _safely(
 
 
 def _log1p_ratio(x: float, m: float) -> float:
-    """ln(1 + expm1(x)/(2m)) without overflow, x > 0."""
+    """Return ln(1 + expm1(x)/(2m)) without overflow, x > 0."""
     ratio = math.expm1(x) / (2.0 * m) if x < 700 else math.inf
     if ratio < math.inf:
         return math.log1p(ratio)
@@ -267,21 +269,21 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
 
     @abstractmethod
     def truncation(self, epsilon: float) -> Truncation:
-        """The noise at ε."""
+        """Return the noise at ε."""
 
     def noise_bounds(self, epsilon: float) -> Noise:
-        """As of plain Laplace noise, which is longer."""
+        """Return the bounds of plain Laplace noise, which is longer."""
         noise = self.truncation(epsilon)
         return truncated_noise(noise.alpha, noise.cut, self.dimension)
 
     def rounding(self, epsilon: float) -> Rounding | None:
-        """How far floating point moves the law at ε (see `mechanisms.additive.decoding`).
+        """Bound the effect of floating point on the law at ε (see `mechanisms.additive.points`).
 
         None where no bound is known; the cells of step 2 need noise that can reach every target.
         """
         decoding = self.decoding(epsilon)
         # Scaling towards a target stays within the support of the noise, which is convex, only if
-        # the target itself lies in it, whatever the origin: they are at most 2X apart.
+        # the target itself lies in it, for any origin: they are at most 2X apart.
         if decoding is None or self.truncation(epsilon).cut < 2.0 * decoding.norm:
             return None
         return decoding.rounding()
@@ -289,7 +291,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
     def noisy_vectors(
         self, rng: np.random.Generator, words: IntArray, epsilon: float
     ) -> FloatArray:
-        """The clipped vectors of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
+        """Return the clipped vectors of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
         words, noise = self.check_words(words), self.truncation(self.check_epsilon(epsilon))
         u = uniforms(rng, words.size, self.dimension)
         return self.origins[words] + quantile(u, noise.alpha, noise.mass)
@@ -302,9 +304,9 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw of uniforms per entry, evaluated on an ascending grid of ε.
+        """Draw uniforms once per entry and evaluate them on an ascending grid of ε.
 
-        Both the rate and the cut of the noise move with ε, so there is no scale to follow
+        Both the rate and the cut of the noise depend on ε, so there is no single scale to follow
         exactly; the outputs at the points of the grid are exact.
         """
         words = self.check_words(words)
@@ -324,7 +326,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         return EpsilonPaths.of_grid(words, grid, outputs)
 
     def grid(self) -> FloatArray:
-        """64 values of ε, in geometric progression, over the range where anything changes."""
+        """Return 64 values of ε, in geometric progression, where the law changes."""
         allowed = self.admissible
         high = min(0.999 * allowed.high, 1e5)
         return np.geomspace(max(allowed.low, high * 1e-4), high, 64)
@@ -338,7 +340,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
-        """Plain Monte Carlo: the same `effort.directions` uniforms at every ε."""
+        """Estimate the law by Monte Carlo: the same `effort.directions` uniforms at every ε."""
         values, effort = self.check_epsilons(epsilon), effort or Effort()
         rng = rng or self.estimating()
         words = self.check_words([word])
@@ -363,7 +365,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         epsilons: FloatArray,
         progress: Progress,
     ) -> IntArray:
-        """The noise at each ε from the same uniforms: its rate and cut move with ε."""
+        """Sample at each ε from the same uniforms: the rate and cut of the noise depend on ε."""
         targets, origins = self.targets, self.origins
         half = 0.5 * np.einsum("ij,ij->i", targets, targets)
         noises = [self.truncation(float(value)) for value in epsilons]
@@ -378,7 +380,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         return outputs
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
-        """Its noise at ε: Laplace of rate α, cut off at ±A."""
+        """Return the noise at ε: Laplace of rate α, cut off at ±A."""
         noise = self.truncation(epsilon)
         return VectorNoise(
             origins=self.origins,
@@ -391,13 +393,13 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         )
 
     def true_delta(self, epsilon: float) -> float:
-        """δ at the nominal ε for the worst difference of two vectors."""
+        """Return δ at the nominal ε for the worst difference of two vectors."""
         return worst_delta(self.truncation(epsilon), self.bound, self.dimension)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrLaplace(TruncatedLaplaceMechanism):
-    """As published: its claim of (ε, δ) is false for d ≥ 2, but close to the largest ε."""
+    """TrLaplace as published: its claim of (ε, δ) is false for d ≥ 2, except near the largest ε."""
 
     key = "trlaplace.v1"
     short = "trlaplace"
@@ -420,24 +422,24 @@ class TrLaplace(TruncatedLaplaceMechanism):
 
     @property
     def admissible(self) -> EpsilonRange:
-        """ε < 2·δ^{1/d′}·√d′, so that r < 1."""
+        """Range of ε below 2·δ^{1/d′}·√d′, so that r < 1."""
         high = largest_epsilon(self.delta_root, self.dimension, self.dummy_dimensions)
         reason = "r = ε/(2·δ^(1/d)·√d) must be < 1; more dummy_dimensions raise the limit"
         return EpsilonRange(high=high, high_reason=reason)
 
     def truncation(self, epsilon: float) -> Truncation:
-        """The published noise at ε."""
+        """Return the published noise at ε."""
         return published_truncation(
             epsilon, self.delta_root, self.bound, self.dimension, self.dummy_dimensions
         )
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """The claim, with the true δ of the worst difference beside it.
+        """Return the claim, with the true δ of the worst difference beside it.
 
         Close to the upper end of the range of ε the cut grows without bound, and the claim holds.
         """
         value = self.check_epsilon(epsilon)
-        # Two numbers: the δ of one difference can refute, a bound on the δ of all can prove.
+        # Two numbers: the δ of one difference can refute, a bound on all δ can prove.
         noise = self.truncation(value)
         true = worst_delta(noise, self.bound, self.dimension)
         exact = f"At this ε the exact δ for two clipped vectors 2C apart is {true:.4g}"
@@ -467,7 +469,7 @@ class TrLaplace(TruncatedLaplaceMechanism):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrLaplaceCorrected(TruncatedLaplaceMechanism):
-    """The same noise with the truncation that (ε, δ) really needs."""
+    """TrLaplace with the truncation that (ε, δ) requires."""
 
     key = "trlaplace-corrected.v1"
     short = "trlaplace-corrected"
@@ -481,11 +483,11 @@ class TrLaplaceCorrected(TruncatedLaplaceMechanism):
     )
 
     def truncation(self, epsilon: float) -> Truncation:
-        """The corrected noise at ε."""
+        """Return the corrected noise at ε."""
         return corrected_truncation(epsilon, self.delta, self.bound, self.dimension)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Approximate local privacy, proved by the exact δ."""
+        """Return the approximate local guarantee, proved by the exact δ."""
         value = self.check_epsilon(epsilon)
         return ApproximateLocalPrivacy(
             epsilon=value,

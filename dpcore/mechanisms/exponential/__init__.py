@@ -1,1 +1,1 @@
-"""The truncated exponential mechanism TEM, as published and calibrated."""
+"""Exponential mechanisms over all words: TEM, SanText, budgets, and the optimal one."""

@@ -1,12 +1,12 @@
-"""Words differ in need: a share of ε for each word by a public rule, and what that can promise.
+"""Exponential mechanism with a share of ε for each word by a public rule, and its guarantee.
 
 Let r(w) in (0, 1] be the share of w (`dpcore.lexicon.kinds`) and r(w)·ε its budget. The obvious
-form, any mechanism run at r(w)·ε for the word w, promises next to nothing between two words of
-different budgets: their laws are two of a family, and near words w, v with r(w) < r(v) are told
-apart by every far output, by (r(v) − r(w))·ε·d/2 for e^(−r·ε·d/2) (`audit --claim
-budget-by-kind`). A budget that depends on the word is itself a fact about the word.
+form, any mechanism run at r(w)·ε for the word w, guarantees next to nothing between two words of
+different budgets: their laws are two of a family, and near words w, v with r(w) < r(v) are
+distinguished by every far output, by (r(v) − r(w))·ε·d/2 for e^(−r·ε·d/2) (`audit --claim
+budget-by-kind`). A budget that depends on the word itself reveals a fact about the word.
 
-What holds is the exponential mechanism over a metric d″ that the budgets go into,
+The guarantee holds for the exponential mechanism over a metric d″ that includes the budgets,
 
     P(y | w) = exp(−ε·d″(w, y)/2)/Z_w,
 
@@ -15,13 +15,13 @@ at most ε·d″(w, v). Two metrics are offered, d the Euclidean distance:
 
 * `same`: the budget of a word is taken to be public. d″(w, v) = min(r·d(w, v), 2b) for two words of
   one share r, and b for two words of different shares, b a public number. This is a metric: three
-  words of one share, or of three, are clear; for w, v of one share and u of another
-  d″(w, v) ≤ 2b = d″(w, u) + d″(u, v) and d″(w, u) = b ≤ d″(w, v) + d″(v, u).
+  words of one share, or of three, are clear; for w, v of one share and u of another d″(w, v) ≤ 2b =
+  d″(w, u) + d″(u, v) and d″(w, u) = b ≤ d″(w, v) + d″(v, u).
 * `any`: a word's budget holds against all words, d″(w, v) ≤ min(r(w), r(v))·d(w, v). Losses obey
-  the triangle inequality (for ln P(y | ·) is a number). So whatever the mechanism, two words that
-  are near to a word s of a small share are told apart by r(s)·ε·(d(w, s) + d(s, v)) at most.
-  With the shares r_1 < … < r_k, S_j the words of a share of at most r_j, and h_j(w) the distance of
-  w from its nearest word in S_j (so h_k = 0),
+  the triangle inequality (for ln P(y | ·) is a number). So for any mechanism, two words that are
+  near to a word s of a small share are distinguished by at most r(s)·ε·(d(w, s) + d(s, v)). With
+  the shares r_1 < … < r_k, S_j the words of a share of at most r_j, and h_j(w) the distance of w
+  from its nearest word in S_j (so h_k = 0),
 
       d″(w, v) = min_j r_j·ρ_j(w, v),  ρ_j(w, v) = max(d(w, v), h_j(w) + h_j(v)) for w ≠ v.
 
@@ -31,7 +31,7 @@ at most ε·d″(w, v). Two metrics are offered, d the Euclidean distance:
   the sum is at least r_l·max(d(w, u) + d(u, v), d(w, u) + h_l(u) + h_l(v)) ≥ r_l·ρ_l(w, v).
 
 In 300 dimensions h_j is nearly as long as any distance, so under `any` no two words have much more
-than 1.7 times the smallest budget: what one kind is to be protected against, all words pay for.
+than 1.7 times the smallest budget: the protection of one kind costs all words.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ BUDGET_DISTANCE = "budgeted"
 """Name of the metric: distances times shares."""
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 _BLOCK = 512  # words whose distances are held at a time
-_LOOKED_AT = 200  # words of the largest budget, for what is left of it
+_LOOKED_AT = 200  # sampled words of the largest budget, for `left`
 _COLUMN_ERROR = 1e-9  # relative, of ln P: that of `near_distances`, times exponents up to 100
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BudgetPrivacy(MetricPrivacy):
-    """Metric privacy in the distance that shares of ε go into, said in budgets.
+    """Metric privacy in a distance that includes the shares of ε, stated in budgets.
 
     Attributes:
-        budgets: what the rule calls some words, and the ε of these, ascending.
+        budgets: the rule's names of groups of words, and the ε of each, ascending.
         between: the largest loss of two words of different budgets; None where each budget holds
             against all words.
     """
@@ -82,7 +82,7 @@ class BudgetPrivacy(MetricPrivacy):
     between: float | None = None
 
     def euclidean_loss(self, distance: float) -> float:
-        """The largest loss of two words at a Euclidean distance, whatever their budgets are."""
+        """Return the largest loss of two words at a Euclidean distance, for any budgets."""
         most = max(epsilon for _, epsilon in self.budgets) * distance
         return max(most, self.between or 0.0) if distance > 0 else 0.0
 
@@ -103,7 +103,7 @@ class BudgetPrivacy(MetricPrivacy):
         return f"Whatever word comes out, {promised}. Budgets: {listed}."
 
     def _for_tokens(self, tokens: int) -> str:
-        """Losses add up over tokens, each by its own two words."""
+        """Return the statement for several tokens: losses add up, each by its own two words."""
         words = "protected word" if tokens == 1 else "protected words"
         of_two = "the smaller of their budgets"
         if self.between is not None:
@@ -115,7 +115,7 @@ class BudgetPrivacy(MetricPrivacy):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form, with the budgets."""
+        """Return the JSON form, with the budgets."""
         return super().to_dict() | {
             "budgets": [{"words": words, "epsilon": epsilon} for words, epsilon in self.budgets],
             "between": self.between,
@@ -124,7 +124,7 @@ class BudgetPrivacy(MetricPrivacy):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Budget(ExactMechanism):
-    """e^(−ε·d″/2) over all words, d″ a metric that the shares of words go into."""
+    """Exponential mechanism e^(−ε·d″/2) over all words, d″ a metric with the shares of words."""
 
     key = "budget.v1"
     short = "budget"
@@ -158,7 +158,7 @@ class Budget(ExactMechanism):
     )
 
     def __post_init__(self) -> None:
-        """Check the rule against the kinds that there are."""
+        """Check the rule against the existing kinds."""
         super().__post_init__()
         try:
             self.shares  # noqa: B018 - reads the rule
@@ -169,12 +169,12 @@ class Budget(ExactMechanism):
 
     @property
     def shares(self) -> Shares:
-        """The share of every word, public like the vectors."""
+        """Share of every word, public like the vectors."""
         return shares_of(self.lexicon, self.rule)
 
     @property
     def apart(self) -> float:
-        """b: how far apart words of different budgets count."""
+        """b: the distance assigned to words of different budgets."""
         return 2.0 * self.lexicon.largest_norm if self.between is None else self.between
 
     @property
@@ -182,11 +182,11 @@ class Budget(ExactMechanism):
         return hub_distances(self.lexicon, self.rule)
 
     def budgeted(self, word: int, distance: FloatArray) -> FloatArray:
-        """d″ of a word to all, shape (n,), from its Euclidean distances."""
+        """Return d″ of a word to all, shape (n,), from its Euclidean distances."""
         return np.asarray(self._budgeted(np.array([word]), distance[None, :])[0])
 
     def _budgeted(self, words: IntArray, distance: FloatArray) -> FloatArray:
-        """d″ of some words to all, shape (k, n), from their distances."""
+        """Return d″ of some words to all, shape (k, n), from their distances."""
         shares = self.shares
         if self.promise == "same":
             alike = shares.codes[words][:, None] == shares.codes
@@ -207,7 +207,7 @@ class Budget(ExactMechanism):
 
     @cached_property
     def _reaches(self) -> FloatArray:
-        """By share, no d″ of two words of which one or, with `same`, both have it is larger."""
+        """Upper bounds on d″, by share: of two words of which one or, with `same`, both have it."""
         values = self.shares.values
         reaches = values * self._diameter
         if self.promise == "same":
@@ -218,19 +218,19 @@ class Budget(ExactMechanism):
 
     @property
     def _farthest(self) -> float:
-        """No d″ is larger."""
+        """Upper bound on d″."""
         largest = float(self._reaches.max())
         return max(largest, self.apart) if self._several else largest
 
     @property
     def _several(self) -> bool:
-        """Whether words of two budgets are promised something of their own."""
+        """True if words of two budgets have a separate guarantee."""
         return self.promise == "same" and self.shares.values.size > 1
 
-    # -- the promise
+    # -- the guarantee
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε·d″, proved for both metrics."""
+        """Return the guarantee ε·d″, proved for both metrics."""
         value, shares = self.check_epsilon(epsilon), self.shares
         proof = "so weight and normaliser each change by a factor of at most e^(ε·d″/2)."
         if self.promise == "same":
@@ -261,22 +261,22 @@ class Budget(ExactMechanism):
         )
 
     def _rounding(self, epsilon: float) -> Rounding:
-        """As for TEM: the sums and products that make d″ of distances are a few roundings more."""
+        """Bound the rounding as for TEM; the sums and products of d″ add a few roundings."""
         eta = 0.5 * epsilon
-        # h + h′ is at most twice as far off as a distance is.
+        # h + h′ has at most twice the error of a distance.
         return tem_rounding(
             Metric.EUCLIDEAN, 2 * self.lexicon.dimension + 8, eta, eta * self._farthest
         )
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
-        """d″ between words, shape (k, k)."""
+        """Return d″ between words, shape (k, k)."""
         self.check_epsilon(epsilon)
         vectors = self.lexicon.vectors
         return self._budgeted(words, distances(vectors, vectors[words]))[:, words]
 
     @property
     def caution(self) -> str:
-        """What a budget costs, or gives away."""
+        """Warning about the cost of a budget, or about what it reveals."""
         if self.shares.values.size < 2:
             return ""
         if self.promise == "same":
@@ -291,7 +291,7 @@ class Budget(ExactMechanism):
 
     @cached_property
     def left(self) -> float:
-        """Median of d″/d over pairs of words of the largest budget, of which some are looked at."""
+        """Median of d″/d over a sample of pairs of words of the largest budget."""
         shares = self.shares
         members = shares.words(int(shares.values.size - 1))
         some = members[:: max(1, members.size // _LOOKED_AT)]
@@ -306,13 +306,13 @@ class Budget(ExactMechanism):
     # -- the law
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """−ε·d″/2 − ln Z, shape (n,), also where the probability underflows."""
+        """Return −ε·d″/2 − ln Z, shape (n,), also where the probability underflows."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         logs = -0.5 * value * self.budgeted(index, self.distances(index, ranking))
         return np.asarray(logs - math.log(np.exp(logs).sum()))  # the word's own weight is 1
 
     def rows(self, epsilon: float) -> Rows:
-        """The weights e^(−ε·d″/2) of all outputs: the largest is 1 as it stands."""
+        """Return the weights e^(−ε·d″/2) of all outputs; the largest is 1 without scaling."""
         vectors, eta = self.lexicon.vectors, 0.5 * self.check_epsilon(epsilon)
         outputs = np.arange(len(vectors))
 
@@ -326,21 +326,21 @@ class Budget(ExactMechanism):
     # -- hooks
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
-        """Normalisers cancel in a difference of losses: ε·d″ is left at most."""
+        """Return loss bounds: normalisers cancel, which leaves at most ε·d″."""
         return _bounds(guarantee.epsilon * self._farthest)
 
     def loss_groups(self, guarantee: Guarantee) -> dict[str, LossBounds]:
-        """By budget, for pairs of which both words have it (with `any`: one of them at least)."""
+        """Return loss bounds by budget, for pairs that both have it (with `any`: at least one)."""
         reaches = (guarantee.epsilon * self._reaches).tolist()
         return dict(zip(self.shares.names, map(_bounds, reaches), strict=True))
 
     @property
     def column_form(self) -> ColumnForm:
-        """The closed form, d″ being symmetric, with normalisers from one pass over all pairs."""
+        """Closed form, d″ being symmetric, with normalisers from one pass over all pairs."""
         return ColumnForm(self._column, _COLUMN_ERROR, Metric.EUCLIDEAN)
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
-        """ln P(output | w) of every word w, shape (n,)."""
+        """Return ln P(output | w) of every word w, shape (n,)."""
         distance = self.distances(output) if away is None else away
         return np.asarray(
             -0.5 * epsilon * self.budgeted(output, distance) - _normalisers(self, epsilon)
@@ -353,15 +353,15 @@ def _bounds(promised: float) -> LossBounds:
 
 @lru_cache(maxsize=8)
 def hub_distances(lexicon: Lexicon, rule: str) -> FloatArray:
-    """h_j: how far every word is from the nearest with a share of at most r_j, shape (k, n).
+    """Return h_j: distances to the nearest word of a share of at most r_j, shape (k, n).
 
     Args:
         lexicon: words and vectors.
-        rule: that gives them shares.
+        rule: the rule that assigns the shares.
     """
     shares, vectors = shares_of(lexicon, rule), lexicon.vectors
     hubs = np.zeros((shares.values.size, len(lexicon)))
-    for level in range(shares.values.size - 1):  # the last one holds all words
+    for level in range(shares.values.size - 1):  # the last level includes all words
         members = np.flatnonzero(shares.codes <= level)
         others = np.flatnonzero(shares.codes > level)
         nearest = NearestSearch(vectors[members])(vectors[others])
@@ -372,7 +372,7 @@ def hub_distances(lexicon: Lexicon, rule: str) -> FloatArray:
 
 @lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
 def _normalisers(mechanism: Budget, epsilon: float) -> FloatArray:
-    """ln Z of every word, shape (n,)."""
+    """Return ln Z of every word, shape (n,)."""
     vectors = mechanism.lexicon.vectors
     result = np.empty(len(vectors))
     for start in range(0, len(vectors), _BLOCK):

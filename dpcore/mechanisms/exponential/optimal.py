@@ -1,20 +1,20 @@
-"""The optimal metric mechanism: P(y | w) = a_y·e^(−ε·d(w, y)) with K·a = 1.
+"""Optimal metric mechanism: P(y | w) = a_y·e^(−ε·d(w, y)) with K·a = 1.
 
-With K_wv = e^(−ε·d(w, v)) and a = K⁻¹·1 every row sums to 1 by the definition of a. There is no
-normaliser that depends on the word, hence no factor of 2: the triangle inequality alone gives ε·d.
-And where a ≥ 0 and all words are equally likely, no mechanism that keeps ε·d keeps more words, or
-lets a stranger guess more, since a and the dual bound have one value (`docs/optimal.md`, Theorems 1
-and 2; for places on a map the construction with tight constraints of Chatzikokolakis, ElSalamouny,
+With K_wv = e^(−ε·d(w, v)) and a = K⁻¹·1 every row sums to 1 by the definition of a. No normaliser
+depends on the word, hence no factor of 2: the triangle inequality alone gives ε·d. And where a ≥ 0
+and all words are equally likely, no mechanism that satisfies ε·d keeps more words, or lets an
+attacker guess more, since a and the dual bound have one value (`docs/optimal.md`, Theorems 1 and 2;
+for places on a map the construction with tight constraints of Chatzikokolakis, ElSalamouny,
 Palamidessi 2017).
 
-Below a critical ε some a_y would be negative. There a is the solution of the packing programme
-with a ≥ 0, the normaliser differs a little from word to word, and the exponent η is the largest
-that was certified to keep ε over all pairs of words (`packing.certified`). Other weights can keep
-more: `standing` sets the words that stay against the bound.
+Below a critical ε some a_y would be negative. There a is the solution of the packing programme with
+a ≥ 0, the normaliser differs a little from word to word, and the exponent η is the largest that was
+certified to satisfy ε over all pairs of words (`packing.certified_weights`). Other weights can keep
+more words: `standing` compares the words that stay with the bound.
 
 Without weights for a lexicon a = 1, and |ln Z_w − ln Z_v| ≤ min(η·d, ln(1 + (n − 1)e^(−η·Δ₀))) with
-Δ₀ the least distance of two words, so that the loss is at most ε·d for η = ε/2, and for
-η = ε + ln(1 − (n − 1)e^(−ε·Δ₀))/Δ₀ where that is more.
+Δ₀ the least distance of two words, so that the loss is at most ε·d for η = ε/2, and for η = ε +
+ln(1 − (n − 1)e^(−ε·Δ₀))/Δ₀ where that is more.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.outwards import at_least, at_most
 
-# The words that the optimal mechanism keeps against the bound.
+# Words that the optimal mechanism keeps, compared with the bound.
 
 
-ATTAINED = 1e-4  # relative: bound and mechanism this close are called one
+ATTAINED = 1e-4  # relative difference at which bound and mechanism count as equal
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Words that stay against the most that the bound allows, all words being equally likely.
+    """Share of words that stay compared with the bound, all words being equally likely.
 
     Attributes:
-        epsilon: ε whose weights are in use, and that the bound is for.
+        epsilon: ε of the weights in use and of the bound.
         kept: share of words that stay, rounded down.
-        bound: no mechanism that keeps ε keeps more, rounded up.
+        bound: largest share under any mechanism that satisfies ε, rounded up.
     """
 
     epsilon: float
@@ -83,7 +83,7 @@ class Standing:
 
     @property
     def reached(self) -> float:
-        """The kept words as a share of the bound."""
+        """Kept words as a share of the bound."""
         return self.kept / self.bound
 
     @property
@@ -93,7 +93,7 @@ class Standing:
 
     @property
     def sentence(self) -> str:
-        """Both shares in words, with the conditions."""
+        """Both shares as text, with the conditions."""
         at = f"ε = {self.epsilon:.6g}"
         both = (
             f"With the weights for {at} a share of {at_least(self.kept, places=6)} stays of "
@@ -111,13 +111,13 @@ class Standing:
         )
 
 
-_KEPT = 32  # ε whose logarithms of weights, or of normalisers, are kept: as many as a curve has
+_KEPT = 32  # cached ε of log weights and of normalisers: as many as a curve has
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Optimal(CalibratedMechanism, ExactMechanism):
-    """a_y·e^(−η·d(w, y))/Z_w with certified weights; optimal where K⁻¹·1 ≥ 0."""
+    """Mechanism a_y·e^(−η·d(w, y))/Z_w with certified weights; optimal where K⁻¹·1 ≥ 0."""
 
     key = "optimal.v1"
     short = "optimal"
@@ -149,12 +149,12 @@ class Optimal(CalibratedMechanism, ExactMechanism):
 
     @property
     def is_known(self) -> bool:
-        """True if the weights come with the laboratory or were kept on this computer."""
+        """True if the weights are bundled or were kept on this computer."""
         return known_weights(self.lexicon, Metric.parse(self.metric)) is not None
 
     @cached_property
     def _table(self) -> CertifiedWeights | None:
-        """The certified weights of this lexicon and metric, if there are any."""
+        """Certified weights of this lexicon and metric; None if there are none."""
         known = known_weights(self.lexicon, Metric.parse(self.metric))
         if known is not None or len(self.lexicon) > CERTIFIED_AT_ONCE_WORDS:
             return known
@@ -168,10 +168,10 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return table
 
     def wanted(self) -> list[float]:
-        """The ε for which weights are computed: round numbers, and more where something happens.
+        """Return the ε for which weights are computed: round numbers, denser where the law changes.
 
-        With Δ the diameter, words are hardly told apart below ln(n)/4Δ; and beyond (ln n + 14)/Δ₀
-        weights of 1 are within 1e-6 of the best.
+        With Δ the diameter, words are hardly distinguished below ln(n)/4Δ; and beyond (ln n +
+        14)/Δ₀ weights of 1 are within 1e-6 of the best.
         """
         extent = self.lexicon.with_metric(self.metric).extent
         size = math.log(max(len(self.lexicon), 2))
@@ -194,11 +194,11 @@ class Optimal(CalibratedMechanism, ExactMechanism):
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """Exponents with the ε that they were certified to keep, if there are weights."""
+        """Exponents with their certified ε; None if there are no weights."""
         return None if self._table is None else self.compute_certificate()
 
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
-        """What is certified of the weights, which are computed if there are none."""
+        """Return the certificate of the weights, which are computed if there are none."""
         table = self._table or self._solve(progress)
         return Certificate(table.epsilons, table.strengths)
 
@@ -207,7 +207,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return float(self.lexicon.with_metric(self.metric).extent.separation)
 
     def proved_strength(self, epsilon: float) -> float:
-        """η for a = 1: ε/2, or ε + ln(1 − (n − 1)e^(−ε·Δ₀))/Δ₀ if that is more."""
+        """Return η for a = 1: ε/2, or ε + ln(1 − (n − 1)e^(−ε·Δ₀))/Δ₀ if that is more."""
         gap, others = self._separation, len(self.lexicon) - 1.0
         share = others * math.exp(-min(epsilon * gap, 745.0))
         if not (gap > 0 and share < 1.0):
@@ -216,7 +216,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return max(0.5 * epsilon, epsilon + math.log1p(-share) / gap - 1e-14 * epsilon)
 
     def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
-        """η + min(η, ln(1 + (n − 1)e^(−η·Δ₀))/Δ₀)."""
+        """Return η + min(η, ln(1 + (n − 1)e^(−η·Δ₀))/Δ₀)."""
         gap, others = self._separation, len(self.lexicon) - 1.0
         if not gap > 0:
             return 2.0 * strengths
@@ -224,14 +224,14 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return np.asarray(strengths + np.minimum(strengths, spread * (1.0 + 1e-13)))
 
     def weights(self, epsilon: float) -> FloatArray:
-        """a at ε, shape (n,), float64, in [0, 1]."""
+        """Return a at ε, shape (n,), float64, in [0, 1]."""
         row = self._row(epsilon)
         if row is None or self._table is None:
             return np.ones(len(self.lexicon))
         return np.asarray(self._table.weights[row], dtype=np.float64)
 
     def _log_weights(self, epsilon: float) -> FloatArray:
-        """ln a at ε, shape (n,); −∞ for a word without weight. Read-only."""
+        """Return ln a at ε, shape (n,); −∞ for a word without weight. Read-only."""
         row = self._row(epsilon)
         known = self._logarithms.get(row)  # looked up once: another session may clear them
         if known is None:
@@ -248,9 +248,9 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return {}
 
     def least_staying(self, epsilon: float) -> FloatArray:
-        """A lower bound on P(w | w) of every word at ε, shape (n,), without a pass over all pairs.
+        """Bound P(w | w) from below for every word at ε, shape (n,), without a pass over pairs.
 
-        a_w/Z_w from the table; for a = 1 the most that Z can be with all others at Δ₀.
+        a_w/Z_w from the table; for a = 1 the largest possible Z, with all others at Δ₀.
         """
         row = self._row(epsilon)
         if row is None or self._table is None:
@@ -262,7 +262,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return np.asarray(self._table.weights[row] * np.exp(-logs))
 
     def _row(self, epsilon: float) -> int | None:
-        """The row of the table whose exponent is the strength at ε; None where a = 1 is better."""
+        """Return the table row with the strength at ε as exponent; None where a = 1 is better."""
         if self._table is None or self.certificate is None:
             return None
         strength = self.certificate.strength(epsilon)
@@ -271,7 +271,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return int(np.flatnonzero(self._table.strengths == strength)[0])
 
     def standing(self, epsilon: float) -> Standing | None:
-        """The words that stay at ε against the bound; None without weights of this lexicon.
+        """Return the words that stay at ε against the bound; None without weights of this lexicon.
 
         Between two known ε the weights are those of the smaller one, and so is the bound. Where
         weights of 1 are better, the bound is that of the next known ε above, or 1.
@@ -288,10 +288,10 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         kept = float(self.least_staying(value).mean()) * (1.0 - _ROUNDING)
         return Standing(value, kept, float(above[0]) if above.size else 1.0)
 
-    # -- the promise
+    # -- the guarantee
 
     def promise(self, epsilon: float) -> MetricPrivacy:
-        """What is proved of a = 1."""
+        """Return the proved guarantee of a = 1."""
         return MetricPrivacy(
             epsilon=epsilon,
             status=Status.PROVED,
@@ -306,7 +306,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         )
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Metric privacy at ε, proved where rows sum to 1 by themselves, else certified."""
+        """Return metric privacy at ε, proved where rows sum to 1 by themselves, else certified."""
         value = self.check_epsilon(epsilon)
         row, standing = self._row(value), self.standing(value)
         if row is None or self._table is None or self._table.normalisers[row].any():
@@ -330,7 +330,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         )
 
     def _rounding(self, epsilon: float) -> Rounding:
-        """How far the law that is sampled may lie from the closed form."""
+        """Bound the difference between the sampled law and the closed form."""
         eta, metric = self.strength(epsilon), Metric.parse(self.metric)
         reach = eta * self.lexicon.with_metric(metric).extent.diameter
         return tem_rounding(metric, self.lexicon.dimension, eta, reach)
@@ -338,7 +338,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     # -- the law
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln a_y − η·d − ln Z, shape (n,); −∞ for a word without weight."""
+        """Return ln a_y − η·d − ln Z, shape (n,); −∞ for a word without weight."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         distance = self.distances(index, ranking, Metric.parse(self.metric))
         logs = self._log_weights(value) - self.strength(value) * distance
@@ -348,13 +348,16 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def log_scores(
         self, word: int, epsilons: Sequence[float], ranking: Ranking
     ) -> Iterator[FloatArray]:
-        """For each ε ln a_y − η·d: ln P(y | word) without its normaliser, most of the work."""
+        """Yield, for each ε, ln a_y − η·d: ln P(y | word) without its normaliser.
+
+        The normaliser is most of the work.
+        """
         distance = self.distances(word, ranking, Metric.parse(self.metric))
         for epsilon in epsilons:
             yield self._log_weights(epsilon) - self.strength(epsilon) * distance
 
     def weigher(self, epsilon: float) -> Weigher:
-        """a_y·e^(−η·d) as a function of d and y."""
+        """Return a_y·e^(−η·d) as a function of d and y."""
         eta, weights = self.strength(epsilon), self.weights(epsilon)
 
         def weigh(distance: FloatArray, outputs: slice) -> FloatArray:
@@ -363,7 +366,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return weigh
 
     def rows(self, epsilon: float) -> Rows:
-        """The weights of all outputs with one, for each distinct entry."""
+        """Return the weights of all outputs with a > 0, for each distinct entry."""
         vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
         eta, weights = self.strength(epsilon), self.weights(epsilon)
         logs = self._log_weights(epsilon)
@@ -383,22 +386,22 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     # -- hooks
 
     def bulk(self, epsilon: float) -> TemBulk:
-        """Inversion in two steps, of which the first is kept for every word."""
+        """Return a sampler by inversion in two steps; the first is cached for every word."""
         return TemBulk(self, epsilon)
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
-        """Weights and normalisers cancel in a difference of losses: 2η·d is left at most."""
+        """Return loss bounds: weights and normalisers cancel, which leaves at most 2η·d."""
         promised = super().loss_bounds(guarantee).promised
         span = 2.0 * self.strength(guarantee.epsilon) / guarantee.epsilon * promised
         return LossBounds(promised, span * (1.0 + _ROUNDING))
 
     @property
     def column_form(self) -> ColumnForm:
-        """The closed form with the stored normalisers."""
+        """Closed form with the stored normalisers."""
         return ColumnForm(self._column, NORMALISER_ERROR, Metric.parse(self.metric))
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
-        """ln P(output | w) of every word w, shape (n,)."""
+        """Return ln P(output | w) of every word w, shape (n,)."""
         row, eta = self._row(epsilon), self.strength(epsilon)
         metric, vectors = Metric.parse(self.metric), self.lexicon.vectors
         distance = distances(vectors, vectors[[output]], metric)[0] if away is None else away
@@ -413,6 +416,6 @@ class Optimal(CalibratedMechanism, ExactMechanism):
 
 @lru_cache(maxsize=_KEPT)
 def _plain_normalisers(lexicon: Lexicon, metric: Metric, eta: float) -> FloatArray:
-    """ln Z of every word for a = 1, shape (n,): one pass over all pairs."""
+    """Return ln Z of every word for a = 1, shape (n,): one pass over all pairs."""
     caps = np.array([math.inf])
     return np.asarray(log_normalisers(lexicon, metric, np.array([eta]), caps).logs[0])

@@ -1,9 +1,9 @@
-"""Products with K, K_wv = exp(−η·d(w, v)) over all pairs of words, for several η at once.
+"""Packing programme of the optimal mechanism: kernel products, solver, certified weights.
 
-K has n² entries and is never held. For the steps of a solution its distances are kept in float32,
-each pair once, if they fit into `limits.PACKING_BYTES`; else they are computed for every product.
-For what is promised (`exact`) they are computed in float64, and the result has a proved bound on
-its error.
+K, K_wv = exp(−η·d(w, v)) over all pairs of words, has n² entries and is never stored. For the steps
+of a solution its distances are kept in float32, each pair once, if they fit into
+`limits.PACKING_BYTES`; else they are computed for every product. For guarantees (`exact`) they are
+computed in float64, and the result has a proved bound on its error.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _Part = tuple[slice, slice, FloatArray | Float32Array]
 
 
 _NO_UNDERFLOW = 700.0  # e^−this is a normal float64
-_FAR = 80.0  # e^−this is below what float32 sees beside 1, and still a normal number
+_FAR = 80.0  # e^−this is negligible next to 1 in float32, and still a normal number
 
 
 class Kernel:
-    """K of one vocabulary under one metric, at any η.
+    """Kernel K of one vocabulary under one metric, at any η.
 
     Args:
         vectors: shape (n, p), float32.
@@ -50,7 +50,7 @@ class Kernel:
     """
 
     def __init__(self, vectors: NDArray[np.float32], metric: Metric = Metric.EUCLIDEAN) -> None:
-        """Remember what it is a kernel of; nothing is computed yet."""
+        """Store the arguments; nothing is computed yet."""
         self._pairs = AllPairs(vectors, metric)
         self._metric = metric
         self._kept: list[_Part] | None = None
@@ -59,7 +59,7 @@ class Kernel:
     def near(
         self, etas: FloatArray, columns: FloatArray, progress: Progress = silent
     ) -> FloatArray:
-        """K_η·x for the steps of a solution: right to about six digits.
+        """Return K_η·x for the steps of a solution, accurate to about six digits.
 
         Args:
             etas: η ≥ 0, shape (E,).
@@ -79,7 +79,7 @@ class Kernel:
         return self._product(self._kept, etas, columns, np.float32, progress)
 
     def _parts(self) -> Iterator[_Part]:
-        """The distances of all pairs, computed part by part."""
+        """Yield the distances of all pairs, computed part by part."""
         return ((tile.rows, tile.columns, tile.distances) for tile in self._pairs)
 
     def exact(
@@ -90,19 +90,19 @@ class Kernel:
         *,
         away: bool = False,
     ) -> FloatArray:
-        """K_η·x in float64; for x ≥ 0 the relative error is at most `error`.
+        """Return K_η·x in float64; for x ≥ 0 the relative error is at most `error`.
 
         Args:
             etas: η ≥ 0, shape (E,).
             columns: x of each η, shape (E, n).
             progress: called with (stage, tiles done, all tiles).
-            away: whether every entry is multiplied by its distance; a distance is off by
+            away: True to multiply every entry by its distance; a distance is off by
                 `all_pairs.RELATIVE_ERROR`.
         """
         return self._product(self._parts(), etas, columns, np.float64, progress, away=away)
 
     def error(self, etas: FloatArray, diameter: float) -> FloatArray:
-        """Bound on the relative error of `exact` for x ≥ 0, of which no term cancels; shape (E,).
+        """Bound the relative error of `exact` for x ≥ 0, where no term cancels; shape (E,).
 
         A distance is off by a factor 1 ± ρ (an angle by ±ρ), and η·d is rounded, so that an entry
         is off by a factor of e^±(ρ + u)·η·d and by that of the exponential. Entries below e^−700,
@@ -131,7 +131,7 @@ class Kernel:
         *,
         away: bool = False,
     ) -> FloatArray:
-        """Every part serves its rows and, unless it is on the diagonal, its columns."""
+        """Multiply part by part: each serves its rows and, off the diagonal, its columns."""
         given = np.asarray(columns, dtype=kind)
         result = np.zeros(columns.shape)
         far = _FAR if kind is np.float32 else math.inf
@@ -155,20 +155,19 @@ class Kernel:
 
 # The packing programme max {1ᵀA : K·A ≤ 1, A ≥ 0} and its dual min {1ᵀb : K·b ≥ π, b ≥ 0}.
 #
-# Whoever keeps ε·d gives a stranger with the prior π at most a share of Σ_v π_v·A_v words to guess
-# right, for A the best packing (`docs/optimal.md`, Theorem 1), and that is at most 1ᵀb for every b
-# of the dual. A good b is the minimum over b ≥ 0 of the quadratic form ½·bᵀKb − πᵀb: there K·b ≥ π,
-# with equality wherever b > 0 (Karush, Kuhn, Tucker), so that it is a point of the dual, and the
-# optimal one whenever A = K_SS⁻¹·1 on S = {b > 0} is a packing: both then have the value 1ᵀb. K is
-# positive definite under the Euclidean metric, so the minimum is found by conjugate gradients on a
-# set S that loses the words with b < 0 and regains those with K·b < π. Nothing is believed of any
-# of this: what counts is what one product with K says about b.
+# A mechanism that satisfies ε·d lets an attacker with the prior π guess correctly at most a share
+# of Σ_v π_v·A_v words, for A the best packing (`docs/optimal.md`, Theorem 1), and that is at most
+# 1ᵀb for every b of the dual. A good b is the minimum over b ≥ 0 of the quadratic form ½·bᵀKb −
+# πᵀb: there K·b ≥ π, with equality wherever b > 0 (Karush, Kuhn, Tucker), so that it is a point of
+# the dual, and the optimal one whenever A = K_SS⁻¹·1 on S = {b > 0} is a packing: both then have
+# the value 1ᵀb. K is positive definite under the Euclidean metric, so the minimum is found by
+# conjugate gradients on a set S that loses the words with b < 0 and regains those with K·b < π. No
+# result relies on this: only one product with K counts as evidence about b.
 
-
-_ROUNDS = 40  # of changes of S: five were enough wherever it was tried
-_STEPS = 120  # of conjugate gradients in a round
-_CLOSE = 1e-6  # norm of a residual, relative to that of π: about what float32 gives
-_REFINED = 1e-3  # by how much the correction from a residual in float64 lowers it further
+_ROUNDS = 40  # changes of S: five were enough in all trials
+_STEPS = 120  # steps of conjugate gradients in a round
+_CLOSE = 1e-6  # norm of a residual, relative to that of π: about the accuracy of float32
+_REFINED = 1e-3  # further reduction by the correction from a float64 residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +187,9 @@ class Solution:
     errors: FloatArray
 
     def upper(self, prior: FloatArray) -> FloatArray:
-        """A rigorous upper bound on the value of the programme at every ε = η, shape (E,).
+        """Return a rigorous upper bound on the value of the programme at every ε = η, shape (E,).
 
-        b is scaled so that K·b ≥ π holds beyond doubt.
+        b is scaled so that K·b ≥ π holds despite rounding.
         """
         short = (prior / self.products).max(axis=1) / (1.0 - self.errors)
         # The sum of n terms is off by less than n·u, and a few roundings.
@@ -205,7 +204,7 @@ def solve(
     progress: Progress = silent,
     start: FloatArray | None = None,
 ) -> Solution:
-    """Solve the quadratic programme at several η; those that need it longest decide the time.
+    """Solve the quadratic programme at several η; the slowest of them decide the time.
 
     Args:
         kernel: K.
@@ -213,7 +212,7 @@ def solve(
         prior: π, shape (n,), ones for the uniform prior, times n; or one for each η, shape (E, n).
         diameter: largest distance of two words.
         progress: called with (stage, done, all).
-        start: b to begin with, shape (E, n).
+        start: initial b, shape (E, n).
     """
     weights = np.zeros((etas.size, kernel.n)) if start is None else np.array(start, dtype=float)
     support = weights > 0 if start is not None else np.ones(weights.shape, dtype=bool)
@@ -231,7 +230,7 @@ def solve(
             progress,
         )
         negative = support[open_] & (weights[open_] < 0)
-        # A word without weight comes back only if its row is short by more than the residual is.
+        # A word without weight returns only if its row is short by more than the residual.
         short = ~support[open_] & (products < wanted[open_] - 1e-5 * np.abs(wanted[open_]))
         support[open_] = (support[open_] & ~negative) | short
         weights[open_] = np.maximum(weights[open_], 0.0)
@@ -257,7 +256,7 @@ def _descend(
     limits: FloatArray,
     progress: Progress,
 ) -> tuple[FloatArray, FloatArray]:
-    """Conjugate gradients on the words of `support`, for every η side by side.
+    """Run conjugate gradients on the words of `support`, for all η in parallel.
 
     Args:
         kernel: K.
@@ -282,7 +281,7 @@ def _descend(
             break
         moved = kernel.near(etas[active], direction[active], progress)
         curvature = np.einsum("ij,ij->i", direction[active], np.where(support[active], moved, 0.0))
-        # K need not be positive definite under every metric: such an η stays as it is.
+        # K need not be positive definite under every metric: such an η is left unchanged.
         length = np.where(curvature > 0, squares[active] / np.where(curvature > 0, curvature, 1), 0)
         solution[active] += length[:, None] * direction[active]
         products[active] += length[:, None] * moved
@@ -294,31 +293,31 @@ def _descend(
     return solution, products
 
 
-# Weights and exponents of the optimal mechanism with the ε that each is certified to keep.
+# Weights and exponents of the optimal mechanism with the certified ε of each.
 #
 # For P(y | w) = a_y·e^(−η·d(w, y))/Z_w, Z = K_η·a, the loss of an output between two words is at
 # most η·d + |ln Z_w − ln Z_v| by the triangle inequality, so that the largest of (that/d) over all
 # pairs is an ε that holds (`exponential.tem_loss`, where it is computed for a = 1). Where a = K⁻¹·1
-# is not negative Z is 1 but for rounding, and ε = η; elsewhere a is the minimum over a ≥ 0 of
-# `packing.programme`, Z differs a little from word to word, and η is a little below ε (on the
-# bundled words a tenth of a percent).
+# is not negative Z is 1 but for rounding, and ε = η; elsewhere a is the minimum over a ≥ 0 of the
+# packing programme, Z differs a little from word to word, and η is a little below ε (on the bundled
+# words a tenth of a percent).
 
 
 NORMALISER_ERROR = 1e-6
 """Bound on the absolute error of a stored ln Z."""
-_ROUNDED = 2.5e-7  # relative: by how much weights in float32 may raise the certified ε, and more
-_TURNS = 8  # of approaching a wanted ε from below where the certificate is not ε itself
-_CAUTION = 0.01  # by how much more than was missed the exponent is lowered, a turn
+_ROUNDED = 2.5e-7  # relative: above the possible increase of the certified ε by float32 weights
+_TURNS = 8  # turns towards a wanted ε from below, where the certificate is not ε itself
+_CAUTION = 0.01  # extra decrease of the exponent beyond the miss, a turn
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedWeights:
-    """For several wanted ε the weights and the exponent of a mechanism that keeps it.
+    """Weights and exponents of mechanisms that satisfy ε, for several target ε.
 
     Attributes:
         wanted: ε, ascending, shape (E,).
-        upper: at each of them a bound on the share of words that anybody can guess right, under
-            any mechanism that keeps it and a uniform prior, shape (E,).
+        upper: at each of them a bound on the share of words that an attacker can guess correctly,
+            under any mechanism that satisfies ε and a uniform prior, shape (E,).
         epsilons: certified, at most the wanted ones, shape (E,).
         strengths: η, shape (E,).
         weights: a, shape (E, n), float32, in [0, 1].
@@ -334,10 +333,10 @@ class CertifiedWeights:
 
     @property
     def lower(self) -> FloatArray:
-        """The share of words that come out as themselves under these weights, shape (E,).
+        """Share of words that stay under these weights, shape (E,).
 
-        A stranger who repeats what he sees guesses as many right. Rounded down by more than float32
-        and the stored normalisers can be off.
+        An attacker who guesses the output word is correct for as many. Rounded down by more than
+        the error of float32 and of the stored normalisers.
         """
         kept = self.weights.astype(np.float64) * np.exp(-self.normalisers.astype(np.float64))
         return np.asarray(kept.mean(axis=1) * (1.0 - 2.0 * NORMALISER_ERROR))
@@ -346,7 +345,7 @@ class CertifiedWeights:
 def certified_weights(
     lexicon: Lexicon, metric: Metric, wanted: Sequence[float], progress: Progress = silent
 ) -> CertifiedWeights:
-    """Weights for each wanted ε: minutes for 25,000 words, most of them for small ε.
+    """Compute weights for each wanted ε: minutes for 25,000 words, most for small ε.
 
     Args:
         lexicon: words and vectors.
@@ -366,8 +365,8 @@ def certified_weights(
         missed = np.flatnonzero(epsilons > targets)
         if not missed.size:
             break
-        # What the normalisers add changes slowly with η, but words come and go: aim a little
-        # below, and the lower the oftener that has failed.
+        # The normalisers' share changes slowly with η, but words come and go: aim a little below,
+        # and lower after each failure.
         excess = epsilons[missed] / strengths[missed] - 1.0
         excess *= 1.0 + _CAUTION * turn**2
         strengths[missed] = targets[missed] / (1.0 + excess) * (1.0 - _ROUNDED)
@@ -382,7 +381,7 @@ def certified_weights(
 
 
 def stored(normalisers: FloatArray) -> NDArray[np.float32]:
-    """ln Z as it is kept: nothing where it is nothing but rounding."""
+    """Return ln Z as stored: 0 where it is only rounding."""
     return np.where(np.abs(normalisers) < 0.9 * NORMALISER_ERROR, 0.0, normalisers).astype(
         np.float32
     )
@@ -395,7 +394,7 @@ def _certify(
     weights: NDArray[np.float32],
     progress: Progress,
 ) -> tuple[FloatArray, FloatArray]:
-    """The ε that these weights and exponents keep, beyond doubt, shape (E,), and ln Z, (E, n)."""
+    """Return the ε that surely hold for these weights and exponents, (E,), and ln Z, (E, n)."""
     uncapped = np.full(strengths.size, np.inf)
     normalisers = log_normalisers(
         lexicon, metric, strengths, uncapped, progress, weights.astype(np.float64)
@@ -405,7 +404,7 @@ def _certify(
     return epsilons, normalisers.logs
 
 
-# Certified weights that come with the laboratory, or that were kept on this computer.
+# Certified weights that are bundled, or that were kept on this computer.
 
 
 _FILE = "optimal.npz"
@@ -414,7 +413,7 @@ _ARRAYS = ("epsilons", "strengths", "weights", "normalisers", "upper", "wanted")
 
 @lru_cache(maxsize=4)
 def known_weights(lexicon: Lexicon, metric: Metric) -> CertifiedWeights | None:
-    """The weights of this lexicon under this metric, or None if they were never computed."""
+    """Return the weights of this lexicon and metric, or None if they were never computed."""
     bundled = _bundled()
     if bundled is not None and bundled[:2] == (lexicon.fingerprint, str(metric)):
         return bundled[2]
@@ -425,7 +424,7 @@ def known_weights(lexicon: Lexicon, metric: Metric) -> CertifiedWeights | None:
 
 
 def keep_weights(lexicon: Lexicon, metric: Metric, table: CertifiedWeights) -> bool:
-    """Keep weights in the cache folder; whether they could be written."""
+    """Write weights to the cache folder; return True if they could be written."""
     arrays = {name: getattr(table, name) for name in _ARRAYS}
     written = keep(lexicon.fingerprint, _kind(metric), Kept(arrays, {}))
     known_weights.cache_clear()
@@ -433,7 +432,7 @@ def keep_weights(lexicon: Lexicon, metric: Metric, table: CertifiedWeights) -> b
 
 
 def write_weights(path: Path, lexicon: Lexicon, metric: Metric, table: CertifiedWeights) -> None:
-    """Write weights to a file such as the bundled one, whole or not at all."""
+    """Write weights to a file such as the bundled one, atomically."""
     arrays = {name: getattr(table, name) for name in _ARRAYS}
     names = np.array([lexicon.fingerprint, str(metric)])
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -441,7 +440,7 @@ def write_weights(path: Path, lexicon: Lexicon, metric: Metric, table: Certified
 
 
 def bundled_weights_file() -> Path:
-    """The weights of the bundled lexicon."""
+    """Return the path of the weights of the bundled lexicon."""
     return bundled_data("certificates", "certificates.json") / _FILE
 
 

@@ -3,14 +3,14 @@
     P(y | x) = exp(−(ε/2)·d(x, y)) / Z_x
 
 over the whole vocabulary, the word itself among the outputs. It is TEM without its threshold.
-Judged by the definition in github.com/xiangyue9607/SanText, file SanText.py at commit 3f40a17,
-which takes the Euclidean distance.
+Implemented after the definition in github.com/xiangyue9607/SanText, file SanText.py at commit
+3f40a17, which uses the Euclidean distance.
 
 For a metric d the triangle inequality changes weight and normaliser by at most e^(ε·d/2) each, so
-ε·d holds. It does not for the cosine "distance" 1 − cos θ, which variants of it take: two words at
-a small angle θ are θ²/2 apart by it, while their distances to a word at a right angle in the same
-plane differ by sin θ, so that the loss per distance grows as 2/θ. The smallest repair is the angle
-θ itself, which is a metric.
+ε·d holds. It does not for the cosine "distance" 1 − cos θ, which variants use: two words at a small
+angle θ are θ²/2 apart by it, while their distances to a word at a right angle in the same plane
+differ by sin θ, so that the loss per distance grows as 2/θ. The smallest repair is the angle θ
+itself, which is a metric.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
 def cosine_of_angle(angle: FloatArray) -> FloatArray:
-    """1 − cos θ, without the cancellation near 0."""
+    """Return 1 − cos θ, without the cancellation near 0."""
     return np.asarray(2.0 * np.sin(0.5 * angle) ** 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SanText(ExactMechanism):
-    """e^(−ε·d/2) over all words, with a metric, or with the cosine distance of some variants."""
+    """Exponential mechanism e^(−ε·d/2) over all words, with a metric or the cosine distance."""
 
     key = "santext.v1"
     short = "santext"
@@ -81,7 +81,7 @@ class SanText(ExactMechanism):
     )
 
     def __post_init__(self) -> None:
-        """Check that words have angles, where angles are asked for."""
+        """Check that all words have angles, if the metric needs them."""
         super().__post_init__()
         if self.metric != Metric.EUCLIDEAN and not self.lexicon.vectors.any(axis=1).all():
             raise ParameterError(
@@ -91,23 +91,23 @@ class SanText(ExactMechanism):
 
     @property
     def _parsed(self) -> Metric:
-        """The metric that distances are computed in; the cosine follows from the angle."""
+        """Metric in which distances are computed; the cosine follows from the angle."""
         return Metric.ANGULAR if self.metric == COSINE else Metric.parse(self.metric)
 
     def _scores(self, distance: FloatArray) -> FloatArray:
-        """d from what `distances` gives in `_parsed`."""
+        """Return d from the `distances` in `_parsed`."""
         return cosine_of_angle(distance) if self.metric == COSINE else distance
 
     @property
     def _diameter(self) -> float:
-        """No d is larger."""
+        """Upper bound on d."""
         bounds = {"euclidean": 2.0 * self.lexicon.largest_norm, "angular": math.pi, COSINE: 2.0}
         return bounds[self.metric]
 
-    # -- the promise
+    # -- the guarantee
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε·d, proved for a metric, refuted for 1 − cos θ."""
+        """Return the guarantee ε·d, proved for a metric, refuted for 1 − cos θ."""
         value = self.check_epsilon(epsilon)
         reason = (
             "Between two words at distance d the distance to any output differs by at most d, so "
@@ -132,12 +132,12 @@ class SanText(ExactMechanism):
         )
 
     def rounding(self, epsilon: float) -> Rounding:
-        """How far the law that `sample` draws from may lie from the closed form."""
+        """Bound the difference between the law of `sample` and the closed form."""
         eta = 0.5 * self.check_epsilon(epsilon)
         return tem_rounding(self._parsed, self.lexicon.dimension, eta, eta * self._diameter)
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
-        """In the chosen metric, or 1 − cos θ."""
+        """Return distances between words in the chosen metric, or 1 − cos θ."""
         self.check_epsilon(epsilon)
         points = self.lexicon.vectors[words]
         return self._scores(distances(points, points, self._parsed))
@@ -145,17 +145,17 @@ class SanText(ExactMechanism):
     # -- the law
 
     def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
-        """The closed form at all ε at once, shape (E, n)."""
+        """Return the closed form at all ε at once, shape (E, n)."""
         return normalised(capped(self._away(word, ranking), epsilons, math.inf))
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """−ε·d/2 − ln Z, shape (n,), also where the probability underflows."""
+        """Return −ε·d/2 − ln Z, shape (n,), also where the probability underflows."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         logs = -0.5 * value * self._away(index, ranking)
         return np.asarray(logs - math.log(np.exp(logs).sum()))  # the word's own weight is 1
 
     def _away(self, word: int, ranking: Ranking | None) -> FloatArray:
-        """d of a word to all, shape (n,)."""
+        """Return d of a word to all, shape (n,)."""
         row = self._scores(self.distances(word, ranking, self._parsed))
         row[word] = 0.0  # an angle to itself may be off by its last bit
         return row
@@ -163,12 +163,12 @@ class SanText(ExactMechanism):
     # -- draws
 
     def weigher(self, epsilon: float) -> Weigher:
-        """e^(−ε·d/2) as a function of the metric."""
+        """Return e^(−ε·d/2) as a function of the metric."""
         eta = 0.5 * self.check_epsilon(epsilon)
         return lambda distance, _outputs: np.exp(-eta * distance)
 
     def rows(self, epsilon: float) -> Rows:
-        """The weights e^(−ε·d/2) of all outputs: the largest is 1 as it stands."""
+        """Return the weights e^(−ε·d/2) of all outputs; the largest is 1 without scaling."""
         vectors, eta = self.lexicon.vectors, 0.5 * self.check_epsilon(epsilon)
         outputs = np.arange(len(vectors))
 
@@ -182,7 +182,7 @@ class SanText(ExactMechanism):
         return weights
 
     def bulk(self, epsilon: float) -> Bulk:
-        """Inversion in two steps, of which the first is kept for every word."""
+        """Return a sampler by inversion in two steps; the first is cached for every word."""
         return super().bulk(epsilon) if self.metric == COSINE else TemBulk(self, epsilon)
 
     def paths(
@@ -193,7 +193,7 @@ class SanText(ExactMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε > 0: TEM's, without a threshold."""
+        """Draw one exact step function of ε > 0 per entry, as TEM without a threshold."""
         entries, n, vectors = self.check_words(words), len(self.lexicon), self.lexicon.vectors
         known: dict[int, Ranking] = {}
         if rankings is not None and self._parsed is Metric.EUCLIDEAN:
@@ -217,13 +217,13 @@ class SanText(ExactMechanism):
 
     @property
     def column_form(self) -> ExponentialForm | None:
-        """The closed form; with the cosine the laws of all words are needed."""
+        """Closed form; None with the cosine, which needs the laws of all words."""
         if self.metric == COSINE:
             return None
         return ExponentialForm(self._parsed, math.inf, lambda epsilon: 0.5 * epsilon)
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
-        """Normalisers cancel in a difference of losses: ε·d is left at most, for a metric."""
+        """Return loss bounds: for a metric, normalisers cancel, which leaves at most ε·d."""
         promised = super().loss_bounds(guarantee).promised
         if self.metric == COSINE:
             return LossBounds(promised)
@@ -231,7 +231,7 @@ class SanText(ExactMechanism):
 
     @property
     def loss_search(self) -> LossSearch | None:
-        """The largest loss of two words is at one of them (see `tem_loss`), for a metric."""
+        """Search for a metric: the largest loss of two words is at one of them (see `tem_loss`)."""
         if self.metric == COSINE:
             return None
 
@@ -241,7 +241,7 @@ class SanText(ExactMechanism):
         return LossSearch("closed form", find)
 
     def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
-        """Half of ε is spent on a normaliser that hardly changes: the true ε is less."""
+        """Return the true ε: half of the nominal ε covers a normaliser that hardly changes."""
         if self.metric == COSINE:
             return None
         halves = [0.5 * epsilon for epsilon in epsilons]
@@ -252,7 +252,7 @@ class SanText(ExactMechanism):
 
 
 def cosine_stretch(lexicon: Lexicon, words: IntArray) -> tuple[float, int, int, int]:
-    """How often 1 − cos θ breaks the triangle inequality at worst, among these words.
+    """Return the worst violation of the triangle inequality by 1 − cos θ among these words.
 
     Args:
         lexicon: its vectors.
@@ -275,7 +275,7 @@ def cosine_stretch(lexicon: Lexicon, words: IntArray) -> tuple[float, int, int, 
     return best
 
 
-# SanText+ (Yue et al. 2021): SanText for sensitive words, and now and then for the others.
+# SanText+ (Yue et al. 2021): SanText for sensitive words, and sometimes for the others.
 #
 # The vocabulary has a part V_S of sensitive words: its rarest ones, a share w. With P_S the law of
 # SanText over V_S,
@@ -283,21 +283,21 @@ def cosine_stretch(lexicon: Lexicon, words: IntArray) -> tuple[float, int, int, 
 #     x in V_S:      P(y | x) = P_S(y | x) = exp(−(ε/2)·d(x, y))/Z_x,  y in V_S;
 #     x not in V_S:  x itself with probability 1 − p, else a word of V_S by P_S(· | x).
 #
-# Judged by github.com/xiangyue9607/SanText, files SanText.py and run_SanText.py at commit 3f40a17
-# (defaults ε = 15, p = .2, w = .5). There the frequencies are those of the private train and dev
-# files; here V_S goes by the public order of the lexicon, most frequent first, without which
-# nothing below holds.
+# Implemented after github.com/xiangyue9607/SanText, files SanText.py and run_SanText.py at commit
+# 3f40a17 (defaults ε = 15, p = .2, w = .5). There the frequencies are those of the private train
+# and dev files; here V_S is defined by the public order of the lexicon, most frequent first,
+# without which nothing below holds.
 #
-# What is protected: two words of V_S have a loss of at most ε·d, by the triangle inequality; and
-# from V_S to another word it is at most ε·d + ln(1/p), on outputs in V_S. What is not: a word that
-# is not in V_S and comes out as itself is proved to have gone in. So the promise holds under the
-# condition that both words are sensitive. An output in V_S makes a sensitive word 1/p times as
-# likely as before: with a share π of sensitive places the odds π : (1 − π) become π : p(1 − π).
+# Protected: two words of V_S have a loss of at most ε·d, by the triangle inequality; and from V_S
+# to another word it is at most ε·d + ln(1/p), on outputs in V_S. Not protected: an output that is
+# not in V_S proves that it was the input. So the guarantee holds under the condition that both
+# words are sensitive. An output in V_S makes a sensitive word 1/p times as likely as before: with a
+# share π of sensitive places the odds π : (1 − π) become π : p(1 − π).
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SanTextPlus(ExactMechanism):
-    """SanText over the rarest words; a frequent one mostly comes out as it is."""
+    """SanText over the rarest words; a frequent word usually stays."""
 
     key = "santext-plus.v1"
     short = "santext-plus"
@@ -319,12 +319,12 @@ class SanTextPlus(ExactMechanism):
 
     @property
     def first_sensitive(self) -> int:
-        """The index from which on words are sensitive; there is one at least."""
+        """Index of the first sensitive word; there is at least one."""
         n = len(self.lexicon)
         return n - max(1, min(n, round(self.w * n)))
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε·d if both words are sensitive; proved for all where all are."""
+        """Return the guarantee ε·d if both words are sensitive; proved if all words are."""
         value, first, n = self.check_epsilon(epsilon), self.first_sensitive, len(self.lexicon)
         reason = (
             "Between two words at distance d the distance to any output differs by at most d, so "
@@ -360,12 +360,12 @@ class SanTextPlus(ExactMechanism):
         )
 
     def posterior(self, share: float) -> float:
-        """P(a place was sensitive | its output is), from the share π of sensitive places before."""
+        """Return P(a place was sensitive | its output is), for the prior share π of them."""
         return share / (share + self.p * (1.0 - share))
 
     @property
     def caution(self) -> str:
-        """What an output gives away."""
+        """Warning about what an output reveals."""
         if self.first_sensitive == 0:
             return ""
         return (
@@ -375,7 +375,7 @@ class SanTextPlus(ExactMechanism):
         )
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P_S(y | x), or ln p more and ln(1 − p) for the word itself, shape (n,)."""
+        """Return ln P_S(y | x), or ln p + ln P_S, and ln(1 − p) for the word itself, shape (n,)."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         first = self.first_sensitive
         logs = np.full(len(self.lexicon), -math.inf)
@@ -390,11 +390,11 @@ class SanTextPlus(ExactMechanism):
 
     @property
     def column_form(self) -> ColumnForm:
-        """The closed form with normalisers over the sensitive words."""
+        """Closed form with normalisers over the sensitive words."""
         return ColumnForm(self._column, ERROR, Metric.EUCLIDEAN)
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
-        """ln P(output | w) of every word w, shape (n,)."""
+        """Return ln P(output | w) of every word w, shape (n,)."""
         first, n = self.first_sensitive, len(self.lexicon)
         logs = np.full(n, -math.inf)
         with np.errstate(divide="ignore"):
@@ -409,6 +409,6 @@ class SanTextPlus(ExactMechanism):
 
 @lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
 def _normalisers(lexicon: Lexicon, first: int, epsilon: float) -> FloatArray:
-    """ln Z over the words from `first` on, of every word, shape (n,)."""
+    """Return ln Z over the words from `first` on, of every word, shape (n,)."""
     outputs = np.arange(first, len(lexicon))
     return log_normalisers(lexicon, outputs, lambda apart: -0.5 * epsilon * apart)

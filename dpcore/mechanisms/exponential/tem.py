@@ -1,19 +1,19 @@
-"""The truncated exponential mechanism TEM (Carvalho et al. 2021, Algorithms 2 and 3).
+"""Truncated exponential mechanism TEM (Carvalho et al. 2021, Algorithms 2 and 3).
 
 Algorithm 2 adds Gumbel noise to the scores of the words within γ and of one more element ⊥ that
-stands for all the others; its output law is that of an exponential mechanism with truncated
+represents all the others; its output law is that of an exponential mechanism with truncated
 distances,
 
     P(y | w) = exp(−(ε/2)·min(D(w, y), γ)) / Z_w,
 
-a closed form, so that sampling is one inversion, in integers: the law is kept to the last bit of
+a closed form, so that sampling is one inversion, in integers: the law is exact to the last bit of
 the weights. With the γ of Theorem 3,
 
     γ = (2/ε)·ln((1 − β)(n − 1)/β),
 
 the cap in the exponent, c = (ε/2)·γ = ln((1 − β)(n − 1)/β), does not depend on ε. One draw as a
-function of ε is then argmax_y max(−ε·D_y/2, −c) + G_y with fixed Gumbel noise G: the maximum of
-n falling lines and of one constant, −c + max_y G_y, hence a step function with exact breaks.
+function of ε is then argmax_y max(−ε·D_y/2, −c) + G_y with fixed Gumbel noise G: the maximum of n
+falling lines and of one constant, −c + max_y G_y, hence a step function with exact breaks.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.noise.samplers import standard_gumbel
 
-# The closed form of TEM, as functions of distances alone (Carvalho et al. 2021, Algorithm 2).
+# Closed form of TEM, as functions of distances alone (Carvalho et al. 2021, Algorithm 2).
 
 
 def tem_gamma(epsilon: float, n: int, beta: float) -> float:
-    """The γ of Theorem 3: a word beyond γ comes out with probability at most β.
+    """Return the γ of Theorem 3: P(an output beyond γ) is at most β.
 
     Args:
         epsilon: ε > 0.
@@ -68,12 +68,12 @@ def tem_gamma(epsilon: float, n: int, beta: float) -> float:
 
 
 def log_odds(n: int, beta: float) -> float:
-    """c = ln((1 − β)(n − 1)/β), the cap in the exponent; positive for 0 < β < (n − 1)/n."""
+    """Return c = ln((1 − β)(n − 1)/β), the cap in the exponent; positive for 0 < β < (n − 1)/n."""
     return math.log1p(-beta) + math.log(n - 1) - math.log(beta)
 
 
 def capped(distance: FloatArray, epsilons: FloatArray, cap: FloatArray | float) -> FloatArray:
-    """−min(ε·D/2, cap), shape (E, m)."""
+    """Return −min(ε·D/2, cap), shape (E, m)."""
     with np.errstate(over="ignore"):
         exponents = np.multiply.outer(0.5 * epsilons, distance)
     np.minimum(exponents, cap, out=exponents)
@@ -81,7 +81,7 @@ def capped(distance: FloatArray, epsilons: FloatArray, cap: FloatArray | float) 
 
 
 def normalised(exponents: FloatArray) -> FloatArray:
-    """Probabilities from exponents of which the largest in each row is near 0 (D(w, w) = 0)."""
+    """Return probabilities from exponents; the largest of each row is near 0 (D(w, w) = 0)."""
     exponents -= exponents.max(axis=1, keepdims=True)
     weights = np.exp(exponents, out=exponents)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -100,7 +100,7 @@ def normalised(exponents: FloatArray) -> FloatArray:
 def _candidates(
     orders: IntArray, distances: FloatArray, noise: FloatArray, cap: float
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Word, distance and intercept of the lines that can matter, shape (m, R), padded.
+    """Return word, distance and intercept of lines that can matter, shape (m, R), padded.
 
     The last running maximum is the largest of all, so the constant gets its word. Padding has
     an intercept of −∞.
@@ -131,7 +131,7 @@ def _candidates(
 def gumbel_paths(
     orders: IntArray, distances: FloatArray, noise: FloatArray, cap: float
 ) -> tuple[FloatArray, IntArray]:
-    """Breaks and outputs of m draws.
+    """Return the breaks and outputs of m draws.
 
     Args:
         orders: the vocabulary of each draw by distance, shape (m, n).
@@ -158,7 +158,7 @@ def gumbel_paths(
         alive = np.isfinite(soonest)
         if not alive.any():
             break
-        # Of lines that cross at the same ε the one that falls least wins beyond it.
+        # Of lines that cross at the same ε, the flattest wins beyond it.
         following = np.where(crossing <= soonest[:, None], distance, math.inf).argmin(axis=1)
         current = np.where(alive, following, current)
         # Rounding must not put a break before the one that led to it.
@@ -186,7 +186,7 @@ class TruncatedExponential(ExactMechanism):
     source = "Carvalho et al. 2021, Algorithms 2 and 3"
     cited: ClassVar[tuple[str, ...]] = ("carvalho2021tem",)
     meaning = EpsilonMeaning.METRIC
-    log_error = None  # `law_error` says it
+    log_error = None  # `law_error` gives the bound
 
     beta: float = parameter(
         0.001, help="probability β that a word beyond the threshold comes out", low=0.0, high=1.0
@@ -218,15 +218,15 @@ class TruncatedExponential(ExactMechanism):
         return log_odds(len(self.lexicon), self.beta)
 
     def gamma(self, epsilon: float) -> float:
-        """The threshold γ at ε, in units of the metric (Theorem 3)."""
+        """Return the threshold γ at ε, in units of the metric (Theorem 3)."""
         return tem_gamma(self.check_epsilon(epsilon), len(self.lexicon), self.beta)
 
     def nominal(self, epsilon: float) -> float:
-        """Twice the exponent at ε: ε itself."""
+        """Return twice the exponent at ε: ε itself."""
         return self.check_epsilon(epsilon)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε·d for the chosen metric, for every pair of words and every output (Theorem 2)."""
+        """Return ε·d for the chosen metric, all pairs of words and all outputs (Theorem 2)."""
         return MetricPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.PROVED,
@@ -241,19 +241,19 @@ class TruncatedExponential(ExactMechanism):
         )
 
     def rounding(self, epsilon: float) -> Rounding:
-        """How far the law that `sample` draws from may lie from the closed form."""
+        """Bound the difference between the law of `sample` and the closed form."""
         metric, dimension = Metric.parse(self.metric), self.lexicon.dimension
         return tem_rounding(metric, dimension, 0.5 * self.nominal(epsilon), self.cap)
 
     # -- release
 
     def weigher(self, epsilon: float) -> Weigher:
-        """e^(−min(η·d, c)) as a function of d; all outputs weigh alike."""
+        """Return e^(−min(η·d, c)) as a function of d, the same for all outputs."""
         nominal = np.array([self.nominal(epsilon)])
         return lambda distance, _outputs: np.exp(capped(distance, nominal, self.cap)[0])
 
     def rows(self, epsilon: float) -> Rows:
-        """The weights e^(−min(η·D, c)) of all outputs: the largest is 1 as it stands."""
+        """Return the weights e^(−min(η·D, c)) of all outputs; the largest is 1 without scaling."""
         vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
         outputs, nominal = np.arange(len(vectors)), np.array([self.nominal(epsilon)])
 
@@ -272,10 +272,10 @@ class TruncatedExponential(ExactMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε > 0; no grid is needed.
+        """Draw one exact step function of ε > 0 per entry; no grid is needed.
 
-        At every ε the output has the law of TEM. Each entry uses n Gumbel numbers, in the order
-        of the vocabulary; rankings are used if the metric is Euclidean.
+        At every ε the output has the law of TEM. Each entry uses n Gumbel numbers, in the order of
+        the vocabulary; rankings are used if the metric is Euclidean.
         """
         entries = self.check_words(words)
         n = len(self.lexicon)
@@ -298,7 +298,7 @@ class TruncatedExponential(ExactMechanism):
         return EpsilonPaths.join(parts)
 
     def _ranked(self, block: IntArray, known: dict[int, Ranking]) -> dict[int, Ranking]:
-        """`known` with the rankings of this block; those computed for other blocks may go."""
+        """Return `known` with the missing rankings of this block, without those of other blocks."""
         missing = sorted(set(block.tolist()) - known.keys())
         if not missing:
             return known
@@ -310,17 +310,17 @@ class TruncatedExponential(ExactMechanism):
 
     @property
     def law_error(self) -> float:
-        """Distances are right to 1e-13 of themselves, and an exponent is at most c."""
+        """Error bound: distances have a relative error of 1e-13, an exponent is at most c."""
         return 4e-13 * (1.0 + self.cap)
 
     def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
-        """The closed form at all ε at once, shape (E, n)."""
+        """Return the closed form at all ε at once, shape (E, n)."""
         distance = self.distances(word, ranking, Metric.parse(self.metric))
         nominal = np.array([self.nominal(epsilon) for epsilon in epsilons.tolist()])
         return normalised(capped(distance, nominal, self.cap))
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln of the law: but for a β next to 0, the cap keeps every probability above underflow."""
+        """Return ln of the law: except for β near 0, the cap prevents underflow."""
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probabilities(index, np.array([value]), ranking)[0]))
@@ -328,14 +328,14 @@ class TruncatedExponential(ExactMechanism):
     def log_bounds(
         self, word: int, epsilon: float, *, ranking: Ranking | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """An exponent is at most c, so `law_error` bounds the error of every logarithm too."""
+        """Return bounds by `law_error`, valid for logarithms as an exponent is at most c."""
         logs = self.log_law(word, epsilon, ranking=ranking)
         return logs - self.law_error, logs + self.law_error
 
     # -- hooks
 
     def bulk(self, epsilon: float) -> TemBulk:
-        """Inversion in two steps, of which the first is kept for every word."""
+        """Return a sampler by inversion in two steps; the first is cached for every word."""
         return TemBulk(self, epsilon)
 
     def sweep(
@@ -345,31 +345,31 @@ class TruncatedExponential(ExactMechanism):
         epsilons: FloatArray,
         progress: Progress,
     ) -> IntArray:
-        """Inversion with Euclidean distances from matrix products; other metrics have none."""
+        """Invert with Euclidean distances from matrix products; other metrics have none."""
         if self.metric != Metric.EUCLIDEAN:
             return super().sweep(rng, entries, epsilons, progress)
         return outputs_by_distance(self, rng, entries, epsilons, progress)
 
     @property
     def column_form(self) -> ExponentialForm:
-        """The closed form, of whose parameters only η = `nominal`/2 moves with ε."""
+        """Closed form; of its parameters only η = `nominal`/2 depends on ε."""
         return ExponentialForm(
             Metric.parse(self.metric), self.cap, lambda epsilon: 0.5 * self.nominal(epsilon)
         )
 
     def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
-        """All losses of two words share the quotient of their normalisers, so it cancels.
+        """Return loss bounds: the quotient of normalisers, common to all losses, cancels.
 
-        What is left lies between ±min(η·d, c): truncated distances differ by min(d, γ) at most.
+        The difference lies between ±min(η·d, c): truncated distances differ by min(d, γ) at most.
         """
         promised = super().loss_bounds(guarantee).promised
-        # 2η·d at the largest d: of ε·d the part that η takes, twice.
+        # 2η·d at the largest d: the part of ε·d that η takes, twice.
         untruncated = self.nominal(guarantee.epsilon) / guarantee.epsilon * promised
         return LossBounds(promised, min(untruncated, 2.0 * self.cap) * (1.0 + _ROUNDING))
 
     @property
     def loss_search(self) -> LossSearch:
-        """The largest loss of two words is at one of them (see `tem_loss`)."""
+        """Search: the largest loss of two words is at one of them (see `tem_loss`)."""
 
         def find(epsilon: float, progress: Progress) -> WorstLoss:
             gamma = self.gamma(epsilon)  # γ = c/η, whatever the exponent η is
@@ -378,7 +378,7 @@ class TruncatedExponential(ExactMechanism):
         return LossSearch("closed form", find)
 
     def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
-        """Half of ε is spent on a normaliser that hardly changes: the true ε is less."""
+        """Return the true ε: half of the nominal ε covers a normaliser that hardly changes."""
         gammas = [self.gamma(epsilon) for epsilon in epsilons]
         halves = [0.5 * epsilon for epsilon in epsilons]
         losses = effective_epsilons(self.lexicon, self.metric, halves, gammas)
@@ -387,7 +387,7 @@ class TruncatedExponential(ExactMechanism):
 
 @lru_cache(maxsize=8)
 def euclidean_factor(lexicon: Lexicon, metric: Metric) -> float:
-    """An f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
+    """Return an f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
     if metric is Metric.MANHATTAN:
         return math.sqrt(lexicon.dimension)
     if metric is Metric.ANGULAR:
@@ -404,11 +404,10 @@ def euclidean_factor(lexicon: Lexicon, metric: Metric) -> float:
 # change in the same direction by as much as the distance. On a real vocabulary they do not: the
 # true ε is .5 to .75 of the nominal one (`tem_loss`). Here the exponent is η(ε), the largest that
 # was certified to have a true ε of at most ε; γ is that of Theorem 3 with η in place of ε/2, so at
-# ε this is TEM at the nominal parameter 2η(ε) ≥ ε, and P(a word beyond γ) ≤ β holds as it does
-# there.
+# ε this is TEM at the nominal parameter 2η(ε) ≥ ε, and P(a word beyond γ) ≤ β holds as in TEM.
 
 
-_START = 32  # exponents that the search begins with
+_START = 32  # initial exponents of the search
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -427,27 +426,27 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
     certified_by_command = CERTIFIED_BY_COMMAND_WORDS
 
     def proved_strength(self, epsilon: float) -> float:
-        """η = ε/2 (Carvalho et al. 2021, Theorem 2)."""
+        """Return η = ε/2 (Carvalho et al. 2021, Theorem 2)."""
         return 0.5 * epsilon
 
     def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
-        """2η."""
+        """Return 2η."""
         return 2.0 * strengths
 
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
-        """Exponents η with the loss of all pairs of words, each computed."""
+        """Compute exponents η and their loss over all pairs of words."""
         return _certificate(self.lexicon, Metric.parse(self.metric), self.beta, progress)
 
     def nominal(self, epsilon: float) -> float:
-        """2η(ε): the parameter of plain TEM with this law."""
+        """Return 2η(ε): the parameter of plain TEM with this law."""
         return 2.0 * self.strength(epsilon)
 
     def gamma(self, epsilon: float) -> float:
-        """The threshold γ at ε: Theorem 3 with η(ε) in place of ε/2."""
+        """Return the threshold γ at ε: Theorem 3 with η(ε) in place of ε/2."""
         return super().gamma(self.nominal(epsilon))
 
     def promise(self, epsilon: float) -> MetricPrivacy:
-        """Theorem 2, for the exponent ε/2."""
+        """Return the guarantee of Theorem 2, for the exponent ε/2."""
         return MetricPrivacy(
             epsilon=epsilon,
             status=Status.PROVED,
@@ -462,7 +461,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
         )
 
     def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
-        """Nothing: η was chosen so that ε is true."""
+        """Return None: η is calibrated so that ε is true."""
         return None
 
     def paths(
@@ -473,16 +472,16 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε: that of TEM, at 2η(ε)."""
+        """Draw one exact step function of ε per entry: that of TEM, at 2η(ε)."""
         return self.in_own_epsilon(super().paths(rng, words, rankings=rankings), 2.0)
 
 
 def _certificate(lexicon: Lexicon, metric: Metric, beta: float, progress: Progress) -> Certificate:
-    """Exponents η whose exact ε_eff over all pairs lies just below each ε of the table.
+    """Find exponents η whose exact ε_eff over all pairs lies just below each ε of the table.
 
     γ is that of Theorem 3 with η in place of ε/2, so c = η·γ does not depend on η. Once η·Δ₀
-    reaches c, every other word is beyond γ and the law no longer changes: the largest η that is
-    looked at is c/Δ₀.
+    reaches c, every other word is beyond γ and the law no longer changes: the largest η tried is
+    c/Δ₀.
 
     Args:
         lexicon: words and vectors.
@@ -497,7 +496,7 @@ def _certificate(lexicon: Lexicon, metric: Metric, beta: float, progress: Progre
 
     def evaluate(etas: FloatArray) -> FloatArray:
         losses = effective_epsilons(lexicon, metric, etas, cap / etas, progress)
-        # What is certified is a bound: the computed loss and its error, rounded up.
+        # The certificate is a bound: the computed loss and its error, rounded up.
         return np.nextafter([loss.epsilon + loss.error for loss in losses], np.inf)
 
     start = np.geomspace(first, min(last, EPSILONS[-1]), _START)

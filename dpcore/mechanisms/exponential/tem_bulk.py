@@ -1,17 +1,17 @@
-"""Weights of distances, such as those of TEM, for many documents at once: inversion in two steps.
+"""Sampler for many documents by weights of distances, such as TEM's, in two inversion steps.
 
 Of a word's cumulated units (`dpcore.noise.discrete`) only every 64th or so is kept, so that the
 laws of a whole vocabulary fit into a bounded memory. A draw falls between two of them, and the
 units between are computed for it.
 
-All these units come from distances of `near_distances`, which are quick and not to the last bit,
-in float64. How far a sum of them may lie from the whole number that `sample` has is bounded; a draw
-that does not lie that far inside of its outcome, about one in a hundred thousand, is drawn as
-`sample` does it, from the same digits. So outputs are those of `sample` to the bit.
+All these units come from distances of `near_distances`, which are fast and not exact to the last
+bit, in float64. The difference between a sum of them and the whole number in `sample` is bounded; a
+draw that is not that far inside its outcome, about one in a hundred thousand, is drawn as in
+`sample`, from the same digits. So outputs are those of `sample` to the bit.
 
 The bound. Let a computed exponent x be off by ρx. A weight e^−x·a, a ≤ 1, with x > K·ln 2 + 1 has
-one unit, computed in either way; any other is off by a factor e^±τ at most, with
-τ = ρ·(K·ln 2 + 1) and a few roundings.
+one unit, computed in either way; any other is off by a factor e^±τ at most, with τ = ρ·(K·ln 2 + 1)
+and a few roundings.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.exponential.tem import TruncatedExponential
 
 
-_TOLERANCE = 1e-12  # relative error of a distance; less would ask for more sums of squares
+_TOLERANCE = 1e-12  # relative error of a distance; a lower one needs more sums of squares
 _TOGETHER = 256  # words whose distances are one product
-_KEPT_TOGETHER = 4096  # words of which those that are not kept are computed in one go
+_KEPT_TOGETHER = 4096  # words whose missing data are computed in one batch
 _TILE = 512  # outputs of such a product, about: it stays in the cache of the processor
 
 Weigher = Callable[["FloatArray", slice], "FloatArray"]
-"""From distances of some words to outputs in a row, shape (k, m), to their weights, each <= 1.
+"""Map from distances of words to consecutive outputs, shape (k, m), to weights, each <= 1.
 
 The result is a new array.
 """
 
 
 class Weighed(Protocol):
-    """A mechanism whose weights are functions of a distance and of the output."""
+    """Mechanism whose weights are functions of a distance and of the output."""
 
     @property
     def lexicon(self) -> Lexicon:
@@ -57,29 +57,29 @@ class Weighed(Protocol):
 
     @property
     def metric(self) -> str:
-        """Of the distances."""
+        """Metric of the distances."""
 
     def weigher(self, epsilon: float) -> Weigher:
-        """The weights at ε."""
+        """Return the weights at ε."""
 
     def rows(self, epsilon: float) -> Rows:
-        """The same weights, of all outputs, for each distinct entry."""
+        """Return the same weights, of all outputs, for each distinct entry."""
 
     def check_words(self, words: IntArray) -> IntArray:
-        """Indices inside the vocabulary."""
+        """Check that indices are inside the vocabulary, and return them."""
 
 
 class TemBulk:
-    """First the block of words in which a draw falls, then the word in it."""
+    """Sampler that finds the block of words of a draw, then the word in it."""
 
     def __init__(self, mechanism: Weighed, epsilon: float) -> None:
-        """Fix the law at this ε."""
+        """Set up the law at this ε."""
         self._mechanism = mechanism
         self._epsilon, self._weigh = epsilon, mechanism.weigher(epsilon)
         self._metric = Metric.parse(mechanism.metric)
         n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
         k = shift(n)
-        # About √n/2: what is kept of a word and what is computed again for a draw are both small.
+        # About √n/2: both the cached data of a word and the recomputed part of a draw are small.
         self._block = min(n, max(64, math.isqrt(n) // 2))
         self._whole = 2.0**k
         deepest = k * math.log(2.0) + 1.0
@@ -90,20 +90,20 @@ class TemBulk:
 
     @property
     def shared_laws(self) -> TemBulk:
-        """Itself: what is kept of a word is the same for every process."""
+        """This sampler: the cached data of a word are the same for every process."""
         return self
 
     @property
     def row_bytes(self) -> int:
-        """Memory for what is kept of a word."""
+        """Memory for the cached data of a word."""
         return 8 * (-(-len(self._mechanism.lexicon) // self._block) + 1)
 
     def ends_of(self, words: Sequence[int]) -> FloatArray:
-        """What is kept of words, to be computed once and used by many: see `use`."""
+        """Return the data of words, computed once for many samplers: see `use`."""
         return np.stack(list(self._ends(list(words))))
 
     def use(self, known: Sequence[FloatArray], step: int) -> None:
-        """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
+        """Store what `ends_of` returned for words 0 to step − 1, step to 2·step − 1, and so on."""
         self._known = known, step
 
     def __call__(
@@ -114,7 +114,7 @@ class TemBulk:
         if not words.size:
             return np.empty(0, dtype=np.int64)
         entries = self._mechanism.check_words(words)
-        # Step one: by the kept ends, the block in which the unit lies that a first word leads to.
+        # Step one: by the cached ends, the block with the unit of a first digit word.
         share = np.ldexp(first.astype(np.float64), -WORD_BITS)
         target, before, slack = (np.empty(words.size) for _ in range(3))
         block = np.empty(words.size, dtype=np.int64)
@@ -127,15 +127,15 @@ class TemBulk:
             ends, total, error = known[:, :-1], known[:, -2], known[:, -1]
             members = order[stops[start] - counts[start] : stops[start + len(known) - 1]]
             row = which[members] - start
-            # One search for all: the share of a word's units up to each end, one word behind the
-            # other. What is lost in it is seen in step two.
+            # One search for all: the share of a word's units up to each end, one word after the
+            # other. The lost precision is handled in step two.
             ladder = ends / total[:, None] + np.arange(len(known))[:, None]
             place = np.searchsorted(ladder.reshape(-1), share[members] + row, side="right")
             number = np.minimum(place - row * ends.shape[1], ends.shape[1] - 1)
             target[members], block[members] = share[members] * total[row], number
             before[members] = np.where(number > 0, ends[row, number - 1], 0.0)
-            # Target and end of the block before, then what is added up in the block; 4 is for the
-            # two units that digits leave open, and for whole numbers.
+            # Target and end of the block before, then the sum in the block; 4 is for the two units
+            # that digits leave open, and for whole numbers.
             inside = (math.expm1(self._tau) + gamma(self._block + 8.0)) * total + self._block + 4.0
             slack[members] = (2.0 * error + 1.001 * inside)[row]
         outputs, sure = self._inside(entries, block, target, before, slack)
@@ -146,9 +146,9 @@ class TemBulk:
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
     def _weights(self, words: FloatArray, begin: int, stop: int) -> FloatArray:
-        """2^K·w of some outputs in a row, not to the last bit, for words with these vectors.
+        """Return 2^K·w of consecutive outputs for words with these vectors, shape (k, m).
 
-        At least ½, so that rounded up it is a unit; shape (k, m).
+        Not exact to the last bit; at least ½, so that it rounds up to a unit.
         """
         right = self._mechanism.lexicon.vectors[begin:stop]
         apart = near_distances(words, right, self._metric, _TOLERANCE)
@@ -157,7 +157,7 @@ class TemBulk:
         return np.maximum(weights, 0.5, out=weights)
 
     def _ends(self, words: list[int]) -> Iterator[FloatArray]:
-        """The cumulated units at the end of every block, and how far they may be off.
+        """Yield the cumulated units at the end of every block, and how far they may be off.
 
         Yields:
             For each word, shape (blocks + 1,).
@@ -170,7 +170,7 @@ class TemBulk:
             yield from self._computed(words[start : start + _TOGETHER])
 
     def _computed(self, words: list[int]) -> FloatArray:
-        """What `_ends` yields, shape (k, blocks + 1)."""
+        """Return the values of `_ends`, shape (k, blocks + 1)."""
         n, blocks = len(self._mechanism.lexicon), -(-len(self._mechanism.lexicon) // self._block)
         low, high = np.empty((2, len(words), blocks))
         vectors = self._mechanism.lexicon.vectors[words].astype(np.float64)
@@ -198,7 +198,7 @@ class TemBulk:
         before: FloatArray,
         slack: FloatArray,
     ) -> tuple[IntArray, NDArray[np.bool_]]:
-        """The word of a block: units are cumulated on from the end of the block before.
+        """Return the word of a block, cumulating units from the end of the block before.
 
         Draws of one word in one block share them.
 
@@ -207,10 +207,10 @@ class TemBulk:
             block: number of its block.
             target: unit that it falls into.
             before: cumulated units at the end of the block before.
-            slack: how far the difference of two such sums may be off.
+            slack: bound on the error of the difference of two such sums.
 
         Returns:
-            Output words, and whether that is proved, shape (k,) each.
+            Output words, and True where the word is proved, shape (k,) each.
         """
         n, vectors = len(self._mechanism.lexicon), self._mechanism.lexicon.vectors
         # Block after block, since the words of a block are a slice of the vectors.
@@ -243,8 +243,8 @@ class TemBulk:
 
 # TEM at several ε from one uniform number a word: float32 distances, one product for many words.
 #
-# For experiments, as `dpcore.mechanisms.bulk`, which calls it: a distance is right to about
-# 1e-5, so a draw at the very edge of two words may fall on the other one. Releases come from
+# For experiments; called by `dpcore.mechanisms.bulk`. A distance is accurate to about 1e-5, so a
+# draw at the very edge of two words may fall on the other one. Releases come from
 # `Mechanism.sample`.
 
 
@@ -259,7 +259,7 @@ def outputs_by_distance(
     epsilons: FloatArray,
     progress: Progress = silent,
 ) -> IntArray:
-    """Inversion of exp(−min(ε·D/2, c)), first to a block of words and then to a word of it.
+    """Invert exp(−min(ε·D/2, c)), first to a block of words and then to a word of it.
 
     Args:
         mechanism: with the Euclidean metric.
@@ -293,7 +293,7 @@ def outputs_by_distance(
 
 
 def euclidean(vectors: Float32Array, squares: Float32Array, words: IntArray) -> Float32Array:
-    """Distances of some words to all, shape (k, n), in float32; of a word to itself exactly 0.
+    """Return distances of words to all, shape (k, n), float32; to the word itself exactly 0.
 
     Args:
         vectors: of all words, shape (n, d).
@@ -311,7 +311,7 @@ def euclidean(vectors: Float32Array, squares: Float32Array, words: IntArray) -> 
 
 
 def _placed(weights: Float32Array, uniform: FloatArray, n: int) -> IntArray:
-    """The words at these shares of the total weight; `weights` in blocks, zero beyond n."""
+    """Return the words at these shares of the total weight; `weights` in blocks, zero beyond n."""
     ends = np.cumsum(weights.sum(axis=1), dtype=np.float64)
     aim = uniform * ends[-1]
     # A product that rounds up to the last step must not leave the vocabulary.

@@ -1,19 +1,19 @@
-"""The true ε of a truncated exponential mechanism on one vocabulary: all pairs, all outputs.
+"""True ε of a truncated exponential mechanism on one vocabulary: all pairs, all outputs.
 
-With P(y | w) = exp(−η·min(D(w, y), γ))/Z_w the loss of an output y between w and w′ is
-η·min(D(w′, y), γ) − η·min(D(w, y), γ) + ln Z_w′ − ln Z_w. min(D, γ) is itself a metric, so the
-triangle inequality puts the largest loss at y = w, and
+With P(y | w) = exp(−η·min(D(w, y), γ))/Z_w the loss of an output y between w and w′ is η·min(D(w′,
+y), γ) − η·min(D(w, y), γ) + ln Z_w′ − ln Z_w. min(D, γ) is itself a metric, so the triangle
+inequality puts the largest loss at y = w, and
 
     ε_eff = max over w ≠ w′ of [η·min(d, γ) + ln Z_w′ − ln Z_w] / d(w, w′),
 
-O(n²) in place of O(n³). The same inequality gives |ln Z_w − ln Z_w′| ≤ η·min(d, γ), hence
-η ≤ ε_eff ≤ 2η wherever some pair is not cut off at γ.
+O(n²) in place of O(n³). The same inequality gives |ln Z_w − ln Z_w′| ≤ η·min(d, γ), hence η ≤ ε_eff
+≤ 2η wherever some pair is not cut off at γ.
 
-What is computed is off by rounding, and `WorstLoss.error` bounds it. Let the distances be off by a
-factor 1 ± ρ. With weights e^−x the relative error of Z is Σwδ/Σw where the exponents are off by
-δ ≤ κx, κ = ρ + 3u; and Σxw/Σw = H − ln Z ≤ ln n, H the entropy of the law, as Z ≥ 1. So ln Z is off
-by ν = κ·ln n, the exponential, the sums and the logarithm. In the ratio η·min(d, γ)/d the error of
-d cancels or is a factor; of two normalisers a pair at distance d gets 2ν/d.
+`WorstLoss.error` bounds the rounding of the computed loss. Let the distances be off by a factor 1 ±
+ρ. With weights e^−x the relative error of Z is Σwδ/Σw where the exponents are off by δ ≤ κx, κ = ρ
++ 3u; and Σxw/Σw = H − ln Z ≤ ln n, H the entropy of the law, as Z ≥ 1. So ln Z is off by ν = κ·ln
+n, the exponential, the sums and the logarithm. In the ratio η·min(d, γ)/d the error of d cancels or
+is a factor; of two normalisers a pair at distance d gets 2ν/d.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def effective_epsilon(
     gamma: float = math.inf,
     progress: Progress = silent,
 ) -> WorstLoss:
-    """ε_eff of weights exp(−η·min(D, γ)) over all pairs of the vocabulary.
+    """Return ε_eff of weights exp(−η·min(D, γ)) over all pairs of the vocabulary.
 
     Args:
         lexicon: words and vectors.
@@ -80,7 +80,7 @@ def effective_epsilons(
     gammas: Sequence[float] | FloatArray,
     progress: Progress = silent,
 ) -> list[WorstLoss]:
-    """As `effective_epsilon`, for several η, each with its γ: the distances are shared."""
+    """Return `effective_epsilon` for several η, each with its γ, from shared distances."""
     strength, threshold = np.asarray(etas, dtype=float), np.asarray(gammas, dtype=float)
     if strength.shape != threshold.shape or strength.ndim != 1:
         msg = f"each eta needs a gamma, got shapes {strength.shape} and {threshold.shape}"
@@ -102,7 +102,7 @@ def log_normalisers(
     progress: Progress = silent,
     weights: FloatArray | None = None,
 ) -> Normalisers:
-    """ln Σ_y a_y·exp(−min(η·D(w, y), c)) of every word, at K triples (η, c, a).
+    """Return ln Σ_y a_y·exp(−min(η·D(w, y), c)) of every word, at K triples (η, c, a).
 
     Args:
         lexicon: words and vectors.
@@ -140,9 +140,9 @@ def log_normalisers(
 
 
 def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
-    """Take the nearest other words of a tile where they are nearer than those known.
+    """Update the nearest other words from a tile.
 
-    Pairs at distance 0 stand at ∞ in the tile (`_set_apart`).
+    Pairs at distance 0 are at ∞ in the tile (`_set_apart`).
     """
     ways = [(tile.rows, tile.columns, 1)]
     if not tile.diagonal:
@@ -157,11 +157,11 @@ def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
 
 
 def _set_apart(tile: Tile) -> IntArray:
-    """Put pairs at distance 0 at ∞, and return those of two words, shape (2, T).
+    """Move pairs at distance 0 to ∞, and return those of two words, shape (2, T).
 
-    A word and itself are no pair. Two words are at distance 0 under the angle if they are
-    parallel: they have the same distances to all others, so no output tells them apart, and a loss
-    per distance would be 0/0.
+    A word and itself are not a pair. Two words are at distance 0 under the angle if they are
+    parallel: they have the same distances to all others, so no output distinguishes them, and a
+    loss per distance would be 0/0.
     """
     together = tile.distances == 0.0
     tile.distances[together] = math.inf
@@ -174,7 +174,7 @@ def _set_apart(tile: Tile) -> IntArray:
 
 
 class _Best:
-    """The largest value so far of one exponent, and the pair that has it."""
+    """Largest value so far of one exponent, and the pair that attains it."""
 
     def __init__(self, eta: float, cap: float, logs: FloatArray, distance_error: float) -> None:
         self.eta, self.cap, self.logs = eta, cap, logs
@@ -182,7 +182,7 @@ class _Best:
         self.value, self.pair, self.distance = 0.0, (0, 1), 1.0
 
     def reach(self, spread: float) -> float:
-        """No pair at this distance or beyond does better if |ln Z − ln Z′| ≤ spread."""
+        """Return the distance from which on no pair does better, if |ln Z − ln Z′| ≤ spread."""
         if math.isinf(self.value):
             return 0.0
         # (min(η·d, c) + spread)/d ≤ value from d = (c + spread)/value on; and where value > η, also
@@ -193,7 +193,7 @@ class _Best:
         return min(far, spread / (self.value - self.eta))
 
     def offer(self, left: IntArray, right: IntArray, distance: FloatArray) -> None:
-        """Look at pairs of different words."""
+        """Update from pairs of different words."""
         if not distance.size:
             return
         capped = np.minimum(self.eta * distance, self.cap)
@@ -206,7 +206,7 @@ class _Best:
             self.pair = int(left[place]), int(right[place])
 
     def offer_together(self, left: IntArray, right: IntArray) -> None:
-        """Look at pairs at distance 0: one law, or no ε is true."""
+        """Check pairs at distance 0: they have one law, or no ε is true."""
         # Parallel words have one law, so their ln Z differ by no more than rounding.
         change = np.abs(self.logs[left] - self.logs[right])
         differ = np.flatnonzero(~(change <= 2.0 * self._log_error))
@@ -219,12 +219,12 @@ class _Best:
         """Bound on the error of a computed ln Z."""
         n = self.logs.size
         exponents = (self.distance_error + 3.0 * UNIT) * math.log(n)
-        # A weight is added up within its tile, and that with the other tiles; ln Z ≤ ln n.
+        # A weight is added within its tile, and that sum to the other tiles; ln Z ≤ ln n.
         sums = gamma(TILE + n / TILE + 4.0) + ELEMENTARY * (1.0 + math.log(n))
         return 1.01 * (exponents + sums)
 
     def loss(self, separation: float) -> WorstLoss:
-        """The result; of the two words the output is the one with the smaller normaliser.
+        """Return the result; its output is the word with the smaller normaliser of the two.
 
         Args:
             separation: smallest distance above 0 of two words.
@@ -235,7 +235,8 @@ class _Best:
         error = 0.0
         if self.value < math.inf:
             logs = 2.0 * self._log_error / (separation * (1.0 - self.distance_error))
-            # 2η bounds the truth, η what is found: rounding cannot hide more than as much again.
+            # 2η bounds the true loss, η the found one: rounding cannot hide more than as much
+            # again.
             error = min(logs, self.value) * 1.01
             error += 2.0 * (self.distance_error + 8.0 * UNIT) * self.value
         return WorstLoss(
@@ -258,14 +259,14 @@ def worst_losses(
     normalisers: Normalisers,
     progress: Progress,
 ) -> list[WorstLoss]:
-    """The largest loss per distance of every exponent over all pairs, from known normalisers.
+    """Return the largest loss per distance of every exponent over all pairs.
 
     With weights a ≤ 1 the same inequality bounds the loss of P(y | w) = a_y·e^(−η·D)/Z_w, of which
     the weight of an output cancels between two words; the bound is attained if a_w > 0 at the word
     that attains it.
     """
-    # Words with near normalisers stand together: far from the diagonal few tiles matter little,
-    # near it only near pairs do.
+    # Words with near normalisers are adjacent: far from the diagonal few tiles matter little, near
+    # it only near pairs do.
     order = np.argsort(normalisers.logs[etas.size // 2], kind="stable")
     separation = float(normalisers.distances.min())
     if not separation < math.inf:
@@ -281,9 +282,9 @@ def worst_losses(
         best.offer(everyone, normalisers.nearest, normalisers.distances)
         best.offer_together(*normalisers.together)
     sorted_logs = normalisers.logs[:, order]
-    # No pair of a tile is nearer than the nearest words of its rows, nor than those of its columns:
-    # where that is beyond reach, and it mostly is, the tile's distances need not be computed. Both
-    # sides of the comparison are rounded distances.
+    # No pair of a tile is nearer than the nearest words of its rows or of its columns: where that
+    # is beyond reach, as it usually is, the tile's distances need not be computed. Both sides of
+    # the comparison are rounded distances.
     gaps = normalisers.distances[order] * max(0.0, 1.0 - 4.0 * rounded)
     pairs = AllPairs(lexicon.vectors, metric, order)
     for done, tile in enumerate(pairs, start=1):
@@ -301,12 +302,12 @@ def worst_losses(
 
 
 def _spread(rows: FloatArray, columns: FloatArray) -> float:
-    """The largest |ln Z − ln Z′| of a word of the rows and one of the columns."""
+    """Return the largest |ln Z − ln Z′| of a word of the rows and one of the columns."""
     return float(max(rows.max() - columns.min(), columns.max() - rows.min()))
 
 
 def _offer(best: _Best, tile: Tile, order: IntArray, reach: float) -> None:
-    """Let one exponent see the pairs of a tile that are nearer than `reach`."""
+    """Update one exponent from the pairs of a tile that are nearer than `reach`."""
     left, right = np.nonzero(tile.distances < reach)
     best.offer(
         order[left + tile.rows.start],

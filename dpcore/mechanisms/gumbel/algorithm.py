@@ -1,8 +1,8 @@
-"""What the truncated Gumbel mechanism does with ε and with distances (Xu et al. 2021, Alg. 1, 2).
+"""Noise scale and choice of the truncated Gumbel mechanism (Xu et al. 2021, Alg. 1, 2).
 
 K candidates, K a truncated Poisson variable with rate ln n, are the words nearest to w (w itself
-first); to each distance a Gumbel(0, b) variable conditioned to [−Δ, Δ] is added, and the word
-with the smallest sum comes out. With Δ the diameter and Δ₀ the separation of the vocabulary,
+first); to each distance a Gumbel(0, b) variable conditioned to [−Δ, Δ] is added, and the word with
+the smallest sum is the output. With Δ the diameter and Δ₀ the separation of the vocabulary,
 
     α = (ε − 2(1 + ln n)/Δ₀)/3,   b = 2Δ / min{W₀(2αΔ), ln(αΔ₀)}.
 
@@ -26,17 +26,17 @@ _BLOCK_ENTRIES = 30_000  # noise of one block stays in the processor's cache
 
 
 def lowest_epsilon(n: int, separation: float) -> float:
-    """(5 + 2 ln n)/Δ₀: the scale exists for larger ε only."""
+    """Return (5 + 2 ln n)/Δ₀: the scale exists for larger ε only."""
     return (5.0 + 2.0 * math.log(n)) / separation
 
 
 def published_condition(n: int, separation: float) -> float:
-    """2(1 + ln n)/Δ₀: the bound on ε that the paper states."""
+    """Return 2(1 + ln n)/Δ₀: the bound on ε that the paper states."""
     return 2.0 * (1.0 + math.log(n)) / separation
 
 
 def low_reason(n: int, separation: float) -> str:
-    """Why ε must be larger than `lowest_epsilon`, with the paper's own number."""
+    """Explain why ε must be larger than `lowest_epsilon`, with the paper's own number."""
     return (
         "(5 + 2 ln n)/Δ₀; the paper's own condition, > "
         f"{published_condition(n, separation):.6g}, leaves a gap in which its formula gives a "
@@ -45,7 +45,7 @@ def low_reason(n: int, separation: float) -> str:
 
 
 def scale(epsilon: float, n: int, separation: float, diameter: float) -> float:
-    """b of Algorithm 2, in the units of the distances.
+    """Return b of Algorithm 2, in the units of the distances.
 
     Args:
         epsilon: ε > (5 + 2 ln n)/Δ₀.
@@ -84,13 +84,14 @@ def smallest_sums(
     scales: Sequence[float],
     bound: float,
 ) -> IntArray:
-    """The candidate with the smallest noisy distance of each draw, at each noise scale.
+    """Return the candidate with the smallest noisy distance of each draw, at each noise scale.
 
     Args:
         near: nearest words and their distances of each distinct input, shape (m, width) each.
         rows: the distinct input of each draw, shape (k,).
         counts: its number of candidates, 1..width, shape (k,).
-        uniform: the uniform number behind the noise of each candidate, one draw after the other,
+        uniform: the uniform number that gives the noise of each candidate, one draw after the
+        other,
             shape (Σ counts,).
         scales: E values of b.
         bound: truncation bound.
@@ -101,7 +102,7 @@ def smallest_sums(
     order, distance = near
     outputs = np.empty((rows.size, len(scales)), dtype=np.int64)
     begin = np.cumsum(counts) - counts
-    # A padded place has distance ∞ and never wins, whatever the noise that it borrows.
+    # A padded place has distance ∞ and never wins, whatever its noise.
     for members, width in _rectangles(counts):
         missing = np.arange(width) >= counts[members, None]
         behind = uniform[np.where(missing, 0, begin[members, None] + np.arange(width))]
@@ -116,9 +117,9 @@ def smallest_sums(
 
 
 def _rectangles(counts: IntArray) -> Iterator[tuple[IntArray, int]]:
-    """Draws that share an array of noise, and its width: one padded array for few draws.
+    """Yield draws that share an array of noise, and its width: one padded array for few draws.
 
-    For many, those with the same number of candidates in blocks: padding would double the work.
+    Many draws are grouped by number of candidates, in blocks: padding would double the work.
     """
     most = int(counts.max(initial=0))
     if counts.size * most <= _BLOCK_ENTRIES:

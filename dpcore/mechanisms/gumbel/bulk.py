@@ -1,7 +1,7 @@
-"""The truncated Gumbel mechanisms for many documents at once: neighbours are found once a word.
+"""Samplers of the truncated Gumbel mechanisms for many documents: neighbours once a word.
 
-Nearly every draw is among the few nearest words, and these are kept; the rare draw over the whole
-vocabulary is computed as `sample` does it.
+Nearly every draw is among the few nearest words, which are cached; the rare draw over the whole
+vocabulary is computed as in `sample`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.gumbel.published import TruncatedGumbel
     from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 
-_ROWS_BYTES = 16 * 2**20  # of distances held at a time
-_NEAR = 64  # nearest words that are kept; a Poisson count of ln n hardly ever asks for more
+_ROWS_BYTES = 16 * 2**20  # distances held at a time
+_NEAR = 64  # cached nearest words; a Poisson count of ln n is hardly ever larger
 
 
 class RepairedBulk:
-    """Inversion of the closed form, of which the nearest words are kept."""
+    """Sampler by inversion of the closed form, with cached nearest words."""
 
     shared_laws = None
 
     def __init__(self, mechanism: TruncatedGumbelRepaired, epsilon: float) -> None:
-        """Fix the law at this ε."""
+        """Set up the law at this ε."""
         self._mechanism = mechanism
         self._epsilon, self._strength = epsilon, mechanism.strength(epsilon)
         self._kept: Kept[tuple[IntArray, Words, np.uint64]] = Kept(16 * mechanism.heads + 8)
@@ -63,26 +63,26 @@ class RepairedBulk:
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
     def _laws(self, words: list[int]) -> Iterator[tuple[IntArray, Words, np.uint64]]:
-        """The nearest words, the cumulated units up to each, and the units of all."""
+        """Yield the nearest words, the cumulated units up to each, and the units of all."""
         vectors, heads = self._mechanism.lexicon.vectors, self._mechanism.heads
         for row in distances(vectors, vectors[words]):
             weights = self._mechanism.weights(row, self._strength)
             yield weights.outcomes[:heads].copy(), weights.steps[:heads].copy(), weights.steps[-1]
 
     def _among_all(self, word: int, first: Words) -> tuple[IntArray, NDArray[np.bool_]]:
-        """As `Weights.look_up`, where any word of the vocabulary may come out."""
+        """Look up as `Weights.look_up` does, over the whole vocabulary."""
         vectors = self._mechanism.lexicon.vectors
         row = distances(vectors, vectors[[word]])[0]
         return self._mechanism.weights(row, self._strength).look_up(first)
 
 
 class TruncatedGumbelBulk:
-    """The published mechanism: noisy distances of as many nearest words as each draw has."""
+    """Sampler of the published mechanism: noisy distances of as many words as each draw has."""
 
     shared_laws = None
 
     def __init__(self, mechanism: TruncatedGumbel, epsilon: float) -> None:
-        """Fix the noise at this ε."""
+        """Set up the noise at this ε."""
         self._mechanism = mechanism
         self._b = mechanism.noise_scale(epsilon)
         self._width = min(_NEAR, len(mechanism.lexicon))
@@ -119,7 +119,7 @@ class TruncatedGumbelBulk:
         return outputs
 
     def _among_few(self, words: IntArray, counts: IntArray, uniform: FloatArray) -> IntArray:
-        """Outputs of draws whose candidates' uniform numbers stand in a row."""
+        """Return outputs of draws whose candidates' uniform numbers are consecutive."""
         self._widen(int(counts.max()))
         distinct, which = np.unique(words, return_inverse=True)
         step = max(1, _ROWS_BYTES // (8 * len(self._mechanism.lexicon)))
@@ -132,7 +132,7 @@ class TruncatedGumbelBulk:
         return smallest_sums(near, which, counts, uniform, [self._b], bound)[:, 0]
 
     def _widen(self, wanted: int) -> None:
-        """Keep more neighbours from now on, if a draw has more candidates than ever."""
+        """Cache more neighbours from now on, if a draw has more candidates than before."""
         if wanted > self._width:
             self._width = wanted
             self._kept = Kept(16 * wanted)

@@ -1,23 +1,23 @@
-"""The output law of the truncated Gumbel mechanism in probabilities, many noise scales at a time.
+"""Output law of the truncated Gumbel mechanism in probabilities, many noise scales at a time.
 
 With d_1 ≤ … ≤ d_n the sorted distances, g_j i.i.d. noise with density f and survival function S,
 and π_k = P(K = k), the output is u_i, the minimiser of d_j + g_j over j ≤ K, with probability
 
     P(u_i) = ∫ f(t − d_i) · Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j) dt.
 
-With the hazard g = f/S the factor j = i comes back into the product, which is then the same for
-all i, and with u = t + c (`noise`) every integral begins at the kink u = d_i:
+With the hazard g = f/S the factor j = i returns into the product, which is then the same for all i,
+and with u = t + c (`noise`) every integral begins at the kink u = d_i:
 
     P(u_i) = ∫ g(u − c − d_i) · Σ_{k ≥ i} π_k Π_{j ≤ k} S(u − c − d_j) du,    u > d_i.
 
-The counts k < n involve a few nearest words only. The term of the whole vocabulary has weight
-π_n ≈ 1/n, so it bears a larger error. Up to the first far word it shares the nodes of the other
-terms; from there on it is computed on a grid (`far_words`), refined until half as many cells would
-do and the probabilities sum to 1. Where that does not succeed, or where logarithms of probabilities
-are wanted that may underflow, `log_law` takes over.
+The counts k < n involve a few nearest words only. The term of the whole vocabulary has weight π_n ≈
+1/n, so it tolerates a larger error. Up to the first far word it shares the nodes of the other
+terms; from there on it is computed on a grid (`Grid`), refined until half as many cells would
+suffice and the probabilities sum to 1. Where that does not succeed, or where logarithms of
+probabilities are needed that may underflow, `log_law` is used.
 
-All functions here take the same: d, the sorted distances, d[0] = 0, shape (n,); `weights`,
-P(K = k) for k = 1..n, shape (n,); noise scales b; `bound`, C ≥ d[-1], ∞ allowed.
+All functions here take the same arguments: d, the sorted distances, d[0] = 0, shape (n,);
+`weights`, P(K = k) for k = 1..n, shape (n,); noise scales b; `bound`, C ≥ d[-1], ∞ allowed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.gumbel.noise import Noise, columns, nodes, noise_of, parts
 from dpcore.noise.samplers import check_truncated
 
-# Far words taken together, for the term of the truncated Gumbel law with the whole vocabulary.
+# Far words as a grid, for the term of the truncated Gumbel law with the whole vocabulary.
 #
 # A survival function depends on u − d alone, so thousands of distances may be replaced by a few
 # weighted points that keep their moments.
@@ -44,7 +44,6 @@ from dpcore.noise.samplers import check_truncated
 # lies on a grid point, so that no panel has to end there. The words on a grid are the same at every
 # scale b, so scales share grids.
 
-
 _WHOLE_DEPTH = 16.0  # e^−16 is 1e-7, for integrals of weight P(K = n)
 _UNSEEN = 1e-9  # P(u_i | K = n) that counts as 0
 # Gregory's end weights up to third differences: with them a sum over a grid integrates cubics
@@ -53,23 +52,24 @@ _END = np.array([251.0, 897.0, 633.0, 739.0]) / 720.0
 # Derivatives at the first two points of a grid from its first five, to fourth order; at the last
 # two by reflection, with the other sign.
 _EDGE = np.array([[-25.0, 48.0, -36.0, 16.0, -3.0], [-3.0, -10.0, 18.0, -6.0, 1.0]]) / 12.0
-# Where the product of the far words is looked at for its end, as parts of the way; it falls
+# Where the product of the far words is evaluated to find its end, as parts of the way; it falls
 # first slowly, then ever faster, and an end that is too far costs only cells.
 _STEPS = (np.arange(1, 41) / 40.0) ** 2
 
 
 @lru_cache(maxsize=16)
 def _groups(near: int, n: int) -> tuple[IntArray, FloatArray]:
-    """Last words of groups of far words, each about an eighth of what is nearer; their sizes."""
+    """Return the last words of groups of far words, an eighth of the nearer words each; sizes."""
     count = math.ceil(math.log(n / near) / math.log(1.125)) + 1
     ends = np.unique(np.geomspace(near, n, count).astype(np.int64))
     return ends[1:] - 1, np.diff(ends).astype(np.float64)
 
 
 def whole_ends(noises: Sequence[Noise], d: FloatArray, near: int) -> list[float]:
-    """For each noise the u from which on Π S over the far words is negligible, or a larger one.
+    """Return for each noise u from which on Π S over the far words is negligible.
 
-    Larger, because every word of a group counts as the last, the one with the largest S.
+    It may be too large, because every word of a group counts as the last, the one with the largest
+    S.
     """
     last, counts = _groups(near, d.size)
     places = [(noise, d[near] + (noise.end - d[near]) * _STEPS) for noise in noises]
@@ -83,18 +83,18 @@ def whole_ends(noises: Sequence[Noise], d: FloatArray, near: int) -> list[float]
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A grid from the first far word on, and the words on it."""
+    """Grid from the first far word on, and the words on it."""
 
     start: float
     step: float
     counts: IntArray
-    """Words of each cell."""
+    """Number of words of each cell."""
     place: FloatArray
-    """Where in its cell each word is, 0 to 1."""
+    """Position of each word in its cell, 0 to 1."""
 
     @classmethod
     def of(cls, d: FloatArray, near: int, step: float, cells: int) -> Grid:
-        """The words d[near:] as far as these cells reach."""
+        """Return the grid with the words d[near:] that these cells cover."""
         start = float(d[near])
         edges = step * np.arange(cells + 1, dtype=np.float64)
         counts = np.diff(np.searchsorted(d[near:], start + edges))
@@ -105,18 +105,18 @@ class Grid:
 
     @property
     def points(self) -> FloatArray:
-        """The points of the grid, shape (cells + 1,)."""
+        """Points of the grid, shape (cells + 1,)."""
         return self.start + self.step * np.arange(self.counts.size + 1, dtype=np.float64)
 
     @cached_property
     def spread(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The words on the points of the grid: Σ_j φ(d_j) ≈ Σ_m V_m φ(δ_m) + D_m φ'(δ_m)·step.
+        """Words on the points of the grid: Σ_j φ(d_j) ≈ Σ_m V_m φ(δ_m) + D_m φ'(δ_m)·step.
 
-        Cubic Hermite interpolation of φ in each cell, which keeps moments up to the third: with
-        x the place of a word in its cell, its two ends get 1 − 3x² + 2x³ and 3x² − 2x³ of φ, and
-        x − 2x² + x³ and x³ − x² of φ'. So the moments Σ 1, x, x², x³ of every cell are all that is
-        needed of its words. The last array is the part of D that belongs to the cell at the right
-        of its point.
+        Cubic Hermite interpolation of φ in each cell, which keeps moments up to the third: with x
+        the place of a word in its cell, its two ends get 1 − 3x² + 2x³ and 3x² − 2x³ of φ, and x −
+        2x² + x³ and x³ − x² of φ'. So only the moments Σ 1, x, x², x³ of every cell are needed of
+        its words. The last array is the part of D that belongs to the cell at the right of its
+        point.
         """
         counts, place = self.counts, self.place
         # `reduceat` cannot sum over an empty range: only cells with words take part.
@@ -157,7 +157,7 @@ class Grid:
         return counts
 
     def interpolated(self, values: FloatArray) -> FloatArray:
-        """From the points of the grid to its first words, up to where they are negligible.
+        """Interpolate from the grid points to the first words, up to where they are negligible.
 
         Cubic in each cell.
         """
@@ -178,7 +178,7 @@ class Grid:
 
 
 def _derivatives(values: FloatArray) -> FloatArray:
-    """Derivatives at the points of a grid of step 1, to fourth order."""
+    """Return the derivatives at the points of a grid of step 1, to fourth order."""
     slopes = np.empty_like(values)
     slopes[2:-2] = (8.0 * (values[3:-1] - values[1:-3]) - values[4:] + values[:-4]) / 12.0
     slopes[:2] = _EDGE @ values[:5]
@@ -188,12 +188,12 @@ def _derivatives(values: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=16)
 def _gregory(cells: int) -> FloatArray:
-    """Weights of the grid and of every other point of it, steps of 1, shape (cells + 1, 2)."""
+    """Return weights of the grid and of every other point of it, steps of 1, (cells + 1, 2)."""
     weights = np.zeros((cells + 1, 2))
     for column, step in ((0, 1), (1, 2)):
         w = weights[:, column]
         w[::step] = step
-        # At both ends; where the product has vanished the last ones do nothing.
+        # At both ends; where the product has vanished the last ones have no effect.
         w[: 4 * step : step] *= _END
         w[: -4 * step - 1 : -step][:4] *= _END
     weights.setflags(write=False)
@@ -203,15 +203,15 @@ def _gregory(cells: int) -> FloatArray:
 def far_integrals(
     noises: Sequence[Noise], d: FloatArray, near: int, grid: Grid
 ) -> list[tuple[FloatArray, FloatArray, float]]:
-    """The integrals of K = n over u from the first far word to the end of the grid.
+    """Return the integrals of K = n over u from the first far word to the end of the grid.
 
     Returns:
-        For each noise those of the near words; those of words at the points of the grid; the
-        largest change of one of the near words on a grid of half as many cells.
+        For each noise the integrals of the near words; those of words at the points of the grid;
+        the largest change of one of the near words on a grid of half as many cells.
     """
     u, h, size = grid.points, grid.step, grid.counts.size + 1
     places = [(noise, u) for noise in noises]
-    # A row more: the first far word stands at the start of the grid. A word at the point m has the
+    # One more row: the first far word is at the start of the grid. A word at the point m has the
     # same S and g, m points later, so this row is the kernel of both convolutions.
     survival, hazards = parts(d[: near + 1], places)
     kernels = np.log(survival[near])
@@ -228,7 +228,7 @@ def far_integrals(
         # hazard for those at the left. The convolution took the hazard for both.
         total -= (h * hazard[0]) * right
         product = h * np.exp(np.minimum(total, 0.0, out=total), out=total) * nearer[part]
-        # The full grid and every other point of it: the difference tells if the grid is too coarse.
+        # The full grid and every other point: the difference shows if the grid is too coarse.
         both = hazards[:near, part] @ (product[:, None] * weights)
         doubt = float(np.abs(both[:, 0] - both[:, 1]).max())
         # ∫ over u from δ_m to the end of product(u)·g(u − δ_m), with end weights on either side,
@@ -243,18 +243,18 @@ def far_integrals(
 ABSOLUTE_ERROR = 1e-9
 """Bound on the error of a probability of `law_from_distances`, verified by the tests."""
 
-_LEFT_OUT = 4e-12  # mass of the counts that are left out: far below the error of the integrals
+_LEFT_OUT = 4e-12  # omitted mass of the counts: far below the error of the integrals
 _MOST_CANDIDATES = 80  # ln n is 11 for 50,000 words, and a count of 80 rarer than 1e-12
 _NEAR = 40  # words that are not put on the grid, at least
-# And more in a smaller vocabulary, where K = n is likelier and its term must be more exact: up to
-# 223 words there is no grid at all.
+# More in a smaller vocabulary, where K = n is likelier and its term must be more exact: up to 223
+# words there is no grid at all.
 _NEAR_TIMES_WORDS = 50_000
 # A word on the grid is moved by cubic interpolation, which leaves h⁴/384 of the fourth derivative:
 # 7e-9 at h = 0.04 of a scale, times a share of P(K = n) ≈ 1/n.
 _CELL = 0.04  # width of a grid cell in units of b, at most
 _FEWEST, _MOST = 128, 8192  # cells, powers of 2
-_DOUBT = 2e-10  # by how much a probability may change from cells of twice the width
-_ASTRAY = 1e-8  # by how much the sum of the probabilities may differ from 1
+_DOUBT = 2e-10  # allowed change of a probability from cells of twice the width
+_ASTRAY = 1e-8  # allowed difference of the sum of the probabilities from 1
 # Where all words are near, the product of all S falls steeply behind the last kink: panels that
 # become wider from there, as parts of what is left.
 _STEEP = np.array([1 / 128, 1 / 32, 1 / 12, 1 / 4])
@@ -268,13 +268,13 @@ class CompactLaw:
     near: FloatArray
     """Probabilities of the nearest words, in the order of their distances."""
     share: float
-    """P(K = n), the weight of what follows."""
+    """P(K = n), the weight of `far`."""
     far: FloatArray
     """P(u | K = n) of a word at each point of the grid; empty without far words."""
     grid: Grid | None
 
     def dense(self, n: int) -> FloatArray:
-        """P(u_i) of all n words, 0 for those that cannot be seen."""
+        """Return P(u_i) of all n words, 0 where negligible."""
         law = np.zeros(n)
         law[: self.near.size] = self.near
         if self.grid is not None:
@@ -284,9 +284,9 @@ class CompactLaw:
         return law
 
     def grouped(self) -> tuple[FloatArray, FloatArray]:
-        """Probabilities p and multiplicities c: Σ_y φ(P(y)) = Σ c·φ(p) over the seen words.
+        """Return probabilities p and multiplicities c: Σ_y φ(P(y)) = Σ c·φ(p) over visible words.
 
-        The near words come first, with multiplicity 1. Those of far words are no whole numbers:
+        The near words come first, with multiplicity 1. Those of far words are not whole numbers:
         they interpolate φ(P) between the points of the grid.
         """
         if self.grid is None:
@@ -296,7 +296,7 @@ class CompactLaw:
 
 
 def law_from_distances(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
-    """P(u_i), shape (n,), in the order of the distances; error below `ABSOLUTE_ERROR`.
+    """Return P(u_i), shape (n,), in the order of the distances; error below `ABSOLUTE_ERROR`.
 
     Raises:
         ParameterError: b or C is not positive.
@@ -307,10 +307,10 @@ def law_from_distances(d: FloatArray, weights: FloatArray, b: float, bound: floa
 def laws_from_distances(
     d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
 ) -> Iterator[FloatArray]:
-    """`law_from_distances` at each noise scale, faster than one by one.
+    """Yield `law_from_distances` at each noise scale, faster than one by one.
 
-    Where `compact_laws` does not vouch for the error (for weights that are not those of the
-    mechanism, say) this is the exponential of `log_law_from_distances`.
+    Where `compact_laws` cannot bound the error (for example for weights other than the mechanism's)
+    this is the exponential of `log_law_from_distances`.
     """
     for b in scales:
         check_truncated(b, bound)
@@ -324,15 +324,15 @@ def laws_from_distances(
 def grouped_laws(
     d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Probabilities p and multiplicities c, for sums over the law: Σ_y φ(P(y)) = Σ c·φ(p).
+    """Return probabilities p and multiplicities c, for sums over the law: Σ_y φ(P(y)) = Σ c·φ(p).
 
-    Words near by come first, each by itself; words far away, whose probability is a smooth
-    function of the distance, are taken together, and their multiplicities are no whole numbers.
-    Words that cannot be seen are missing: φ(0) must be 0.
+    Near words come first, one by one; far words, whose probability is a smooth function of the
+    distance, are grouped, and their multiplicities are not whole numbers. Words of negligible
+    probability are missing: φ(0) must be 0.
 
     Returns:
-        Both of shape (E, m), filled up with zeros; None if `compact_laws` does not vouch for a
-        law, and only all words one by one will do.
+        Both of shape (E, m), padded with zeros; None if `compact_laws` cannot bound the error of a
+        law, so that all words are needed one by one.
     """
     laws = compact_laws(d, weights, scales, bound)
     groups = [law.grouped() for law in laws if law is not None]
@@ -348,7 +348,7 @@ def grouped_laws(
 def compact_laws(
     d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
 ) -> list[CompactLaw | None]:
-    """The law at each scale; None where its error is not known to be small."""
+    """Return the law at each scale; None where no small error is certain."""
     # Three parts: counts k < n and K = n up to the first far word share nodes; K = n beyond has the
     # grid, whose step is divided by 4 until both checks hold.
     candidates = _candidates(weights)
@@ -376,8 +376,8 @@ def compact_laws(
             results = far_integrals([noises[i] for i in chosen], d, near, grid)
             for i, (tail, values, change) in zip(chosen, results, strict=True):
                 few, whole = heads[i][0], heads[i][1] + tail
-                # Two checks that do not know each other: the near words on a coarser grid, and
-                # the sum of all, which the far words enter by their multiplicities.
+                # Two independent checks: the near words on a coarser grid, and the sum of all,
+                # which the far words enter by their multiplicities.
                 astray = abs(float(whole.sum()) + float(grid.multiplicities @ values) - 1.0)
                 if share * change < _DOUBT and share * astray < _ASTRAY:
                     laws[i] = CompactLaw(few + share * whole, share, values, grid)
@@ -389,8 +389,8 @@ def compact_laws(
 
 
 def _candidates(weights: FloatArray) -> int:
-    """How many nearest words the counts below n involve, −1 if too many."""
-    # Half of what may be left out lies behind the most that is looked at, half before it.
+    """Return the number of nearest words in the counts below n, or −1 if there are too many."""
+    # Half of the omitted mass may lie behind the largest count tried, half before it.
     head = weights[: min(_MOST_CANDIDATES, weights.size - 1)]
     if float(weights[head.size : -1].sum()) > 0.5 * _LEFT_OUT:
         return -1
@@ -398,7 +398,10 @@ def _candidates(weights: FloatArray) -> int:
 
 
 def _cells(length: float, noise: Noise) -> tuple[float, int]:
-    """Step and number of cells for this length, at least: a power of 2, so that scales agree."""
+    """Return the step and the number of cells for at least this length: powers of 2.
+
+    So scales agree.
+    """
     most = max(length / (_CELL * noise.scale), _FEWEST)
     # Steps that are powers of 2 as well: scales that differ a little get the very same grid.
     cells = 2 ** math.ceil(math.log2(most))
@@ -406,7 +409,7 @@ def _cells(length: float, noise: Noise) -> tuple[float, int]:
 
 
 def _quadrature(noise: Noise, d: FloatArray, near: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights for the near words: panels end at every kink that can be seen."""
+    """Return nodes and weights for the near words: panels end at every visible kink."""
     first = min(float(d[near]), noise.end) if near < d.size else noise.end
     kinks = d[1:near] if noise.kinked else d[:0]
     if near == d.size:
@@ -419,7 +422,7 @@ def _quadrature(noise: Noise, d: FloatArray, near: int) -> tuple[FloatArray, Flo
 def _near_integrals(
     noises: Sequence[Noise], d: FloatArray, weights: FloatArray, near: int
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """The terms of K < n, and the integral of K = n up to the first far word, for each noise.
+    """Yield for each noise the terms of K < n, and K = n up to the first far word.
 
     Both of shape (near,).
     """
@@ -430,7 +433,7 @@ def _near_integrals(
     for start in range(0, len(noises), step):
         chosen = []
         for noise in noises[start : start + step]:
-            key = (noise.kinked, noise.widest, noise.end)  # all that `_quadrature` looks at
+            key = (noise.kinked, noise.widest, noise.end)  # all that `_quadrature` depends on
             if key not in rules:
                 rules[key] = _quadrature(noise, d, near)
             chosen.append(rules[key])

@@ -1,12 +1,12 @@
-"""Logarithms of the truncated Gumbel law, also where the probability underflows.
+"""Logarithms of the truncated Gumbel law, and certified bounds, also where P underflows.
 
 The integrals of `law` in log space, over t. The sum over k < n is a backward recursion over the
-candidates that can be seen. The term of the whole vocabulary needs Σ_j ln S(t − d_j) over n words
-and then n integrals: far words are replaced by a few weighted points that keep their moments, and
-their integrals, a smooth function of the distance, are interpolated. The integrand has a kink at
-t = d_j − C for every point; quadrature panels end there as long as it can be seen.
+candidates that are not negligible. The term of the whole vocabulary needs Σ_j ln S(t − d_j) over n
+words and then n integrals: far words are replaced by a few weighted points that keep their moments,
+and their integrals, a smooth function of the distance, are interpolated. The integrand has a kink
+at t = d_j − C for every point; quadrature panels end there as long as it is visible.
 
-A uniform grid as in `far_words` would not do: at a far word the product of all survival functions
+A uniform grid as in `law` would not suffice: at a far word the product of all survival functions
 falls by thousands of nats within a cell, down to e^−40000, and panels must become narrower just
 there. With such panels nothing is a convolution, so the points may lie where they keep the most
 moments: at Chebyshev points in bins.
@@ -24,25 +24,25 @@ from dpcore.mechanisms.gumbel.noise import divided, gauss
 from dpcore.noise.poisson import poisson_weights
 from dpcore.noise.samplers import check_truncated, log1mexp, log_survival_and_density
 
-_SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: an integrand that small does nothing
-_LOG_DEPTH = 700.0  # e^−700 is next to underflow
-_DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
+_SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: a negligible integrand
+_LOG_DEPTH = 700.0  # e^−700 nearly underflows
+_DEEPEST = 40_000.0  # log-probabilities below minus this are returned as −∞
 _FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
 _MERGED = 1e-12  # kinks closer than this part of the widest panel are one kink
-_STABLE = 30.0  # beyond this C/b, e^{−C/b} is nothing beside e^{−t/b}
+_STABLE = 30.0  # beyond this C/b, e^{−C/b} is negligible next to e^{−t/b}
 
 _NEAR = 48  # words that keep their own point, at least
 _NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
 
-# Points of a bin: many where ln S is analytic. Where it has a kink, which wanders through the bins
-# as t does, a high degree oscillates about it: few points in many narrow bins.
+# Points of a bin: many where ln S is analytic. Where it has a kink, which moves through the bins as
+# t does, a high degree oscillates about it: few points in many narrow bins.
 _SMOOTH, _KINKED = 12, 5
 
 _BLOCK = 50_000  # entries of a block of nodes and points, for the processor's cache
 _COARSE = 48  # panels of the coarse grid
 _FALL = 6.0  # nats by which the product of the survival functions may fall in a panel
-# Gauss–Legendre rules by how hard a panel is: its width as a part of the widest, or its fall as a
-# part of `_FALL`. Fewer nodes than for probabilities: an error of 1e-6 of a probability is 1e-6
+# Gauss–Legendre rules by the hardness of a panel: its width as a part of the widest, or its fall as
+# a part of `_FALL`. Fewer nodes than for probabilities: an error of 1e-6 of a probability is 1e-6
 # in its logarithm.
 _RULES = tuple(
     (limit, *np.polynomial.legendre.leggauss(m)) for limit, m in ((0.05, 3), (0.3, 5), (9.9, 8))
@@ -63,7 +63,7 @@ class _LogNoise:
 
     @property
     def kinked(self) -> bool:
-        """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
+        """True if the jump of the density at −C, of size e^{−e^{C/b}}, is visible."""
         return self.ratio < math.log(_LOG_DEPTH)
 
     @property
@@ -75,11 +75,11 @@ class _LogNoise:
 
     @property
     def widest(self) -> float:
-        """The widest panel."""
+        """Width of the widest panel."""
         return min(0.5 * self.scale, 0.25 * self.bound)
 
     def log_parts(self, t: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ln S(t − d) and ln f(t − d), shape (T, m); see `noise` for the formulas."""
+        """Return ln S(t − d) and ln f(t − d), shape (T, m); see `noise` for the formulas."""
         b, c = self.scale, self.bound
         away = np.minimum(d / b, _LOG_DEPTH)
         if self.ratio < _STABLE:
@@ -104,7 +104,7 @@ class _LogNoise:
         return survival, density
 
     def panels(self, low: float, high: float, points: FloatArray) -> FloatArray:
-        """Ascending panel ends from low to high, at every kink that can be seen."""
+        """Return ascending panel ends from low to high, at every visible kink."""
         kinks = points - self.bound if self.kinked else points[:0]
         gap = _MERGED * self.widest
         inside = np.unique(kinks[(kinks > low + gap) & (kinks < high - gap)])
@@ -114,14 +114,14 @@ class _LogNoise:
         return _ends(edges, np.ceil(np.diff(edges) / self.widest).astype(np.int64))
 
     def window(self, farthest: float) -> tuple[float, float]:
-        """Where an integrand of words up to this distance is not negligible."""
+        """Return the range where an integrand of words up to this distance is not negligible."""
         low = -self.scale * math.log(_FULL_TAIL)
         high = farthest + _SEEN_DEPTH * self.scale
         return max(-self.bound, low), min(self.bound, high)
 
 
 def _ends(edges: FloatArray, pieces: IntArray) -> FloatArray:
-    """Panel ends with panel i cut into pieces[i] equal ones."""
+    """Return panel ends with panel i cut into pieces[i] equal parts."""
     return np.append(divided(edges, pieces)[0], edges[-1])
 
 
@@ -130,7 +130,7 @@ def _nodes(edges: FloatArray, hardness: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
-    """ln Σ_t w_t e^{exponents[t, i]} for each column."""
+    """Return ln Σ_t w_t e^{exponents[t, i]} for each column."""
     top = exponents.max(axis=0)
     top[~np.isfinite(top)] = 0.0
     exponents -= top
@@ -144,7 +144,7 @@ def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
 def log_law_from_distances(
     d: FloatArray, weights: FloatArray, b: float, bound: float
 ) -> FloatArray:
-    """ln P(u_i), shape (n,), in the order of the distances; arguments as in `law`.
+    """Return ln P(u_i), shape (n,), in the order of the distances; arguments as in `law`.
 
     Raises:
         ParameterError: b or C is not positive.
@@ -156,8 +156,8 @@ def log_law_from_distances(
     if weights[-1] > 0:
         near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
         logs = math.log(weights[-1]) + _whole(noise, d, near)
-        # Counts k < n that add less than e^−25 of what the whole vocabulary gives the nearest
-        # words need not be looked at.
+        # Counts k < n that add less than e^−25 of the whole vocabulary's term for the nearest words
+        # are skipped.
         smallest = math.exp(max(logs[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
     head = weights[: d.size - 1]
     tails = np.cumsum(head[::-1])[::-1]
@@ -169,7 +169,7 @@ def log_law_from_distances(
 
 
 def log_few_candidates(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
-    """ln P(u_i and K ≤ m) of the m nearest words, shape (m,); they alone decide it.
+    """Return ln P(u_i and K ≤ m) of the m nearest words, shape (m,), from these alone.
 
     Args:
         d: their sorted distances, d[0] = 0, shape (m,).
@@ -182,7 +182,7 @@ def log_few_candidates(d: FloatArray, weights: FloatArray, b: float, bound: floa
 
 
 def _few(noise: _LogNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
-    """ln of the part of K = 1..m, shape (m,): candidates d and their weights π."""
+    """Return ln of the part of K = 1..m, shape (m,): candidates d and their weights π."""
     edges = noise.panels(*noise.window(float(d[-1])), d)
     t, w = _nodes(edges, np.diff(edges) / noise.widest)
     survival, density = noise.log_parts(t, d)
@@ -201,7 +201,7 @@ def _few(noise: _LogNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _whole(noise: _LogNoise, d: FloatArray, near: int) -> FloatArray:
-    """ln P(u_i | K = n), shape (n,)."""
+    """Return ln P(u_i | K = n), shape (n,)."""
     points, counts = points_for(d, near, 0.5 * noise.scale, noise.bins)
     edges, falls = _whole_panels(noise, points, counts)
     t, w = _nodes(edges, np.maximum(np.diff(edges) / noise.widest, falls))
@@ -222,25 +222,25 @@ def _whole(noise: _LogNoise, d: FloatArray, near: int) -> FloatArray:
 def _whole_panels(
     noise: _LogNoise, points: FloatArray, counts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Panel ends up to where Π S has fallen too far, and the fall within each over `_FALL`."""
+    """Return panel ends up to where Π S has fallen too far, and each panel's fall over `_FALL`."""
     low, high = noise.window(float(points[-1]))
     edges = noise.panels(low, high, points)
-    # A coarse look at ln Π S; no panel is skipped beyond the last kink: the farthest word lives
-    # there.
+    # A coarse evaluation of ln Π S; no panel is skipped beyond the last kink, where the farthest
+    # word's integrand lies.
     tail = edges[np.searchsorted(edges, points[-1] - noise.bound) if noise.kinked else -1 :]
     coarse = np.union1d(edges[:: max(1, edges.size // _COARSE)], tail)
     survival, density = noise.log_parts(coarse[:-1], points)
     total = np.append(survival @ counts, -math.inf)
-    # As far as the nearest word, or the farthest, has an integrand that can be seen, and a
-    # logarithm that is wanted.
+    # As far as the nearest word, or the farthest, has an integrand that is not negligible and a
+    # logarithm that is needed.
     wanted = total > -_SEEN_DEPTH
     wanted[0] = True
     farthest = total[:-1] + density[:, -1] - survival[:, -1]
     wanted[:-1] |= farthest > farthest.max() - _SEEN_DEPTH
     wanted &= total > -_DEEPEST
     keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
-    # At C the product is 0, and its logarithm has no value to interpolate from: what is put there
-    # is twice as deep as the place before, so that the last panels are narrow.
+    # At C the product is 0, and its logarithm has no value to interpolate from: the value used is
+    # twice as deep as the one before, so that the last panels are narrow.
     coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
     edges = noise.panels(low, float(coarse[-1]), points)
     falls = -np.diff(np.interp(edges, coarse, total)) / _FALL
@@ -250,7 +250,7 @@ def _whole_panels(
 
 
 def _to_words(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> FloatArray:
-    """From the points to the words: near words are points themselves."""
+    """Map from the points to the words: near words are points themselves."""
     from scipy.interpolate import CubicSpline  # slow to import, and few need logarithms
 
     words = np.full(d.size, -math.inf)
@@ -273,12 +273,12 @@ def _to_words(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) ->
 def points_for(
     d: FloatArray, near: int, width: float, kinked_bins: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Many distances replaced by a few points δ, ascending, and their weights ω.
+    """Replace many distances by a few points δ, ascending, and their weights ω.
 
     For a smooth φ, Σ_j φ(d_j) = Σ_m ω_m φ(δ_m) up to the error of polynomial interpolation of φ at
-    the points of a bin: ω_m = Σ_j ℓ_m(d_j) with ℓ_m the Lagrange polynomials of the Chebyshev–
-    Lobatto points. The weights of a bin sum to the number of its words. The `near` first words,
-    and all words of a bin with no more words than points, keep their own point.
+    the points of a bin: ω_m = Σ_j ℓ_m(d_j) with ℓ_m the Lagrange polynomials of the
+    Chebyshev–Lobatto points. The weights of a bin sum to the number of its words. The `near` first
+    words, and all words of a bin with no more words than points, keep their own point.
 
     Args:
         d: sorted distances, shape (n,).
@@ -292,7 +292,7 @@ def points_for(
         return d, np.ones(d.size)
     if kinked_bins:
         width = min(width, float(far[-1] - far[0]) / bins)
-    # No bin is wider than that, and there are at least so many by count: one for dense clusters.
+    # No bin is wider than that, and there is a least number by count: one for dense clusters.
     by_width = np.arange(far[0], far[-1], width) if width > 0 else far[:1]
     by_count = np.arange(bins) * far.size // bins
     starts = np.unique(np.concatenate((np.searchsorted(far, by_width), by_count)))
@@ -312,7 +312,7 @@ def points_for(
 def _chebyshev(
     d: FloatArray, count: IntArray, low: FloatArray, high: FloatArray, order: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Chebyshev–Lobatto points of consecutive bins [low, high] and their weights."""
+    """Return Chebyshev–Lobatto points of consecutive bins [low, high], and their weights."""
     half = 0.5 * (high - low)
     middle = low + half
     inverse = 1.0 / np.where(half > 0, half, 1.0)  # a bin of equal distances has no width
@@ -337,14 +337,14 @@ def _chebyshev(
     return places.T.ravel(), weights.T.ravel()
 
 
-# Bounds on one probability of the truncated Gumbel mechanism that no quadrature error can touch.
+# Bounds on one probability of the truncated Gumbel mechanism, independent of quadrature error.
 #
 # P(u_i) = ∫ f(t − d_i)·Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j) dt. On a panel [a, b] every S(t −
 # d_j) lies between its values at the ends, since S falls; f is unimodal with its peak at 0, so that
 # on the panel it is at least its smaller end value, and at most its larger one or f(0) if the peak
-# lies inside. Summing panels gives a lower and an upper bound whatever the panels are; fine panels
-# where the integrand lives bring them together. Up to rounding, a claim that the two bounds of a
-# pair of words contradict is refuted, without trust in any other code of the lab.
+# lies inside. Summing panels gives a lower and an upper bound for any panels; fine panels where the
+# integrand is large bring them together. Up to rounding, a claim that the two bounds of a pair of
+# words contradict is refuted, without trust in any other code of the lab.
 
 
 _GAP, _PANELS = 1.0, 500  # coarse bounds do: a pair is beyond ε·d by hundreds of nats
@@ -363,7 +363,7 @@ def log_probability_bounds(
     gap: float = 0.1,
     panels: int = 4000,
 ) -> tuple[float, float]:
-    """Lower and upper bound on ln P(u_i).
+    """Return a lower and an upper bound on ln P(u_i).
 
     Args:
         near: d_1 ≤ … ≤ d_n of the private word, d_1 = 0, shape (n,).
@@ -380,7 +380,7 @@ def log_probability_bounds(
     low, high = float(near[position]) - bound, min(float(near[position]) + bound, bound)
     edges = np.linspace(low, high, 65)
     lower, upper = -math.inf, math.inf
-    # f(t − d_i) lives on ±Δ around d_i, and S(t − d_1) = S(t) is 0 from Δ on.
+    # f(t − d_i) has support ±Δ around d_i, and S(t − d_1) = S(t) is 0 from Δ on.
     for _ in range(_ROUNDS):
         product = _log_products(edges, near, position, weights, b, bound)
         smallest, largest = _density_range(edges - near[position], b, bound)
@@ -403,7 +403,7 @@ def log_probability_bounds(
 
 
 def _density_range(edges: FloatArray, b: float, bound: float) -> tuple[FloatArray, FloatArray]:
-    """ln of the smallest and largest density on each panel of noise values."""
+    """Return ln of the smallest and largest density on each panel of noise values."""
     density = log_survival_and_density(np.clip(edges, -bound, bound), b, bound)[1]
     peak = float(log_survival_and_density(np.zeros(1), b, bound)[1][0])
     smallest, largest = np.minimum(density[:-1], density[1:]), np.maximum(density[:-1], density[1:])
@@ -419,7 +419,7 @@ def _log_products(
     b: float,
     bound: float,
 ) -> FloatArray:
-    """ln Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j), shape (T,); it falls with t."""
+    """Return ln Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j), shape (T,); it falls with t."""
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights[position:])
     sums = np.empty(t.size)
@@ -435,13 +435,13 @@ def _log_products(
 
 @dataclass(frozen=True)
 class Certified:
-    """A pair and an output, with bounds on both logarithms of its probability.
+    """Pair of words and output, with bounds on both logarithms of its probability.
 
     Attributes:
         distance: d(w, w′).
         low: lower bound on ln P(y|w).
         other_high: upper bound on ln P(y|w′).
-        epsilon: (low − other_high)/d, a lower bound on every ε that is true.
+        epsilon: (low − other_high)/d, a lower bound on every true ε.
     """
 
     distance: float
@@ -450,14 +450,14 @@ class Certified:
 
     @property
     def epsilon(self) -> float:
-        """The smallest ε that these bounds leave."""
+        """Smallest ε compatible with these bounds."""
         return (self.low - self.other_high) / self.distance
 
 
 def certify(
     first: FloatArray, second: FloatArray, output: int, distance: float, b: float, bound: float
 ) -> Certified:
-    """Bounds on ln P(y|w) from below and on ln P(y|w′) from above.
+    """Bound ln P(y|w) from below and ln P(y|w′) from above.
 
     Args:
         first: D(w, ·) of every word of the vocabulary, in its order, shape (n,).

@@ -4,7 +4,7 @@ Places are u = t + c, where −c is the place below which no survival function d
 integrals of the law start at u = 0, and the word at distance d has its kink at u = d.
 
 With X = e^{−t/b} the noise t is a unit exponential number conditioned to [e^{−C/b}, e^{C/b}], so
-with z = e^{−t/b} − e^{−C/b} and the mass μ = 1 − e^{−z(−C)} of what is kept
+with z = e^{−t/b} − e^{−C/b} and the kept mass μ = 1 − e^{−z(−C)}
 
     S = (1 − e^{−z})/μ,    f = X·e^{−z}/(b·μ),    g = f/S = X/b·(1/(1 − e^{−z}) − 1).
 """
@@ -21,19 +21,19 @@ import numpy as np
 from dpcore.arrays import FloatArray, IntArray
 
 # Where X passes 32 the survival function differs from 1 by e^−32 = 1e-14: integrals begin there,
-# and a kink that lies still lower cannot be seen.
+# and a kink that lies still lower is not visible.
 _FULL_TAIL = 32.0
-# At t = 26b X is e^−26 = 5e-12, and S is no more: integrals end there.
+# At t = 26b X is e^−26 = 5e-12, and S is no larger: integrals end there.
 _DEPTH = 26.0
 _FLATTEST = 1e13  # b/C from which on the law is that of uniform noise
 _STABLE = 0.01  # below this C/b, z is so small that 1 − e^−z and X − e^{−C/b} would cancel
 _FARTHEST = 600.0  # d/b beyond it would overflow; S at such a word is 1 long before
 _LEAST = 1e-200  # S is never 0, so that it may divide and have a logarithm
 
-# Panels narrower than this part of the widest hold nothing: equal distances make equal kinks.
+# Panels narrower than this part of the widest are empty: equal distances make equal kinks.
 _EMPTY = 1e-12
-# Gauss–Legendre rules by how hard a panel is, see `nodes`. Two nodes leave h⁵/4320 of the fourth
-# derivative, 7e-13 at h = 0.02 scales; the others are better still up to their limits, which
+# Gauss–Legendre rules by the hardness of a panel, see `nodes`. Two nodes leave h⁵/4320 of the
+# fourth derivative, 7e-13 at h = 0.02 scales; the others are better still up to their limits, which
 # leaves room for products of many S.
 _RULES = tuple(
     (limit, *np.polynomial.legendre.leggauss(m))
@@ -66,7 +66,7 @@ class Noise:
 
     @cached_property
     def kinked(self) -> bool:
-        """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
+        """True if the jump of the density at −C, of size e^{−e^{C/b}}, is visible."""
         return self.reach == self.bound
 
     @cached_property
@@ -101,7 +101,7 @@ class Noise:
 
     @cached_property
     def flat(self) -> bool:
-        """Whether differences would cancel."""
+        """True if differences would cancel."""
         return self.ratio < _STABLE
 
     def fill(self, d: FloatArray, u: FloatArray, z: FloatArray) -> None:
@@ -121,26 +121,26 @@ class Noise:
 
 @lru_cache(maxsize=256)
 def noise_of(b: float, bound: float) -> Noise:
-    """The noise with this scale and bound; what depends on them alone is computed once."""
+    """Return the noise with this scale and bound, cached with its constants."""
     return Noise(min(b, _FLATTEST * bound), bound)
 
 
 Places = Sequence[tuple[Noise, FloatArray]]
-"""Several noises, each with the places u where it is looked at."""
+"""Several noises, each with the places u where it is evaluated."""
 
 
 def columns(places: Places) -> Iterator[tuple[Noise, FloatArray, slice]]:
-    """Each noise, its places, and its columns in a table of all of them."""
+    """Yield each noise, its places, and its columns in a table of all of them."""
     end = 0
     for noise, u in places:
         yield noise, u, slice(end, end := end + u.size)
 
 
 def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
-    """S and g at u − c − d, shape (m, ΣT): one group of columns for each noise."""
+    """Return S and g at u − c − d, shape (m, ΣT): one group of columns for each noise."""
 
     def each(constants: list[float]) -> FloatArray:
-        """A constant of the noise for every column."""
+        """Return a constant of the noise for every column."""
         return np.repeat(constants, [u.size for _, u in places])
 
     # All noises in one table: a call of NumPy costs as much as the few hundred numbers of one.
@@ -175,7 +175,10 @@ def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
 
 
 def divided(edges: FloatArray, pieces: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Starts and widths of panels, the one between edges i and i + 1 cut into pieces[i] equal."""
+    """Return starts and widths of panels; the one between edges i and i + 1 gives pieces[i].
+
+    The pieces are equal.
+    """
     first = np.repeat(np.cumsum(pieces) - pieces, pieces)
     width = np.repeat(np.diff(edges) / pieces, pieces)
     return np.repeat(edges[:-1], pieces) + width * (np.arange(first.size) - first), width
@@ -184,7 +187,7 @@ def divided(edges: FloatArray, pieces: IntArray) -> tuple[FloatArray, FloatArray
 def gauss(
     start: FloatArray, width: FloatArray, hardness: FloatArray, rules: Rules
 ) -> tuple[FloatArray, FloatArray]:
-    """Gauss–Legendre nodes and weights, the rule of each panel chosen by its hardness."""
+    """Return Gauss–Legendre nodes and weights, the rule of each panel chosen by its hardness."""
     half = 0.5 * width
     middle = start + half
     points, weights = [start[:0]], [start[:0]]
@@ -199,9 +202,9 @@ def gauss(
 
 
 def nodes(noise: Noise, edges: FloatArray, words: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights between ascending edges.
+    """Return nodes and weights between ascending edges.
 
-    More of them in a wider panel, and where many of these words multiply their S: left of its kink
+    More nodes in a wider panel, and where many of these words multiply their S: left of its kink
     the S of a word is 1, so only those to the left of the panel count.
     """
     # The widest panel has hardness 1, for which the rule of 11 nodes is meant.

@@ -1,7 +1,7 @@
-"""The truncated Gumbel mechanism (Xu et al. 2021, Algorithms 1 and 2), as published.
+"""Truncated Gumbel mechanism (Xu et al. 2021, Algorithms 1 and 2), as published.
 
-`algorithm` says what it does. Δ and Δ₀ are those of a public vocabulary; the paper computes them
-from the private corpus, which its theorem does not cover.
+`algorithm` describes it. Δ and Δ₀ are those of a public vocabulary; the paper computes them from
+the private corpus, which its theorem does not cover.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.poisson import poisson_quantile, poisson_weights
 from dpcore.noise.samplers import truncated_gumbel
 
-# The largest relative deviation of `log_law` from a plain quadrature that was found, with distances
-# that are spread out: an estimate and no bound. Where a claim is refuted, `gumbel.bounds` say so.
+# Largest relative deviation of `log_law` from a plain quadrature that was observed, with distances
+# that are spread out: an estimate, not a bound. Where a claim is refuted, it is by
+# `log_law.certify`.
 _DEVIATION = 3e-3
 _BOUNDED = 8  # entries of a law that are bounded one by one
 _RARE = 1e-5  # probabilities below it are taken from the logarithmic law
@@ -48,7 +49,7 @@ _GRID_SPAN = math.exp(12.0)  # a grid reaches at least this far above its lower 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TruncatedGumbel(ExactMechanism):
-    """Xu et al.'s mechanism over Euclidean distances; it has no parameter but ε."""
+    """Xu et al.'s mechanism over Euclidean distances; ε is its only parameter."""
 
     key = "truncated-gumbel.v1"
     short = "truncated-gumbel"
@@ -81,18 +82,18 @@ class TruncatedGumbel(ExactMechanism):
 
     @property
     def admissible(self) -> EpsilonRange:
-        """ε > (5 + 2 ln n)/Δ₀, where the noise scale is positive."""
+        """Range of ε above (5 + 2 ln n)/Δ₀, where the noise scale is positive."""
         n, separation = len(self.lexicon), self._extent.separation
         return EpsilonRange(low=lowest_epsilon(n, separation), low_reason=low_reason(n, separation))
 
     def noise_scale(self, epsilon: float) -> float:
-        """b at ε, in the units of the distances (Algorithm 2, step 1)."""
+        """Return b at ε, in the units of the distances (Algorithm 2, step 1)."""
         extent = self._extent
         value = self.check_epsilon(epsilon)
         return scale(value, len(self.lexicon), extent.separation, extent.diameter)
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """ε·d₂ is claimed (Theorem 1); as it stands, the claim is refuted."""
+        """Return the claim ε·d₂ (Theorem 1); as published, it is refuted."""
         return MetricPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.REFUTED,
@@ -116,10 +117,10 @@ class TruncatedGumbel(ExactMechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by Algorithm 1.
+        """Draw one output per entry, shape (k,), by Algorithm 1.
 
         Neighbours are exact and found once per distinct word; a draw over the whole vocabulary,
-        about one in n, computes all distances. An exact index is accepted and not needed.
+        about one in n, computes all distances. An exact index is accepted but not used.
         """
         self.check_index(index)
         entries = self.check_words(words)
@@ -127,7 +128,7 @@ class TruncatedGumbel(ExactMechanism):
         return self.bulk(epsilon)([rng], entries, np.array([0, entries.size]))
 
     def among_all(self, rng: np.random.Generator, entries: IntArray, b: float) -> IntArray:
-        """Draws with K = n: all distances, and noise on each, word by word."""
+        """Draw with K = n: all distances, and noise on each, word by word."""
         outputs = np.empty(entries.size, dtype=np.int64)
         for members, row in distances_by_word(self.lexicon.vectors, entries):
             noisy = truncated_gumbel(rng, (members.size, row.size), b, self.bound)
@@ -136,16 +137,16 @@ class TruncatedGumbel(ExactMechanism):
         return outputs
 
     def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
-        """Exact nearest words and their distances, shape (m, count); ties by lowest index."""
+        """Return exact nearest words and distances, shape (m, count); ties by lowest index."""
         return self.lexicon.nearest_words(words, count)
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- inspection ----------------------------------------------------------------------------
 
     def grid(self) -> FloatArray:
-        """The ε at which `paths` looks if it is not told: shape (192,), evenly spaced in ln ε.
+        """Return the default ε grid of `paths`: shape (192,), evenly spaced in ln ε.
 
-        From just above the lowest admissible ε to at least e²⁰; beyond, b falls as slowly as
-        1/ln ε and nothing worth seeing happens.
+        From just above the lowest admissible ε to at least e²⁰; beyond, b falls as slowly as 1/ln ε
+        and nothing visible changes.
         """
         low = self.admissible.low * (1.0 + 1e-6)
         return np.geomspace(low, max(_GRID_TOP, low * _GRID_SPAN), _GRID_POINTS)
@@ -158,7 +159,7 @@ class TruncatedGumbel(ExactMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry, looked at on a grid of ε.
+        """Draw once per entry, evaluated on a grid of ε.
 
         K does not depend on ε and takes one uniform number; each candidate takes one more, and
         its noise at ε is the quantile of it. The outputs at grid points are exact, the breaks
@@ -170,7 +171,7 @@ class TruncatedGumbel(ExactMechanism):
         n = len(self.lexicon)
         counts = np.empty(entries.size, dtype=np.int64)
         uniform: list[FloatArray] = []
-        # K by inversion, so that one uniform number decides it; at every ε it is the same K.
+        # K by inversion, so that one uniform number decides it; K is the same at every ε.
         for i in range(entries.size):  # draw by draw: one does not depend on those behind it
             counts[i] = poisson_quantile(rng.random(1), n)[0]
             uniform.append(rng.random(int(counts[i])))
@@ -200,11 +201,11 @@ class TruncatedGumbel(ExactMechanism):
 
     @property
     def law_error(self) -> float:
-        """Of the quadrature."""
+        """Error bound of the quadrature."""
         return ABSOLUTE_ERROR
 
     def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
-        """The law by quadrature, shape (E, n); all ε share the work on the distances."""
+        """Return the law by quadrature, shape (E, n); all ε share the work on the distances."""
         ranking = ranking or self.ranked(word)
         rows = np.empty((epsilons.size, len(self.lexicon)))
         place = np.empty(len(ranking), dtype=np.int64)
@@ -217,25 +218,25 @@ class TruncatedGumbel(ExactMechanism):
     def grouped_law(
         self, word: int, epsilons: FloatArray, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """See `grouped_laws`; for φ with φ(0) = 0. None where sums need the law itself."""
+        """Return `grouped_laws`, for φ with φ(0) = 0; None where sums need the law itself."""
         groups = grouped_laws(ranking.distances, *self._parameters(epsilons))
-        # Of several words at distance 0 the first may be another one.
+        # Of several words at distance 0, another one may be first.
         place = int(np.flatnonzero(ranking.order == word)[0])
         if groups is None or not np.all(groups[1][:, : place + 1] == 1.0):
             return None
         return groups[0][:, place], *groups
 
     def _parameters(self, epsilons: FloatArray) -> tuple[FloatArray, list[float], float]:
-        """P(K = k), the noise scale at each ε, and Δ."""
+        """Return P(K = k), the noise scale at each ε, and Δ."""
         scales = [self.noise_scale(e) for e in epsilons.tolist()]
         return self._weights, scales, self.bound
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word) of every word y, shape (n,), also where the probability underflows.
+        """Return ln P(y | word) of every word y, shape (n,), also where the probability underflows.
 
         No bound on the error is known (see `_DEVIATION`); for words in tight clusters it can be
-        larger than what was found. What needs a bound takes `gumbel.bounds`. A probability below
-        e^−40000 comes out as −∞.
+        larger than the observed deviation. Where a bound is needed, use `gumbel.log_law.certify`. A
+        probability below e^−40000 is returned as −∞.
         """
         index, b = int(self.check_words([word])[0]), self.noise_scale(epsilon)
         ranking = ranking or self.ranked(index)
@@ -248,29 +249,29 @@ class TruncatedGumbel(ExactMechanism):
     # -- hooks ----------------------------------------------------------------------------------
 
     def bulk(self, epsilon: float) -> TruncatedGumbelBulk:
-        """Neighbours are found once for each word."""
+        """Return a sampler that finds the neighbours once for each word."""
         return TruncatedGumbelBulk(self, epsilon)
 
     @property
     def column_form(self) -> NoisyNearestForm:
-        """Noise on the distances of the nearest words, as many as a Poisson variable says."""
+        """Noise on the distances of the nearest words, their number a Poisson variable."""
         return NoisyNearestForm(self.noise_scale)
 
     def certified(
         self, epsilon: float, word: int, other: int, output: int, distance: float
     ) -> Certified:
-        """Bounds on the two probabilities of an output that tells two words apart."""
+        """Bound the two probabilities of an output that distinguishes two words."""
         rows = self.distances(word), self.distances(other)
         return certify(*rows, output, distance, self.noise_scale(epsilon), self.bound)
 
     def least_epsilon(
         self, epsilon: float, word: int, other: int, output: int, distance: float
     ) -> float:
-        """What the bounds leave: a refutation needs no trust in the quadrature."""
+        """Return the ε that the bounds imply: a refutation does not rely on the quadrature."""
         return self.certified(epsilon, word, other, output, distance).epsilon
 
     def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
-        """`log_law` and what is proved of the entries that it leaves out.
+        """Return `log_law` and a proved bound on the entries that it leaves out.
 
         In `log_law` −∞ means "not computed", so a few such entries are bounded one by one instead.
         With more of them, the nearest is bounded from above: a farther word is never likelier, so
@@ -296,7 +297,10 @@ class TruncatedGumbel(ExactMechanism):
     def doubted_log_law(
         self, word: int, epsilon: float, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, str]:
-        """What is rare is taken from `log_law`: there the quadrature has no digit left."""
+        """Return ln P, errors and method; rare entries come from `log_law`.
+
+        There the quadrature has no digit left.
+        """
         logs, errors, method = super().doubted_log_law(word, epsilon, ranking)
         rare = np.flatnonzero(np.exp(logs) < _RARE)
         deep = self.log_law(word, epsilon, ranking=ranking)[rare]

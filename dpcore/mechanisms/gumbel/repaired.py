@@ -1,18 +1,18 @@
-"""The repaired truncated Gumbel mechanism: the same candidates, noise that is not cut off.
+"""Repaired truncated Gumbel mechanism: the same candidates, with untruncated noise.
 
 The published mechanism fails because its noise is bounded: an output that the noise cannot reach
-from w′ gives w away. Here the noise keeps its tail and is subtracted, which makes the law a mixture
-of softmaxes: a closed form, with a proved bound for every vocabulary and a far better certificate
-for this one.
+from w′ reveals w. Here the noise keeps its tail and is subtracted, which makes the law a mixture of
+softmaxes: a closed form, with a proved bound for every vocabulary and a far better certificate for
+this one.
 
-**The law.** Among K candidates the word with the largest −d_j + b·G_j comes out, G_j standard
+**The law.** Among K candidates the output is the word with the largest −d_j + b·G_j, G_j standard
 Gumbel noise, not cut off: given K that is a softmax, so with s = 1/b and Z_k = Σ_{j ≤ k} e^{−s·d_j}
 
     P(u_i | w) = e^{−s·d_i}·T_i,    T_i = Σ_{k ≥ i} π_k/Z_k.
 
-**The bound.** K = n alone gives P(y | w′) ≥ e^{−s·D(w′, y)}·π_n/Z_n(w′). Since Z_k ≥ 1,
-P(y | w) ≤ e^{−s·D(w, y)}·[(1 − π_n) + π_n/Z_n(w)]. With |D(w, y) − D(w′, y)| ≤ d, with
-Z_n(w′) ≤ e^{s·d}·Z_n(w) and Z_n ≤ n the loss of any output is at most
+**The bound.** K = n alone gives P(y | w′) ≥ e^{−s·D(w′, y)}·π_n/Z_n(w′). Since Z_k ≥ 1, P(y | w) ≤
+e^{−s·D(w, y)}·[(1 − π_n) + π_n/Z_n(w)]. With |D(w, y) − D(w′, y)| ≤ d, with Z_n(w′) ≤
+e^{s·d}·Z_n(w) and Z_n ≤ n the loss of any output is at most
 
     B(d) = s·d + ln(e^{s·d} + A),    A = n·(1 − π_n)/π_n,
 
@@ -53,8 +53,8 @@ from dpcore.noise.samplers import standard_gumbel
 
 _RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
 _FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
-_CERTIFIED = 1e-5  # by how much of itself a certified ε may lie above the true one
-_LOOKED_AT = 32  # words whose chance to stay is computed for a caution
+_CERTIFIED = 1e-5  # relative excess of a certified ε over the true one
+_LOOKED_AT = 32  # words whose probability to stay is computed for a caution
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,20 +83,20 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         return self._extent.separation * (1.0 - distance_error(self.lexicon.dimension))
 
     def proved_strength(self, epsilon: float) -> float:
-        """The s = 1/b of the bound that holds for every vocabulary with this n and Δ₀."""
+        """Return s = 1/b of the bound for every vocabulary with this n and Δ₀."""
         return proved_strength(epsilon, len(self.lexicon), self._separation)
 
     def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
-        """B(Δ₀)/Δ₀ at each s."""
+        """Return B(Δ₀)/Δ₀ at each s."""
         return proved_epsilon(strengths, len(self.lexicon), self._separation)
 
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
-        """See `repaired_certificate`."""
+        """Compute `repaired_certificate` of the lexicon."""
         return repaired_certificate(self.lexicon, progress)
 
     @property
     def admissible(self) -> EpsilonRange:
-        """Above the loss that remains under infinite noise, or of the least certified one."""
+        """Range of ε above the loss of infinite noise, or of the least certified noise."""
         reason = "the number of candidates gives this much away under any noise"
         if self.certificate is None:
             reason += " by the bound for every vocabulary; a certificate allows less"
@@ -104,12 +104,12 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
 
     @cached_property
     def caution(self) -> str:
-        """How often words stay where the noise is largest; P(w | w) only grows with ε.
+        """Warning about how often words stay at the largest noise; P(w | w) only grows with ε.
 
-        With the words of evenly spaced ranks, for a law takes as long as a pass over the lexicon.
+        Computed for words of evenly spaced ranks, since each law takes a pass over the lexicon.
         """
         n = len(self.lexicon)
-        # The smallest admissible ε, but for the rounding of a look-up in the certificate.
+        # The smallest admissible ε, up to the rounding of a look-up in the certificate.
         least = math.nextafter(self.admissible.low, math.inf) * (1.0 + 1e-9)
         words = np.unique(np.linspace(0, n - 1, _LOOKED_AT).astype(np.int64))
         rows = np.sort(distances(self.lexicon.vectors, self.lexicon.vectors[words]), axis=1)
@@ -122,12 +122,12 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         )
 
     def noise_scale(self, epsilon: float) -> float:
-        """b at ε, in the units of the distances; ∞ at the low end of the bound."""
+        """Return b at ε, in the units of the distances; ∞ at the low end of the bound."""
         strength = self.strength(epsilon)
         return 1.0 / strength if strength > 0 else math.inf
 
     def promise(self, epsilon: float) -> MetricPrivacy:
-        """The bound for every vocabulary with this n and Δ₀."""
+        """Return the guarantee for every vocabulary with this n and Δ₀."""
         return MetricPrivacy(
             epsilon=epsilon,
             status=Status.PROVED,
@@ -141,14 +141,14 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         )
 
     def rounding(self, epsilon: float) -> Rounding:
-        """How far the law that `sample` draws from may lie from the closed form."""
+        """Bound the difference between the law of `sample` and the closed form."""
         reach = self.strength(epsilon) * self._extent.diameter
         return repaired_rounding(self.lexicon.dimension, len(self.lexicon), self.heads, reach)
 
     # -- release --------------------------------------------------------------------------------
 
     def rows(self, epsilon: float) -> Rows:
-        """The closed form, the nearest words first: an inversion ends among them, nearly always."""
+        """Return the closed form, nearest words first: nearly every inversion ends among them."""
         strength = self.strength(epsilon)
 
         def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
@@ -158,7 +158,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         return weights
 
     def weights(self, row: FloatArray, strength: float) -> Weights:
-        """The law of all words, the nearest first.
+        """Return the law of all words, the nearest first.
 
         Args:
             row: distances of all words, shape (n,).
@@ -171,10 +171,10 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
 
     @cached_property
     def heads(self) -> int:
-        """How many of the nearest words have a law of their own."""
+        """Number of nearest words with their own law."""
         return heads(len(self.lexicon))
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- inspection ----------------------------------------------------------------------------
 
     def paths(
         self,
@@ -184,7 +184,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε; no grid is needed.
+        """Draw one exact step function of ε per entry; no grid is needed.
 
         The number of candidates K takes one uniform number, each candidate one Gumbel number; the
         output at s = 1/b is the largest of K falling lines −s·d_j + G_j.
@@ -200,12 +200,12 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         for part in order:
             width = int(counts[part].max())
             noise = standard_gumbel(rng, (part.size, width))
-            # Who is no candidate never wins.
+            # A word that is not a candidate never wins.
             noise[np.arange(width) >= counts[part][:, None]] = -math.inf
             ranked = [rankings[i] for i in which[part].tolist()]
             orders = np.stack([ranking.order[:width] for ranking in ranked])
             near = np.stack([ranking.distances[:width] for ranking in ranked])
-            # In the order of distance: place j stands for the j-th nearest word.
+            # In the order of distance: place j is the j-th nearest word.
             places = np.broadcast_to(np.arange(width), near.shape)
             limits, chosen = gumbel_paths(places, near, noise, math.inf)
             outputs = np.take_along_axis(orders, chosen, axis=1)
@@ -219,7 +219,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
     # -- probabilities --------------------------------------------------------------------------
 
     def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
-        """The closed form, shape (E, n)."""
+        """Return the closed form, shape (E, n)."""
         strengths = np.array([self.strength(epsilon) for epsilon in epsilons.tolist()])
         ranking = ranking or self.ranked(word)
         rows = np.empty((epsilons.size, len(self.lexicon)))
@@ -228,7 +228,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         return rows
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(output | word) of every word, shape (n,), also where the probability underflows."""
+        """Return ln P(output | word) of every word, shape (n,), also where P underflows."""
         index = int(self.check_words([word])[0])
         ranking = ranking or self.ranked(index)
         logs = np.empty(len(self.lexicon))
@@ -239,17 +239,17 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
     # -- hooks
 
     def bulk(self, epsilon: float) -> RepairedBulk:
-        """Inversion of the closed form, of which the nearest words are kept."""
+        """Return a sampler by inversion of the closed form that caches the nearest words."""
         return RepairedBulk(self, epsilon)
 
     @property
     def column_form(self) -> NearestForm:
-        """A softmax over the nearest words, as many as a Poisson variable says."""
+        """Softmax over the nearest words, their number a Poisson variable."""
         return NearestForm(self.strength)
 
     @property
     def loss_search(self) -> LossSearch | None:
-        """The search of the certificate, at this noise; of few words all pairs are quicker."""
+        """Search of the certificate, at this noise; for few words all pairs are faster."""
         if len(self.lexicon) <= MAX_AUDIT_WORDS:
             return None
         method = "certificate at this noise: bounds on far pairs, closed form on the rest"
@@ -267,11 +267,11 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
 
 
 def _rectangles(counts: IntArray) -> list[IntArray]:
-    """Positions of draws that share one rectangle of noise: by number of candidates, in blocks."""
+    """Return positions of draws that share a rectangle of noise: by candidates, in blocks."""
     order = np.argsort(counts, kind="stable")
     parts: list[IntArray] = []
     while order.size:
-        # A draw over all words is wide, and it is alone but for others of its kind.
+        # A draw over all words is wide; it is grouped only with others of its kind.
         alike = int((counts[order] <= 2 * counts[order[0]] + _FEW).sum())
         size = min(alike, max(1, _RECTANGLE // int(counts[order[alike - 1]])))
         parts.append(order[:size])
@@ -283,7 +283,7 @@ def _rectangles(counts: IntArray) -> list[IntArray]:
 
 
 def proved_epsilon(strengths: FloatArray, n: int, separation: float) -> FloatArray:
-    """B(Δ₀)/Δ₀ for each s = 1/b ≥ 0, increasing in s.
+    """Return B(Δ₀)/Δ₀ for each s = 1/b ≥ 0, increasing in s.
 
     Args:
         strengths: s, any shape.
@@ -295,7 +295,7 @@ def proved_epsilon(strengths: FloatArray, n: int, separation: float) -> FloatArr
 
 
 def proved_strength(epsilon: float, n: int, separation: float) -> float:
-    """The largest s with B(Δ₀)/Δ₀ ≤ ε, in closed form; 0 if there is none.
+    """Return the largest s with B(Δ₀)/Δ₀ ≤ ε, in closed form; 0 if there is none.
 
     x = e^{s·Δ₀} solves x² + A·x = e^{ε·Δ₀}.
     """
@@ -306,22 +306,22 @@ def proved_strength(epsilon: float, n: int, separation: float) -> float:
     if not exponent > 0:
         return 0.0
     strength = exponent / separation
-    # Rounding must not promise more than the formula.
+    # Rounding must not guarantee more than the formula.
     while float(proved_epsilon(np.array(strength), n, separation)) > epsilon:
         strength = float(np.nextafter(strength, 0.0))
     return strength
 
 
 def _log_surplus(n: int) -> float:
-    """ln A."""
+    """Return ln A."""
     last = whole_vocabulary_weight(n)
     return math.log(n) + math.log1p(-last) - math.log(last)
 
 
 def law_of(near: FloatArray, distances: FloatArray, strengths: FloatArray) -> FloatArray:
-    """Probabilities of the words in the order of `distances`, shape (E, n).
+    """Return the probabilities of the words in the order of `distances`, shape (E, n).
 
-    The first entries are the nearest words, in order; the others may stand in any order.
+    The first entries are the nearest words, in order; the others may be in any order.
 
     Args:
         near: distances of the nearest words, ascending, shape (m,): of the first m entries.
@@ -336,9 +336,9 @@ def law_of(near: FloatArray, distances: FloatArray, strengths: FloatArray) -> Fl
 
 
 def log_law_of(near: FloatArray, distances: FloatArray, strength: float) -> FloatArray:
-    """As `law_of`, the logarithms for one s, shape (n,): also where a probability underflows."""
+    """Return logarithms of `law_of` for one s, shape (n,), also where a probability underflows."""
     exponents = -strength * distances
-    # Every Z_k is between 1 and n, so what underflows there is nothing to the sum.
+    # Every Z_k is between 1 and n, so a term that underflows does not matter in the sum.
     tails, whole = _factors(np.exp(exponents)[None], near.size)
     exponents[: near.size] += np.log(tails[0])
     exponents[near.size :] += np.log(whole[0])
@@ -346,7 +346,7 @@ def log_law_of(near: FloatArray, distances: FloatArray, strength: float) -> Floa
 
 
 def _factors(terms: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """T_i of the first words, shape (E, size), and that of all others, shape (E, 1).
+    """Return T_i of the first words, shape (E, size), and that of all others, shape (E, 1).
 
     From the terms e^{−s·d_j} of all words, shape (E, n).
     """
@@ -360,16 +360,19 @@ def _factors(terms: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
 
 
 def heads(n: int) -> int:
-    """How many nearest words can be told apart by the counts K < n (the rest is below 1e-18)."""
+    """Return the number of nearest words with their own law.
+
+    The counts K < n distinguish so many; the rest of their mass is below 1e-18.
+    """
     return int(candidate_weights(n).size)
 
 
 def nearest_first(row: FloatArray, heads: int) -> IntArray:
-    """All words, the first `heads` of them by distance, ties to the lowest index.
+    """Return all words, the first `heads` of them by distance, ties to the lowest index.
 
     Args:
         row: distances of all words, shape (n,).
-        heads: how many words have a law of their own.
+        heads: number of words with their own law.
     """
     near, rest = nearest_of(row, heads), np.ones(row.size, dtype=bool)
     rest[near] = False

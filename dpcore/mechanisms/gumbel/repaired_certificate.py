@@ -1,21 +1,21 @@
-"""The true ε of the repaired truncated Gumbel mechanism over all pairs of a vocabulary.
+"""True ε of the repaired truncated Gumbel mechanism over all pairs of a vocabulary.
 
-Which outputs can be worst? With τ(w′) = π_n/Z_n(w′), the least that T can be, no output has a loss
-above s·d + ln T_1(w) − ln τ(w′). Where w is not among the first few words around w′, that is
-attained at y = w; those few are the m ≈ 50 that the counts K < n can tell apart. So with a table of
-exact neighbours wider than m
+The worst output of a pair is one of few. With τ(w′) = π_n/Z_n(w′), the least possible T, no output
+has a loss above s·d + ln T_1(w) − ln τ(w′). Where w is not among the first few words around w′,
+that is attained at y = w; those few are the m ≈ 50 that the counts K < n can distinguish. So with a
+table of exact neighbours wider than m
 
 * pairs within the table have their loss at y = w in closed form, which gives a large ε at once;
 * the few of them whose bound exceeds that ε are evaluated at every output;
 * Z of a large vocabulary is first known between two bounds (`normaliser_bounds`), which decide
-  about nearly all pairs; it is computed in float64 for the words of those that are left;
-* a pair outside the table is as far apart as the last column at least, and its bound there is
-  below that ε (if not, its row is computed).
+  about nearly all pairs; it is computed in float64 for the words of the remaining pairs;
+* a pair outside the table is as far apart as the last column at least, and its bound there is below
+  that ε (if not, its row is computed).
 
 All is rounded towards a larger loss. Distances are off by a factor 1 ± ρ (`distance_error`); the
 rank of an output that is as far from a word as another one, up to that, is taken for the larger
-loss on either side; logarithms are off by what `_log_error` says. So the result is certified: an
-upper bound, and exact but for rounding unless there are such ties.
+loss on either side; logarithms are off by `_log_error`. So the result is certified: an upper bound,
+and exact but for rounding unless there are such ties.
 """
 
 from __future__ import annotations
@@ -45,31 +45,31 @@ from dpcore.mechanisms.distances import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
-_LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
+_LEFT_OUT = 1e-18  # mass of the counts behind the heads, as in `candidate_weights`
 _DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750
 _PAIRS = 500  # evaluated at a time: 500 pairs, 50 outputs and 300 coordinates are 60 MB
 _BOUNDED = 2_048  # words from which on Z is bounded before it is computed
-_SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, and
-_ROUNDS = 8  # how often
-_UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
+_SETTLED = 16  # pairs whose Z are computed first, twice as many each time
+_ROUNDS = 8  # rounds of that
+_UNDERFLOW = 1e-17  # possible loss of a float32 distance, if squares of coordinates underflow
 _GATHERED = 2**22  # numbers gathered at a time
-_START = 24  # strengths that the search begins with
+_START = 24  # initial strengths of the search
 _LOSS = "a privacy loss"
 
 _TILE = 512
 _UNIT = 2.0**-24
 _VANISHED = 104.0  # exponents beyond give 0 in float32
 _TINY = 2.0**-126  # a weight below it may lose all its digits
-_EXP_UNITS = 8.0  # units in the last place that an exponential may be off: NumPy keeps to 3
+_EXP_UNITS = 8.0  # error of an exponential in units in the last place: NumPy stays within 3
 
 
 @dataclass(frozen=True)
 class RepairedLoss:
-    """The largest loss per distance.
+    """Largest loss per distance.
 
     Attributes:
         epsilon: certified: no pair and no output exceed it.
-        word: of the worst pair, towards which its output points.
+        word: word of the worst pair that its output favours.
         other: the other word.
         output: the output.
         evaluated: pairs that were evaluated at every output.
@@ -83,7 +83,7 @@ class RepairedLoss:
 
 
 def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certificate:
-    """Strengths s = 1/b whose true ε lies just below each ε of the table.
+    """Find strengths s = 1/b whose true ε lies just below each ε of the table.
 
     Args:
         lexicon: words and vectors; distances are Euclidean.
@@ -93,7 +93,7 @@ def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certi
     def evaluate(strengths: FloatArray) -> FloatArray:
         return np.array([loss.epsilon for loss in repaired_losses(lexicon, strengths, progress)])
 
-    # The least strength is next to none for the nearest pair: what is left is what K gives away.
+    # At the least strength the nearest pair hardly differs: K alone causes the remaining loss.
     first = min(0.01 / lexicon.with_metric(Metric.EUCLIDEAN).extent.separation, 0.1)
     return search(evaluate, np.geomspace(first, EPSILONS[-1], _START))
 
@@ -101,7 +101,7 @@ def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certi
 def repaired_losses(
     lexicon: Lexicon, strengths: FloatArray, progress: Progress = silent
 ) -> list[RepairedLoss]:
-    """The true ε at each s = 1/b, over all pairs of words and all outputs.
+    """Return the true ε at each s = 1/b, over all pairs of words and all outputs.
 
     Args:
         lexicon: words and vectors.
@@ -121,7 +121,10 @@ def repaired_losses(
 
 
 def _float64_distances(vectors: NDArray[np.float32], order: IntArray) -> FloatArray:
-    """Distances of every word to the words of its row: those of the table have lost digits."""
+    """Return float64 distances of every word to the words of its row of the table.
+
+    Those of the table have lost digits.
+    """
     near = np.empty(order.shape)
     step = max(1, _GATHERED // (order.shape[1] * vectors.shape[1]))
     for start in range(0, len(order), step):
@@ -134,12 +137,12 @@ def _float64_distances(vectors: NDArray[np.float32], order: IntArray) -> FloatAr
 
 
 def _log_error(n: int, heads: int) -> float:
-    """Bound on the error of ln T, whose Z and partial sums were computed from distances.
+    """Bound the error of ln T, whose Z and partial sums were computed from distances.
 
-    With weights w = e^−x the sum has a relative error of Σwδ/Σw where the exponents are off by
-    δ ≤ κx, and Σxw/Σw = H − ln Σw ≤ ln n, H the entropy of the weights, as Σw ≥ 1. Further there
-    are the exponentials, n additions (fewer for the heads), and two logarithms and an exponential
-    on the way from ln Z to ln T.
+    With weights w = e^−x the sum has a relative error of Σwδ/Σw where the exponents are off by δ ≤
+    κx, and Σxw/Σw = H − ln Σw ≤ ln n, H the entropy of the weights, as Σw ≥ 1. Further there are
+    the exponentials, n additions (fewer for the heads), and two logarithms and an exponential on
+    the way from ln Z to ln T.
     """
     exponents = (RELATIVE_ERROR + 3.0 * UNIT) * math.log(n)
     sums = gamma(n + heads + 8.0) + 3.0 * ELEMENTARY
@@ -149,7 +152,7 @@ def _log_error(n: int, heads: int) -> float:
 def _normalisers(
     lexicon: Lexicon, near: FloatArray, strengths: FloatArray, progress: Progress
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds on ln Z, equal ones for a small vocabulary; shape (E, n) each."""
+    """Return bounds on ln Z, equal ones for a small vocabulary; shape (E, n) each."""
     if len(lexicon) >= _BOUNDED:
         gaps = near[:, 1] * (1.0 - distance_error(lexicon.dimension))
         bounds = normaliser_bounds(lexicon.vectors, gaps, strengths, progress)
@@ -161,7 +164,7 @@ def _normalisers(
 
 
 class _Evaluation:
-    """One strength: bounds on ln T of the words around every word, and the worst pair."""
+    """Evaluation of one strength: bounds on ln T of the words around every word, worst pair."""
 
     def __init__(
         self,
@@ -176,23 +179,23 @@ class _Evaluation:
         weights = candidate_weights(n)[:width]
         self.vectors, self.order, self.near, self.s = lexicon.vectors, order, near, strength
         self.heads = weights.size
-        # One more than the distances themselves: a product, a quotient, and what adds them up.
+        # More than the distances themselves: a product, a quotient, and the additions.
         self.rounded = distance_error(lexicon.dimension) + 8.0 * UNIT
         partial = np.cumsum(np.exp(-strength * near[:, : self.heads]), axis=1)
         self.few = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1]
         self.settled = low == high
-        # One column more: the words behind the heads, which all have the floor.
+        # One more column: the words behind the heads, which all have the floor.
         self.low, self.high = (np.empty((n, self.heads + 1)) for _ in range(2))
         self._enter(np.arange(n), low, high)
         self.best, self.pair = 0.0, (0, 0, 0)
 
     def _enter(self, words: IntArray, low: FloatArray, high: FloatArray) -> None:
-        """ln T from bounds on ln Z: the larger Z, the smaller T."""
+        """Store ln T from bounds on ln Z: the larger Z, the smaller T."""
         for table, logs in ((self.high, low), (self.low, high)):
             whole = whole_vocabulary_weight(len(self.near)) * np.exp(-logs)
             table[words, :-1] = np.log(self.few[words] + whole[:, None])
             table[words, -1] = np.log(whole)
-            # Every loss is made of these, and a comparison with NaN would leave its pair out.
+            # Every loss uses these, and a comparison with NaN would skip its pair.
             largest(table[words, -1], "a normaliser")
 
     def _settle(self, words: IntArray) -> None:
@@ -206,7 +209,7 @@ class _Evaluation:
         self.settled[todo] = True
 
     def run(self) -> RepairedLoss:
-        """Own outputs, then all outputs of the pairs that could be worse, then far pairs.
+        """Evaluate own outputs, then all outputs of pairs that could be worse, then far pairs.
 
         A pair is (w′, place of w in the row of w′), so that T around w′ is looked up by place.
         """
@@ -214,8 +217,8 @@ class _Evaluation:
         ranks = np.minimum(np.arange(1, width), self.heads)
         gap = self.near[:, 1:] * (1.0 - self.rounded)
         first = self.high[:, 0][self.order[:, 1:]]
-        # At y = w the loss is s·d + ln T_1(w) − ln T_rank(w′): the largest of these gives a large
-        # ε at once, with which most other pairs need no look at all.
+        # At y = w the loss is s·d + ln T_1(w) − ln T_rank(w′): the largest of these gives a large ε
+        # at once, below which most other pairs need no evaluation.
         losses = self.s + (first - self.low[:, ranks]) / gap
         worst = np.argpartition(-losses, min(_SETTLED, losses.size) - 1, axis=None)[:_SETTLED]
         others, places = np.divmod(worst, width - 1)
@@ -226,7 +229,7 @@ class _Evaluation:
         words = self.order[others, places + 1]
         self._narrow(words, others)
         self._far()
-        # What two logarithms of T may be off by is worth most between the nearest words.
+        # The possible error of two logarithms of T weighs most between the nearest words.
         nearest = float(self.near[:, 1].min()) * (1.0 - self.rounded)
         slack = 2.0 * _log_error(len(self.near), self.heads)
         slack += _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
@@ -251,7 +254,7 @@ class _Evaluation:
         self._offer(value, int(words[worst]), int(others[worst]), int(words[worst]))
 
     def _compute(self, words: IntArray, others: IntArray) -> None:
-        """The exact losses of a few pairs at every output."""
+        """Compute the exact losses of a few pairs at every output."""
         self._settle(np.concatenate((words, others)))
         values, outputs = self._losses(words, others, np.float64)
         pair, value = largest(values, _LOSS)
@@ -264,7 +267,7 @@ class _Evaluation:
     def _losses(
         self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
     ) -> tuple[FloatArray, IntArray]:
-        """The largest loss of each pair (w, w′) per distance, rounded up, and its output."""
+        """Return the largest loss of each pair (w, w′) per distance, rounded up, and its output."""
         values, outputs = np.empty(words.size), np.empty(words.size, dtype=np.int64)
         for start in range(0, words.size, _PAIRS):
             part = slice(start, start + _PAIRS)
@@ -274,10 +277,10 @@ class _Evaluation:
     def _losses_of(
         self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
     ) -> tuple[FloatArray, IntArray]:
-        """`_losses`, at every output around w; beyond, the loss is below that of `bound`.
+        """Return `_losses`, at every output around w; beyond, the loss is below that of `bound`.
 
-        Behind the heads of w the numerator is the floor of w: there the loss is at most
-        s·d + ln τ(w) − ln τ(w′), which belongs to plain softmax and is looked at as well.
+        Behind the heads of w the numerator is the floor of w: there the loss is at most s·d + ln
+        τ(w) − ln τ(w′), which belongs to plain softmax and is evaluated as well.
         """
         outputs = self.order[words, : self.heads]
         rows = self.vectors[words].astype(np.float64) - self.vectors[others]
@@ -288,9 +291,9 @@ class _Evaluation:
         if kind is np.float32:  # rounded up, for a larger loss
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         away *= 1.0 + self.rounded
-        # loss(y) = s·(D(w′, y) − D(w, y)) + ln T_i(w) − ln T_i′(w′), i and i′ the ranks of y.
-        # The rank of an output around w′: how many are nearer; equals count, for a larger loss. One
-        # that is no nearer than the last head may lie behind the heads, and gets the floor.
+        # loss(y) = s·(D(w′, y) − D(w, y)) + ln T_i(w) − ln T_i′(w′), i and i′ the ranks of y. The
+        # rank of an output around w′: the number of nearer ones; equals count, for a larger loss.
+        # One that is no nearer than the last head may lie behind the heads, and gets the floor.
         reach = self.near[others, : self.heads] * (1.0 - self.rounded)
         ranks = (reach[:, None, :] <= away[:, :, None]).sum(axis=2) - 1
         ranks = np.where(outputs == others[:, None], 0, ranks + (ranks == self.heads - 1))
@@ -309,12 +312,12 @@ class _Evaluation:
         return np.maximum(most, plain) / apart, chosen
 
     def _far(self) -> None:
-        """Pairs outside the table: their bound at the last column, else row by row."""
+        """Check pairs outside the table: by their bound at the last column, else row by row."""
         n, width = self.near.shape
         if width == n:
             return
-        # Outside the table w stands behind the heads of w′: there T is the floor of w′, and the
-        # loss at y = w is s·d + ln T_1(w) − ln τ(w′), whose part per distance falls with d.
+        # Outside the table w is behind the heads of w′: there T is the floor of w′, and the loss at
+        # y = w is s·d + ln T_1(w) − ln τ(w′), whose part per distance falls with d.
         last = self.near[:, -1] * (1.0 - self.rounded)
         bound = self.s + (self.high[:, 0].max() - self.low[:, -1]) / last
         for other in np.flatnonzero(bound > self.best).tolist():
@@ -339,7 +342,7 @@ def normaliser_bounds(
     strengths: FloatArray,
     progress: Progress = silent,
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Lower and upper bounds on ln Σ_y exp(−s·D(w, y)), Euclidean, at the speed of float32.
+    """Return bounds on ln Σ_y exp(−s·D(w, y)), Euclidean, at the speed of float32.
 
     Half of all distances come from float32 matrix products (D(w, y) = D(y, w)). With unit roundoff
     u = 2⁻²⁴ the computed square of a distance is off by at most
@@ -358,7 +361,8 @@ def normaliser_bounds(
         progress: called with (stage, tiles done, all tiles).
 
     Returns:
-        Two arrays of shape (K, n); None if float32 squares could over- or underflow.
+        Lower and upper bounds, two arrays of shape (K, n); None if float32 squares could over- or
+        underflow.
     """
     n, d = vectors.shape
     blocks = (rows.astype(np.float64) for rows in np.array_split(vectors, max(1, n // _TILE)))
@@ -389,7 +393,7 @@ def normaliser_bounds(
                     total[columns] += weights.sum(axis=0)
             done += 1
             progress("normalising", done, count)
-    # No word is longer than the longest: ‖b‖ of the bound need not be that of each neighbour.
+    # ‖b‖ is at most the largest length: the bound need not use that of each neighbour.
     error = 0.5 * product_error(d + 4) * (long + long.max()) ** 2 / gaps
     # Root, s in float32 and the product, each of an exponent that leaves a weight; then the
     # exponential itself and the sum over a tile.

@@ -20,7 +20,7 @@ _SAMPLE = 10  # times `settings.words`: private words compared where the vocabul
 
 
 def truncating_epsilon(mechanism: TruncatedExponential, settings: AuditSettings) -> float:
-    """ε, but at least that at which γ is ¾ of the diameter: below it little is truncated."""
+    """Return ε, but at least that at which γ is ¾ of the diameter: below it little is truncated."""
     extent = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent
     return max(settings.epsilon, 2.0 * mechanism.cap / (0.75 * extent.diameter))
 
@@ -28,10 +28,10 @@ def truncating_epsilon(mechanism: TruncatedExponential, settings: AuditSettings)
 def audit_tem(
     mechanism: TruncatedExponential, settings: AuditSettings, progress: Progress
 ) -> tuple[LawAudit, str]:
-    """All pairs of a vocabulary that is small enough for a table of claims, else of a sample.
+    """Audit all pairs of a vocabulary small enough for a table of claims, else those of a sample.
 
     Returns:
-        The audit, and a sentence if the sample is smaller than was asked for.
+        The audit, and a sentence if the sample is smaller than requested.
     """
     count, fewer = None, ""
     if len(mechanism.lexicon) > MAX_AUDIT_WORDS:
@@ -42,7 +42,7 @@ def audit_tem(
 
 
 def loss_numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
-    """The figures of an exact audit, with the worst words by name."""
+    """Return the figures of an exact audit, with the worst words by name."""
     losses, worst = audit.losses, audit.losses.worst
     numbers: dict[str, Number] = {
         "claimed epsilon": losses.epsilon,
@@ -59,7 +59,7 @@ def loss_numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
 def carvalho_theorem_2(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """Theorem 2: Algorithm 2 is εd-private for every metric."""
+    """Check Theorem 2: Algorithm 2 is εd-private for every metric."""
     mechanism = TruncatedExponential(lexicon=lexicon)
     epsilon = truncating_epsilon(mechanism, settings)
     audit, fewer = audit_tem(mechanism, settings, progress)
@@ -81,7 +81,7 @@ def carvalho_theorem_2(
 def carvalho_theorem_3(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """Theorem 3: a word beyond γ comes out with probability at most β."""
+    """Check Theorem 3: a word beyond γ is the output with probability at most β."""
     mechanism = TruncatedExponential(lexicon=lexicon)
     epsilon, n = truncating_epsilon(mechanism, settings), len(lexicon)
     gamma = mechanism.gamma(epsilon)
@@ -101,7 +101,7 @@ def carvalho_theorem_3(
         "carvalho-theorem-3",
         lexicon,
         settings,
-        # β is reached where no other word lies within γ: rounding may then be above it.
+        # β is attained where no other word lies within γ: rounding may then exceed it.
         Outcome.PROVED if largest <= mechanism.beta * (1 + 1e-9) else Outcome.REFUTED,
         mechanism=mechanism,
         parameters={"epsilon": epsilon, "beta": mechanism.beta, "words": count},

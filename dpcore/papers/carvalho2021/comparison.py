@@ -1,4 +1,4 @@
-"""Carvalho et al. 2021, Figures 1a and 1b, against measurement."""
+"""Comparison of Carvalho et al. 2021, Figures 1a and 1b, with measurements."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
 from dpcore.study.recorded import Figures
 
 row = partial(compared, "carvalho2021")
-"""A row about this paper."""
+"""Row about this paper."""
 PRINTED_AT_TWO = {"tem": 0.75, "madlib": 0.52}
 """Section 5: average test accuracy at ε = 2, where both have AUC 0.50."""
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "TF-IDF", "network": "network"}
 _ATTACKED = "tf-idf"
-"""The classifier whose attacker is compared."""
+"""Classifier whose attacker is compared."""
 
 
 def carvalho_rows(figures: Figures) -> tuple[Row, ...]:
-    """All rows of the experiment on IMDb."""
+    """Return all rows of the experiment on IMDb."""
     return (
         _baseline(figures),
         *(_at_two(figures, curve) for curve in PRINTED_AT_TWO),
@@ -35,7 +35,7 @@ def carvalho_rows(figures: Figures) -> tuple[Row, ...]:
 
 
 def _for_all(figures: Figures, text: Callable[[Figures], object]) -> str:
-    """What is to be said of each classifier, tested on clean text."""
+    """Join a text for each classifier, tested on clean text."""
     return "; ".join(
         f"{title} {text(figures.only(learner=learner, tested_on='clean'))}"
         for learner, title in _LEARNERS.items()
@@ -43,7 +43,7 @@ def _for_all(figures: Figures, text: Callable[[Figures], object]) -> str:
 
 
 def _for_both(text: Callable[[str], object]) -> str:
-    """What is to be said of both mechanisms."""
+    """Join a text for both mechanisms."""
     return ", ".join(f"{curve} {text(curve)}" for curve in PRINTED_AT_TWO)
 
 

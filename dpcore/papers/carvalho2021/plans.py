@@ -4,8 +4,8 @@ Appendix C: the target is trained on TR1 (half of the train split) after privati
 on the original TE1 (half of the test split). The shadow model is trained on TE2; the attack
 network learns from the shadow's outputs on TE2 (in) and TE1 (out), and is evaluated on the
 target's outputs on TR1 (in) and TR2 (out). The paper does not say that TE2 is privatised, and
-gives the attacker the outputs alone; here is also the stronger attacker, whose shadow model
-learns from text that the (public) mechanism rewrote, and who knows the labels.
+gives the attacker the outputs only; here a stronger attacker is added, whose shadow model learns
+from text rewritten by the (public) mechanism, and who knows the labels.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ STUDY = Study(
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One trial of one mechanism at all its ε, or of the baseline without a mechanism.
+    """Measure one trial of one mechanism at all its ε, or of the baseline without a mechanism.
 
     Options: `quarter` (texts of each quarter), `most` (words of a text; None for all), `learners`.
     """
@@ -69,14 +69,14 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
         rows.append(kept((parts[0], target[e]), (parts[1], shadow[e]), epsilon=epsilon))
         for trial in trials:
             rows += trial.rows(target[e], shadow[e], epsilon)
-        target[e] = shadow[e] = parts[0]  # with what was counted of them: let it go
+        target[e] = shadow[e] = parts[0]  # frees these texts and their counts
     return rows
 
 
 def draw_quarters(path: Path, cell: Cell, lexicon: Lexicon) -> dict[str, Prepared]:
-    """TR1, TR2 of the train split and TE1, TE2 of the test split, the same for every mechanism.
+    """Draw TR1 and TR2 of the train split, TE1 and TE2 of the test split, for every mechanism.
 
-    Those of a seed are kept for its next cell: reading them is a large part of a cell's time.
+    The quarters of a seed are kept for its next cell: reading them takes a large part of its time.
     """
     size, most = int(cell.option("quarter")), cell.option("most")
     key = (path, cell.seed, cell.data, size, most, lexicon.fingerprint)

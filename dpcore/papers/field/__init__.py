@@ -1,1 +1,1 @@
-"""Mechanisms of others that came with public code, and steps of methods for whole texts."""
+"""Claims about mechanisms of others with public code, and steps of methods for whole texts."""

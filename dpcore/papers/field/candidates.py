@@ -24,7 +24,7 @@ from dpcore.noise.streams import generator
 from dpcore.papers.carvalho2021.claims import loss_numbers
 from dpcore.papers.claim import judged
 
-# What these claims share: a sample of words, and what is computed of a mechanism on it.
+# Shared by these claims: a sample of words, and numbers of a mechanism on it.
 
 
 _SAMPLE = 10  # times `settings.words`: private words that are compared
@@ -33,7 +33,7 @@ _SAMPLE = 10  # times `settings.words`: private words that are compared
 def sampled_words(
     lexicon: Lexicon, settings: AuditSettings, first: int = 0
 ) -> tuple[IntArray, str]:
-    """A sample of the words from `first` on, ascending; and a sentence if it is a small one."""
+    """Sample words from `first` on, ascending; return a sentence too if the sample is small."""
     count, fewer = settings.sample(lexicon, _SAMPLE)
     rng = generator(settings.seed, "audit", "words")
     size = min(count, len(lexicon) - first)
@@ -43,7 +43,7 @@ def sampled_words(
 def parameters_of(
     mechanism: Mechanism, settings: AuditSettings, epsilon: float, words: IntArray
 ) -> dict[str, Number]:
-    """What a check of this mechanism depends on."""
+    """Return the parameters of a check of this mechanism."""
     return {
         "epsilon": epsilon,
         **{name: value for name, value in mechanism.settings().items() if value is not None},
@@ -53,7 +53,7 @@ def parameters_of(
 
 
 def staying(mechanism: Mechanism, words: IntArray, epsilon: float) -> float:
-    """Mean probability that a word of these stays."""
+    """Return the mean probability that one of these words stays."""
     logs = [mechanism.log_law(word, epsilon)[word] for word in words.tolist()]
     return float(np.exp(logs).mean())
 
@@ -66,12 +66,12 @@ def proved(
     epsilon: float | None = None,
     **gaps: Any,
 ) -> Verdict:
-    """A claim with a proof, and the exact losses of a sample beside it; a loss refutes it."""
+    """Judge a claim with a proof, beside the exact losses of a sample; a larger loss refutes it."""
     value = settings.epsilon if epsilon is None else epsilon
     lexicon = mechanism.lexicon
     words, fewer = sampled_words(lexicon, settings)
     audit = audit_mechanism(mechanism, value, words=words, progress=progress)
-    # Logarithms of sums are right to 1e-12, which at a small ε shows in the quotient.
+    # Logarithms of sums are correct to 1e-12, which at a small ε shows in the quotient.
     holds = audit.losses.epsilon_effective <= value * (1.0 + 1e-9)
     return judged(
         key,
@@ -93,7 +93,7 @@ def proved(
 def deltas_of(
     mechanism: Mechanism, epsilon: float, words: IntArray, *partners: IntArray
 ) -> list[FloatArray]:
-    """δ at ε of the ordered pairs of each word with its partner, shape (k,) each."""
+    """Return δ at ε of the ordered pairs of each word with its partner, shape (k,) each."""
     needed = np.unique(np.concatenate((words, *partners)))
     logs = {word: mechanism.log_law(word, epsilon) for word in needed.tolist()}
     return [
@@ -108,7 +108,7 @@ def deltas_of(
 
 
 def nearest_of_each(lexicon: Lexicon, words: IntArray) -> IntArray:
-    """The nearest other word of each, shape (k,)."""
+    """Return the nearest other word of each word, shape (k,)."""
     order = lexicon.nearest_words(words, 2)[0]
     return np.where(order[:, 0] == words, order[:, 1], order[:, 0])
 
@@ -117,7 +117,7 @@ _RADIUS_MATTERS = 2.1  # from 2 on the noise of RANTEXT hardly falls with ε any
 
 
 def custext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """The conservative form: ε within a set, ∞ between sets."""
+    """Check the conservative form: ε within a set, ∞ between sets."""
     mechanism = CusText(lexicon=lexicon)
     table, n = mechanism.clusters, len(lexicon)
     rng = generator(settings.seed, "audit", "words")
@@ -159,7 +159,7 @@ def custext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
 def custext_aggressive(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """Own sets: ∞ between nearly all words, the nearest too."""
+    """Check the aggressive form, separate sets: ∞ between nearly all words, the nearest too."""
     mechanism = CusText(lexicon=lexicon, form="aggressive")
     words, fewer = sampled_words(lexicon, settings)
     near = nearest_of_each(lexicon, words)
@@ -190,20 +190,20 @@ def custext_aggressive(
 
 
 def _support(mechanism: Mechanism, word: int, epsilon: float) -> list[int]:
-    """The possible outputs of a word."""
+    """Return the possible outputs of a word."""
     return np.flatnonzero(mechanism.log_law(word, epsilon) > -math.inf).tolist()
 
 
 def custext_drawn(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The repair: the set is drawn too."""
+    """Check the repair: the set is drawn too."""
     mechanism = CusText(lexicon=lexicon, form="drawn")
     return proved("custext-drawn", mechanism, settings, progress)
 
 
 def diffractor(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """ε times a number of places, which are no meaning."""
+    """Check ε times a number of list positions, which have no meaning."""
     mechanism = Diffractor(lexicon=lexicon)
     words, _ = sampled_words(lexicon, settings)
     places = mechanism.places
@@ -221,7 +221,7 @@ def diffractor(lexicon: Lexicon, settings: AuditSettings, progress: Progress = s
 
 
 def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """Words beyond a random distance are no candidates."""
+    """Check RANTEXT: words beyond a random distance are not candidates."""
     mechanism = RanText(lexicon=lexicon)
     epsilon = max(settings.epsilon, _RADIUS_MATTERS)
     words, fewer = sampled_words(lexicon, settings)
@@ -235,7 +235,7 @@ def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         found[value] = all_pairs[chosen]
         progress("epsilons", len(found), 2)
     deltas = found[epsilon]
-    # What refutes are the bounds of the law: Σ (P − e^ε·Q)₊ of its least P and largest Q.
+    # The refutation uses bounds of the law: Σ (P − e^ε·Q)₊ of its least P and largest Q.
     place = np.flatnonzero(chosen)[int(deltas.argmax())]
     pairs = [
         mechanism.log_bounds(int(words[row]), epsilon) for row in divmod(int(place), words.size)
@@ -269,7 +269,7 @@ def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
 def rantext_fixed(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The repair: a public distance, beyond which words score 0."""
+    """Check the repair: a public distance, beyond which words score 0."""
     epsilon = max(settings.epsilon, _RADIUS_MATTERS)
     return proved(
         "rantext-fixed",
@@ -282,12 +282,12 @@ def rantext_fixed(
 
 
 def wbb(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """A box of its own for each word, which is not in it."""
+    """Check the published form: a separate box for each word, which does not hold the word."""
     mechanism = WordsBlendingBoxes(lexicon=lexicon)
     words, fewer = sampled_words(lexicon, settings)
     partners = np.roll(words, 1), nearest_of_each(lexicon, words)
     deltas, near = deltas_of(mechanism, settings.epsilon, words, *partners)
-    # Any other word from which the first one comes out shows the loss at the output itself.
+    # Any other word that can output the first one shows the loss at the output itself.
     law = np.exp(mechanism.log_law(int(words[0]), settings.epsilon))
     source = int(law.argmax())
     progress("words", words.size, words.size)
@@ -314,7 +314,7 @@ def wbb(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) 
 
 
 def wbb_floor(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """The repair: any word comes out now and then."""
+    """Check the repair: any word can be the output, with a small probability."""
     mechanism = WordsBlendingBoxes(lexicon=lexicon, form="floor")
     return proved(
         "wbb-floor",
@@ -326,14 +326,14 @@ def wbb_floor(lexicon: Lexicon, settings: AuditSettings, progress: Progress = si
 
 
 def syntf(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """The exponential mechanism with a similarity over all terms."""
+    """Check the exponential mechanism with a similarity over all terms."""
     return proved("syntf", SynTF(lexicon=lexicon), settings, progress)
 
 
 def syntf_synonyms(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The same with candidates of its own for each word."""
+    """Check the same mechanism with separate candidates for each word."""
     mechanism = SynTF(lexicon=lexicon, candidates="synonyms")
     words, fewer = sampled_words(lexicon, settings)
     partners = np.roll(words, 1), nearest_of_each(lexicon, words)
@@ -361,25 +361,25 @@ def syntf_synonyms(
 # Claims about SanText and SanText+ (Yue et al. 2021), judged in the form of one commit.
 
 
-_ANGLE = 0.1  # of two words that are alike, in radians
+_ANGLE = 0.1  # between two similar words, in radians
 
 
 def santext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """The exponential mechanism over all words, with Euclidean distances."""
+    """Check the exponential mechanism over all words, with Euclidean distances."""
     return proved("santext", SanText(lexicon=lexicon), settings, progress)
 
 
 def santext_angle(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The same with the angle, the smallest repair of the cosine."""
+    """Check the same with the angle, the smallest repair of the cosine."""
     return proved("santext-angle", SanText(lexicon=lexicon, metric="angular"), settings, progress)
 
 
 def santext_cosine(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The same with 1 − cos θ, which is no metric."""
+    """Check the same with 1 − cos θ, which is not a metric."""
     crafted = SanText(lexicon=_crafted(), metric="cosine")
     three = audit_mechanism(crafted, settings.epsilon, words=np.arange(3)).losses
     mechanism = SanText(lexicon=lexicon, metric="cosine")
@@ -405,13 +405,13 @@ def santext_cosine(
 
 
 def _crafted() -> Lexicon:
-    """Three words in the plane: two at a small angle, and one at a right angle to the first."""
+    """Return three words in the plane: two at a small angle, one at a right angle to the first."""
     rows = [[1.0, 0.0], [math.cos(_ANGLE), math.sin(_ANGLE)], [0.0, 1.0]]
     return Lexicon("crafted", ("a", "b", "c"), np.array(rows, dtype=np.float32))
 
 
 def santext_plus(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """ε·d between sensitive words; what the others give away."""
+    """Check SanText+: ε·d between sensitive words; leakage of the other words."""
     mechanism = SanTextPlus(lexicon=lexicon)
     words, fewer = sampled_words(lexicon, settings, mechanism.first_sensitive)
     audit = audit_mechanism(mechanism, settings.epsilon, words=words, progress=progress)

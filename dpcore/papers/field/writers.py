@@ -1,7 +1,7 @@
-"""Claims about mechanisms that write a text token by token, by what holds for any model.
+"""Claims about mechanisms that write a text token by token, valid for any model.
 
 The exact losses are those of crafted scores, which the proof allows; where a model is needed, the
-bundled one of pairs of words stands for it.
+bundled model of word pairs replaces it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _SMOLLM, _T5, _ROBERTA = 49_152, 32_128, 50_265  # tokens of the vocabularies
 _USEFUL = 50.0  # ε of a token at which sentences begin to read well
 _TOKENS = 30  # of a text
 _WIDER = (2.0, 10.0)  # how many times the assumed width logits may span
-_LIKELIEST = 50  # candidates that are left of all
-_SHORT, _LONG = 20, 40  # tokens of two questions
+_LIKELIEST = 50  # candidates kept of all
+_SHORT, _LONG = 20, 40  # tokens of the two questions
 
 
 def _crafted_loss(strength: float, vocabulary: int, span: float = 1.0) -> float:
-    """The exact loss of a token that alone scores high after one text and low after the other."""
+    """Return the exact loss of a token that scores high after one text, low after another."""
     draw = ClippedDraw(vocabulary=vocabulary, low=0.0, high=1.0, strength=strength * span)
     first = np.zeros(vocabulary)
     first[0] = 1.0
@@ -48,7 +48,7 @@ def _crafted_loss(strength: float, vocabulary: int, span: float = 1.0) -> float:
 
 
 def dp_prompt(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """Clipped logits, all tokens possible, a public number of tokens."""
+    """Check DP-Prompt: clipped logits, all tokens possible, a public number of tokens."""
     draw = ClippedDraw(vocabulary=_SMOLLM, low=0.0, high=1.0, strength=0.5 * settings.epsilon)
     loss = _crafted_loss(draw.strength, _SMOLLM)
     return judged(
@@ -71,7 +71,7 @@ def dp_prompt(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def dp_prompt_calibrated(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """The same at the temperature at which the largest loss is ε."""
+    """Check the same at the temperature at which the largest loss is ε."""
     strength = calibrated_strength(settings.epsilon, _SMOLLM)
     loss = _crafted_loss(strength, _SMOLLM)
     return judged(
@@ -94,7 +94,7 @@ def dp_prompt_calibrated(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def dp_prompt_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """Randomised response on what the model draws."""
+    """Check randomised response on the token that the model draws."""
     draw = ResponseDraw(vocabulary=_SMOLLM, epsilon=settings.epsilon)
     certain = np.full(_SMOLLM, -1e6)
     certain[0] = 0.0
@@ -121,7 +121,7 @@ def dp_prompt_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def dp_prompt_unclipped(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """The same temperature without clipping: ε grows with what logits span."""
+    """Check the same temperature without clipping: ε grows with the span of the logits."""
     half = 0.5 * settings.epsilon
     losses = {span: _crafted_loss(half, _T5, span) for span in (1.0, *_WIDER)}
     return judged(
@@ -144,7 +144,7 @@ def dp_prompt_unclipped(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def dp_prompt_top_k(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The fifty likeliest tokens alone, on the bundled model of pairs of words."""
+    """Check drawing from the fifty likeliest tokens only, on the bundled model of word pairs."""
     words = load(None)
     model = language(words)
     rng = generator(settings.seed, "audit", "words")
@@ -184,9 +184,9 @@ def dp_prompt_top_k(
 
 
 def dp_prompt_length(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """As many tokens at most as the question has: a longer output proves a longer question."""
+    """Check outputs no longer than the question: a longer output proves a longer question."""
     half = 0.5 * settings.epsilon
-    # An end mark is likeliest where it alone has the highest score.
+    # The probability of an end mark is largest where it alone has the highest score.
     end = math.exp(half - float(np.logaddexp(half, math.log(_T5 - 1))))
     longer = (1.0 - end) ** (_SHORT + 1)
     return judged(
@@ -207,7 +207,7 @@ def dp_prompt_length(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def dp_mlm_stop_words(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """Stop words, marks and capitals are released as they are; all other words keep ε."""
+    """Check unprotected stop words, punctuation marks and capitals; all other words keep ε."""
     tokens = [token for text in teaching_corpus().texts for token in tokenize(text)]
     kept = [
         token.kind is Kind.PUNCTUATION or token.text.lower() in ENGLISH.stop_words
@@ -231,16 +231,16 @@ def dp_mlm_stop_words(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     )
 
 
-# Claims about steps of methods for whole texts, whose models are not in this laboratory.
+# Claims about steps of methods for whole texts, whose models this project does not have.
 #
-# Each step is judged as it stands in one commit of public code, by what can be computed of it
-# without the model: who sees what without noise, and how much noise there is.
+# Each step is judged in the form of one commit of public code, by numbers that do not need the
+# model: the values visible without noise, and the amount of noise.
 
 
 _PLACES = 768  # coordinates of one position of BART's encoder
-_WIDTH, _ASSUMED = 0.3, 0.2  # of the interval that is clipped to, and what the code takes for it
+_WIDTH, _ASSUMED = 0.3, 0.2  # of the clipping interval, and as the code assumes it
 _CLIP = -15.0  # logits are clipped to [−15, 0]
-_NOUN, _OTHER = 14.0, 0.1  # scores of a noun and of what has no score of its own
+_NOUN, _OTHER = 14.0, 0.1  # scores of a noun, and of a word without a score
 _TEXT = 8  # words
 _SET = 20  # words of a cluster
 
@@ -248,9 +248,9 @@ _SET = 20  # words of a cluster
 def dp_st_cluster(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The nearest public cluster is taken without noise, and an exponential mechanism within it.
+    """Check the nearest public cluster, chosen without noise, and an exponential mechanism in it.
 
-    A word stands for a triple, and the sets of `clusters` for the public clusters.
+    A word represents a triple, and the sets of `clusters` the public clusters.
     """
     table, n = clusters(lexicon, _SET), len(lexicon)
     seeds = lexicon.vectors[table.seeds]
@@ -287,7 +287,7 @@ def dp_st_cluster(
 
 
 def _within(lexicon: Lexicon, word: int, cluster: int, epsilon: float) -> FloatArray:
-    """ln P(y | word): score max(1 − cosine distance, 0) over the words of a cluster."""
+    """Return ln P(y | word): score max(1 − cosine distance, 0) over the words of a cluster."""
     table = clusters(lexicon, _SET)
     members = table.members[table.starts[cluster] : table.starts[cluster + 1]]
     rows, own = (lexicon.vectors[which].astype(np.float64) for which in (members, word))
@@ -300,7 +300,7 @@ def _within(lexicon: Lexicon, word: int, cluster: int, epsilon: float) -> FloatA
 
 
 def dp_bart_one_noise(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """One noise vector for all positions, of a scale for one, and for too narrow an interval."""
+    """Check one noise vector for all positions, scaled for one and for too narrow an interval."""
     root = math.sqrt(_PLACES)
     sigma = classical_sigma(settings.epsilon, settings.delta, _ASSUMED * root)
     one = math.exp(float(gaussian_log_delta(settings.epsilon, sigma, _WIDTH * root)))
@@ -313,7 +313,7 @@ def dp_bart_one_noise(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         lexicon,
         settings,
         # The difference of two positions is released without noise: texts with two such
-        # differences are told apart for certain.
+        # differences are distinguished with certainty.
         Outcome.REFUTED,
         parameters={
             "epsilon": settings.epsilon,
@@ -336,7 +336,7 @@ def dp_bart_one_noise(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def greedy_paraphrase(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """The likeliest next word in place of a drawn one, on the bundled model of pairs of words."""
+    """Check the likeliest next word in place of a drawn one, on the bundled model of word pairs."""
     words = load(None)
     model = language(words)
     rng = generator(settings.seed, "audit", "words")
@@ -371,7 +371,7 @@ def greedy_paraphrase(
 def budget_from_text(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """ε split over the words of a text by scores that were computed from it, with 1-Diffractor."""
+    """Check ε split over the words of a text by scores computed from it, with 1-Diffractor."""
     mechanism = Diffractor(lexicon=lexicon)
     tour = np.argsort(mechanism.places[0])
     steps = [
@@ -410,6 +410,6 @@ def budget_from_text(
 
 
 def _split(scores: list[float], total: float) -> FloatArray:
-    """ε of each word: the more a word's score, the less."""
+    """Return ε of each word: the larger a word's score, the smaller its ε."""
     inverse = 1.0 / np.array(scores)
     return np.asarray(total * inverse / inverse.sum())

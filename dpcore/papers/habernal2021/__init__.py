@@ -1,1 +1,1 @@
-"""Krishna et al. 2021 (ADePT), and what Habernal 2021 found in it."""
+"""Krishna et al. 2021 (ADePT), and its refutation by Habernal 2021."""

@@ -18,7 +18,7 @@ from dpcore.papers.claim import judged
 
 
 def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """clip₂(r, C) + Lap(2C/ε)^n, claimed ε-private."""
+    """Check clip₂(r, C) + Lap(2C/ε)^n, claimed to be ε-private."""
     n, epsilon = settings.latent, settings.epsilon
     profile = latent_profile("adept-published", settings)
     misses = trade_off(profile, np.array([0.05]))
@@ -45,7 +45,7 @@ def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def adept_l1_clip(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """(a) clip₁(r, C) + Lap(2C/ε)^n."""
+    """Check repair (a): clip₁(r, C) + Lap(2C/ε)^n."""
     n, epsilon = settings.latent, settings.epsilon
     kept = "L2 norm that a vector with equal coordinates keeps, over C"
     return _repaired(
@@ -57,13 +57,13 @@ def adept_l1_clip(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def adept_scaled(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """(b) clip₂(r, C) + Lap(2√n·C/ε)^n."""
+    """Check repair (b): clip₂(r, C) + Lap(2√n·C/ε)^n."""
     deviation = 2 * math.sqrt(2 * settings.latent) / settings.epsilon
     return _repaired("adept-b", settings, lexicon, {"deviation/C": deviation})
 
 
 def adept_round(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """(c) clip₂(r, C) + noise ∝ exp(−ε‖z‖₂/(2C))."""
+    """Check repair (c): clip₂(r, C) + noise ∝ exp(−ε‖z‖₂/(2C))."""
     n, epsilon = settings.latent, settings.epsilon
     # ‖z‖₂ ~ Gamma(n, 2C/ε), so E‖z‖²/n = (n + 1)·(2C/ε)².
     return _repaired(
@@ -78,7 +78,7 @@ def adept_round(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def latent_profile(key: str, settings: AuditSettings) -> Profile:
-    """The profile of two clipped latent vectors that are a worst pair of one of these claims.
+    """Return the profile of two clipped latent vectors, a worst pair of one of these claims.
 
     Args:
         key: `adept-published`, `adept-a`, `adept-b` or `adept-c`.

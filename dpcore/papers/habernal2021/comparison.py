@@ -1,4 +1,4 @@
-"""ADePT (Krishna et al. 2021) and its refutation (Habernal 2021), against measurement."""
+"""ADePT (Krishna et al. 2021) and its refutation (Habernal 2021), compared with measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 row = partial(compared, "habernal2021")
-"""A row about the refutation."""
+"""Row about the refutation."""
 _CORPORA = {"ATIS": "atis.parquet", "SNIPS": "snips.parquet"}
 _NO_NOISE = "no noise"
 _REPAIRS = {
@@ -34,7 +34,7 @@ _REPAIRS = {
 
 
 def adept_rows(figures: Figures) -> tuple[Row, ...]:
-    """Rows about the corpus, the sensitivity, the attack and what the repairs cost."""
+    """Return rows about the corpus, the sensitivity, the attack and the utility of the repairs."""
     return (
         _words(figures),
         row("unprotected", figures, ours=_baselines(figures, "unprotected")),
@@ -49,22 +49,22 @@ def adept_rows(figures: Figures) -> tuple[Row, ...]:
 
 
 def _each(figures: Figures) -> list[tuple[str, Figures]]:
-    """Name and figures of each corpus."""
+    """Return name and figures of each corpus."""
     return [(name, figures.only(data=data)) for name, data in _CORPORA.items()]
 
 
 def _of_each(figures: Figures, text: Callable[[Figures], str]) -> str:
-    """What is to be said of each corpus."""
+    """Join a text for each corpus."""
     return "; ".join(f"{name}: {text(part)}" for name, part in _each(figures))
 
 
 def _baselines(figures: Figures, quantity: str) -> str:
-    """A baseline of each corpus."""
+    """Join a baseline of each corpus."""
     return ", ".join(f"{name} {part.without(quantity).mean:.4g}" for name, part in _each(figures))
 
 
 def _true_epsilon(figures: Figures, epsilon: float) -> float:
-    """That of the published noise, which depends on the number of latent coordinates alone."""
+    """Return the true ε of the published noise, which depends only on the latent dimension."""
     return figures.mean("true_epsilon", "adept", epsilon, data=_CORPORA["ATIS"])
 
 
@@ -95,7 +95,7 @@ def _bound(figures: Figures, epsilon: float) -> Row:
 
 
 def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
-    """Mean over trials of the Bayes optimum, and half of its interval: trials are independent."""
+    """Return mean and half interval of the Bayes optimum over trials, which are independent."""
     rows = figures.rows("bayes", label="adept", epsilon=epsilon)
     halves = (rows["high"] - rows["value"]).to_numpy(dtype=float)
     return float(rows["value"].mean()), float((halves**2).sum() ** 0.5 / halves.size)
@@ -120,7 +120,7 @@ def _accuracies(corpus: Figures) -> str:
 
 
 def _recalls(part: Figures) -> str:
-    """At one and the same claimed ε."""
+    """Join the ROUGE-1 scores at one claimed ε, the same for all."""
     return ", ".join(
         f"{title} {part.mean('rouge1', arm, 16.0):.3f}"
         for arm, title in {"adept": "published", **_REPAIRS}.items()
@@ -140,10 +140,10 @@ def _equal_privacy(figures: Figures) -> Row:
     return row("equal-privacy", figures, true=true, recalls=_of_each(figures, recalls))
 
 
-# How many pairs of latent vectors ADePT's noise does not cover (Habernal 2021, Figure 1).
+# Share of pairs of latent vectors that ADePT's noise does not cover (Habernal 2021, Figure 1).
 #
 # ADePT adds Laplace noise of scale 2C/ε, which covers two clipped vectors if they are at most 2C
-# apart in the L1 norm. Clipping by the L2 norm does not see to that. Pairs are drawn as the paper
+# apart in the L1 norm. Clipping by the L2 norm does not ensure that. Pairs are drawn as the paper
 # does, uniform and normal; clipping by the L1 norm is the control, where no pair may exceed.
 
 
@@ -159,11 +159,11 @@ COLUMNS = (
     "largest",
     "expected",
 )
-"""One row a distribution, clipping and dimension. `exceeding` counts pairs with ‖x − y‖₁ > 2C;
-`low` and `high` are a Clopper–Pearson interval of 95 %; `largest` is the largest ‖x − y‖₁/(2C);
-`expected` is the share by a formula, NaN where there is none."""
+"""One row for each distribution, clipping and dimension. `exceeding` counts pairs with
+‖x − y‖₁ > 2C; `low` and `high` are a Clopper–Pearson interval of 95 %; `largest` is the largest
+‖x − y‖₁/(2C); `expected` is the share by a formula, NaN where there is none."""
 GEOMETRY_COLUMNS = ("shape", "order", "x", "y")
-"""Points in the order in which a shape is drawn, in units of C."""
+"""Points in the drawing order of a shape, in units of C."""
 
 DIMENSIONS = (*range(1, 65), *range(70, 256, 5))
 """From 1 to 255: every n where the shares rise, then every fifth."""
@@ -176,7 +176,7 @@ _STEPS = 90  # of the circle
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The law of each coordinate of a latent vector, in units of C.
+    """Law of each coordinate of a latent vector, in units of C.
 
     Attributes:
         name: for people.
@@ -187,13 +187,13 @@ class Coordinates:
     deviation: float | None
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
-        """Independent coordinates divided by C."""
+        """Draw independent coordinates divided by C."""
         if self.deviation is None:
             return rng.uniform(-1.0, 1.0, shape)
         return rng.standard_normal(shape) * self.deviation
 
     def expected(self, dimension: int) -> float:
-        """Share of pairs with ‖x − y‖₁ > 2C; NaN where no formula is known.
+        """Return the share of pairs with ‖x − y‖₁ > 2C; NaN where no formula is known.
 
         In one dimension it is 0. For normal vectors that clipping hardly ever changes, ‖x − y‖₁ is
         a sum of n half-normal numbers: the central limit theorem with its first correction, for
@@ -220,7 +220,7 @@ DISTRIBUTIONS = (
     Coordinates("normal, σ = 0.1 C", 0.1),
     Coordinates("normal, σ = 0.01 C", 0.01),
 )
-"""The paper's text names the first two kinds; Figure 1 has the third as well."""
+"""Distributions of the paper: its text names the first two kinds; Figure 1 has the third too."""
 
 
 def exceeding_pairs(
@@ -229,7 +229,7 @@ def exceeding_pairs(
     pairs: int = 10_000,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Figure 1 of Habernal 2021: the share of pairs that the noise does not cover.
+    """Compute Figure 1 of Habernal 2021: the share of pairs that the noise does not cover.
 
     C cancels: all distributions are in units of it. One set of vectors serves all dimensions, each
     taking the first n coordinates: every row has its own law and interval, but the rows of one
@@ -238,7 +238,7 @@ def exceeding_pairs(
     Args:
         rng: source of randomness.
         dimensions: n, each from 1 to 1,024.
-        pairs: drawn for each dimension.
+        pairs: number drawn for each dimension.
         progress: called with (stage, done, all).
 
     Returns:
@@ -284,7 +284,7 @@ def exceeding_pairs(
 def clipped_distances(
     x: FloatArray, y: FloatArray, dimensions: list[int], order: int
 ) -> FloatArray:
-    """‖clip(x) − clip(y)‖₁ of the first n coordinates, clipped to norm 1.
+    """Compute ‖clip(x) − clip(y)‖₁ of the first n coordinates, clipped to norm 1.
 
     Args:
         x: coordinates of the first vectors, shape (d, k).
@@ -299,7 +299,7 @@ def clipped_distances(
     # Where nothing is clipped, one running sum serves all dimensions.
     plain = np.cumsum(np.abs(x - y), axis=0)
     apart = np.empty((len(dimensions), x.shape[1]))
-    # So that rounding cannot put a vector outside: then the control would count it.
+    # Keeps rounding from putting a vector outside, where the control would count it.
     room = 1.0 - (x.shape[0] + 4) * 2.0**-51
     for row, n in zip(apart, dimensions, strict=True):
         row[:] = plain[n - 1]
@@ -318,7 +318,7 @@ def clipped_distances(
 
 
 def two_dimensions() -> pd.DataFrame:
-    """What goes wrong in two dimensions, as shapes in units of C.
+    """Return the two-dimensional counterexample as shapes in units of C.
 
     Vectors clipped by the L2 norm fill the disc. The noise covers pairs from the square
     |x| + |y| ≤ 1, any two of which are at most 2 apart in the L1 norm. The smallest such square

@@ -1,11 +1,11 @@
-"""ADePT on ATIS and SNIPS: what its rewriting keeps, and what its noise gives away.
+"""ADePT on ATIS and SNIPS: utility of its rewriting, and leakage of its noise.
 
-The utterances of the train split are divided by chance. The public part trains the network and
+The utterances of the train split are divided at random. The public part trains the network and
 its vocabulary; the private part is rewritten; a classifier of intents is trained on rewritten
-utterances and tested on the test split as it stands. So nothing of the private part reaches
-anything but through the noise. The attack of Habernal 2021 (Appendix C) ranks all utterances by
-the likelihood of a noisy vector; the utterances that it looks for are drawn from the same list, so
-that what ε promises bounds its success.
+utterances and tested on the original test split. So the private part affects the results only
+through the noise. The attack of Habernal 2021 (Appendix C) ranks all utterances by the likelihood
+of a noisy vector; the target utterances are drawn from the same list, so that the guarantee of ε
+bounds its success.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ALL = 1_000_000  # utterances: more than a corpus has
 _ONE_SIDED = 0.025
 
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
-"""The same for all: what they claim is the same, ε between any two utterances."""
+"""The same for all: all claim the same, ε between any two utterances."""
 
 _PLAN = Plan(
     "adept2021-atis-snips",
@@ -83,11 +83,11 @@ STUDY = Study(
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One seed of one noise at all its ε, or of the baselines.
+    """Measure one seed of one noise at all its ε, or of the baselines.
 
     Options: `public`, `private`, `longest`, `epochs`, `latent`, `hidden`, `learners`, `compared`
-    (private utterances whose rewriting is compared), `attacked` (utterances that are looked for),
-    `pairs` (of latent vectors).
+    (private utterances whose rewriting is compared), `attacked` (target utterances), `pairs` (of
+    latent vectors).
     """
     options = {name: value for name, value in cell.options if name != "learners"}
     corpus, model = trained(sources.file(cell.data), cell.seed, canonical(options))
@@ -112,7 +112,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned) -> Iterator[Row]:
-    """Utterances as they stand, utterances without noise, and the latent vectors themselves."""
+    """Yield rows of original utterances, utterances without noise, and the latent vectors."""
     yield learned.majority()
     yield from learned.accuracies(corpus.private.texts, cell.seed)
     latents = model.latents(corpus.private.texts)
@@ -133,7 +133,7 @@ def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned)
 def _attacked(
     cell: Cell, corpus: Corpus, model: AutoEncoder, norm: float, form: LatentForm
 ) -> Iterator[Row]:
-    """The rank of the true utterance at each ε."""
+    """Yield the rank of the true utterance at each ε, and its bounds."""
     rng = cell.generator("attack")
     latents = model.latents(corpus.all_texts)
     true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
@@ -158,7 +158,7 @@ def _attacked(
 
 
 class _Learned:
-    """Classifiers of intents that are trained on some text and tested on the test split."""
+    """Classifiers of intents, trained on given texts and tested on the test split."""
 
     def __init__(self, corpus: Corpus, lexicon: Lexicon, learners: tuple[str, ...]) -> None:
         _, private, testing = corpus.intents()
@@ -184,7 +184,7 @@ class _Learned:
 
 @functools.lru_cache(maxsize=1)
 def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
-    """The divided corpus and its network, kept for the other noises of the seed.
+    """Return the divided corpus and its network, kept for the other noises of the seed.
 
     Args:
         path: of the corpus.
@@ -219,7 +219,7 @@ class Utterances:
 
 @dataclass(frozen=True)
 class Corpus:
-    """What trains the network, what is rewritten, and what the classifier is tested on."""
+    """Divided corpus: the network's training texts, texts to rewrite, classifiers' test texts."""
 
     public: Utterances
     private: Utterances
@@ -231,7 +231,7 @@ class Corpus:
         return self.public.texts + self.private.texts + self.testing.texts
 
     def intents(self) -> tuple[tuple[str, ...], IntArray, IntArray]:
-        """Intents with enough texts in both parts, and those of the two parts (−1: another)."""
+        """Return intents with enough texts in both parts, and their indices there (−1: another)."""
         kept = sorted(
             name
             for name in set(self.private.labels)
@@ -280,7 +280,7 @@ def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
 
 
 def compared(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
-    """ROUGE-1, BLEU and the share of utterances that come out word for word."""
+    """Yield ROUGE-1, BLEU and the share of utterances that come out word for word."""
     whole: dict[str, Any] = {"count": len(originals)}
     overlap = rouge1(originals, texts)
     yield row("rouge1_recall", overlap.recall.mean(), **whole)
@@ -291,14 +291,14 @@ def compared(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
 
 
 def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> Iterator[Row]:
-    """How many pairs of utterances are further apart than the published noise covers.
+    """Yield the share of pairs of utterances further apart than the published noise covers.
 
     Habernal 2021, Figure 1, draws the vectors; these are those of a trained network.
 
     Args:
         rng: draws pairs of different utterances.
         latents: clipped to Euclidean norm C, shape (m, n).
-        pairs: how many.
+        pairs: number of pairs.
     """
     size, dimension = latents.shape
     left = rng.integers(size, size=pairs)
@@ -310,7 +310,7 @@ def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> It
     yield row("widest_pair", float(lengths.max()), count=pairs, at=dimension)
 
 
-# Making the examples of `dpcore.attack.latent`: our utterances through the network.
+# Examples of `dpcore.attack.latent`: our utterances rewritten by the network.
 
 
 EPSILONS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
@@ -334,17 +334,17 @@ PLACES = (
     ("seattle", "milwaukee"),
     ("miami", "charlotte"),
 )
-"""Every template with every pair: utterances of our own in the words of air travel."""
+"""Combined with every template: our own utterances in the words of air travel."""
 _DATA = "atis.parquet"
 
 
 def own_utterances() -> tuple[str, ...]:
-    """The utterances, a template after the other."""
+    """Return the utterances, one template after the other."""
     return tuple(template.format(*pair) for template, pair in product(TEMPLATES, PLACES))
 
 
 def make_examples(data: Path, out: Path) -> dict[str, Any]:
-    """Train the network of the first seed of the experiment, and write the file.
+    """Train the network of the first seed of the experiment, and write the examples.
 
     Args:
         data: folder of corpora.
@@ -382,7 +382,7 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
 
 
 def _rewritten(model: AutoEncoder, texts: list[str], known: set[str]) -> list[Rewrite]:
-    """Rewrites without noise, then of every noise at every ε, one draw for all ε."""
+    """Return rewrites without noise, then those of every noise at every ε, one draw for all ε."""
     latents = model.latents(texts)
 
     def rows(name: str, epsilon: float | None, true: float | None, vectors: Any) -> list[Rewrite]:

@@ -1,8 +1,8 @@
-"""Sentences of the teaching corpus as a private auto-encoder writes them: recorded, and read back.
+"""Recorded examples: sentences of the teaching corpus rewritten by a private auto-encoder.
 
-The network learns from the training split of the teaching corpus, and sentences of the test split
-are the private ones; all of them were written for this laboratory. Recorded, because a network
-needs torch.
+The network learns from the training split of the teaching corpus; sentences of the test split are
+the private ones. All were written for this project. They are recorded because a network needs
+torch.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from dpcore.rewrite.vocabulary import stand_in
 from dpcore.study.autoencoder_trial import sentences_of
 
 FOLDER, FILE = "examples", "words.json"
-"""Below `data/results`."""
+"""Location below `data/results`."""
 LABELS = ("gaussian-classical", "gaussian", "laplace", "trlaplace", "gaussian, δ")
-"""Arms of the recorded experiment whose noise is shown: labels that begin so."""
+"""Arms of the recorded experiment whose noise is shown: prefixes of their labels."""
 _SENTENCES, _LEAST, _MOST = 12, 6, 12
 _WORDS = 10_000  # more than the corpus has
 _NETWORK = Architecture(hidden=64, norm=1.0)
@@ -42,16 +42,16 @@ _TRAINING = Training(epochs=8, batch=64, rate=0.003, patience=2, threads=1)
 
 @dataclass(frozen=True)
 class Example:
-    """One sentence under one noise at one ε, drawn anew for each of them.
+    """One sentence under one noise at one ε, with a separate draw for each.
 
     Attributes:
-        text: as it was written.
-        label: of the noise, as in the recorded experiments; "" without noise.
+        text: original sentence.
+        label: label of the noise, as in the recorded experiments; "" without noise.
         mechanism: short name; "" without noise.
-        epsilon: nominal; None without noise.
-        network: what the auto-encoder writes.
-        nearest: the words nearest to the noisy vectors.
-        likeliest: what one who knows the law of the noise takes the words to be.
+        epsilon: nominal ε; None without noise.
+        network: output of the auto-encoder.
+        nearest: words nearest to the noisy vectors.
+        likeliest: words inferred by an attacker who knows the law of the noise.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """All of them, what is written when nothing but the length is known, and how they were made."""
+    """All examples, the outputs when only the length is known, and facts about their creation."""
 
     rows: tuple[Example, ...]
     length_alone: dict[str, str]
@@ -73,10 +73,10 @@ class Examples:
 
 
 def make_examples(out: Path, progress: Progress = silent) -> Examples:
-    """Train, rewrite, and write the file.
+    """Train the network, rewrite sentences, and write the file.
 
     Args:
-        out: file to write; its folder is made.
+        out: file to write; its folder is created.
         progress: as for `dpcore.learn.training.fit`.
 
     Raises:
@@ -139,7 +139,7 @@ def make_examples(out: Path, progress: Progress = silent) -> Examples:
 
 
 def examples_path() -> Path:
-    """Where the examples that come with the laboratory lie."""
+    """Return the path of the bundled examples."""
     return bundled_data("results", "manifest.json") / FOLDER / FILE
 
 
@@ -147,7 +147,7 @@ def read_examples(path: Path | None = None) -> Examples:
     """Read and check a file of examples.
 
     Args:
-        path: that of the laboratory if None.
+        path: file of examples; the bundled one if None.
 
     Raises:
         StudyError: it is missing or damaged.

@@ -1,4 +1,4 @@
-"""Claims about noise on clipped vectors: TrLaplace (A8), and noise that is not cut off (A6, A7).
+"""Claims about noise on clipped vectors: TrLaplace (A8), and noise that is not truncated (A6, A7).
 
 Huang et al. 2024, Theorems 3 and 4 and the corrected cut; Laplace, L2-Laplace and Gaussian noise.
 """
@@ -33,7 +33,7 @@ from dpcore.mechanisms.clipped.trlaplace import (
 from dpcore.papers.claim import judged
 
 OUT_OF_RANGE = "the published formula has no noise for so large an ε; this is half its limit"
-_PAIR_WORDS = 1000  # words among which the least protected pair is searched
+_PAIR_WORDS = 1000  # words among which the least protected pair is searched for
 
 
 def _verdict(
@@ -45,7 +45,7 @@ def _verdict(
     epsilon: float | None = None,
     **more: Any,
 ) -> Verdict:
-    """A verdict on noise for clipped vectors, at another ε than that of the settings if given."""
+    """Judge noise for clipped vectors, at an ε other than that of the settings if given."""
     value = settings.epsilon if epsilon is None else epsilon
     return judged(
         key,
@@ -63,7 +63,7 @@ def _verdict(
 
 
 def published_trlaplace(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLaplace, float]:
-    """TrLaplace as published, and ε or, where ε is beyond its range, half the largest."""
+    """Return TrLaplace as published, with ε or, where ε is beyond its range, half the largest."""
     mechanism = TrLaplace(
         lexicon=lexicon, clip_norm=settings.clip_norm, delta_root=settings.delta_root
     )
@@ -72,7 +72,7 @@ def published_trlaplace(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLa
 
 
 def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A8: the published truncation is claimed to be (ε, δ)-private."""
+    """Check A8: the published truncation is claimed to be (ε, δ)-private."""
     mechanism, epsilon = published_trlaplace(lexicon, settings)
     d, bound = lexicon.dimension, mechanism.bound
     noise = mechanism.truncation(epsilon)
@@ -114,7 +114,7 @@ def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A8 corrected: the cut follows from the exact δ."""
+    """Check A8 corrected: the cut follows from the exact δ."""
     mechanism = TrLaplaceCorrected(
         lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta
     )
@@ -138,12 +138,12 @@ def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def _laplace_scale(lexicon: Lexicon, settings: AuditSettings) -> float:
-    """That of i.i.d. Laplace noise, with which other noise is compared."""
+    """Return the scale of i.i.d. Laplace noise, with which other noise is compared."""
     return ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm).scale(settings.epsilon)
 
 
 def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A8: less variance than Laplace and Gaussian noise at δ ≤ e^−d."""
+    """Check A8: less variance than Laplace and Gaussian noise at δ ≤ e^−d."""
     mechanism, epsilon = published_trlaplace(lexicon, settings)
     d, bound = lexicon.dimension, mechanism.bound
     published = mechanism.truncation(epsilon).deviation / bound
@@ -185,7 +185,7 @@ def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A6: i.i.d. Laplace noise of scale 2√d·C/ε."""
+    """Check A6: i.i.d. Laplace noise of scale 2√d·C/ε."""
     mechanism = ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm)
     scale = mechanism.scale(settings.epsilon)
     shift = spread_shift(2 * mechanism.bound, lexicon.dimension, 1 / lexicon.dimension)
@@ -199,7 +199,7 @@ def laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def l2_laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A6b: noise ∝ exp(−ε‖z‖₂/(2C))."""
+    """Check A6b: noise ∝ exp(−ε‖z‖₂/(2C))."""
     mechanism = ClippedL2Laplace(lexicon=lexicon, clip_norm=settings.clip_norm)
     curve = worst_profile(mechanism, settings.epsilon, np.array([0.0, settings.epsilon]))
     # ‖z‖₂ ~ Gamma(d, s), so a coordinate has the variance E‖z‖²/d = (d + 1)·s².
@@ -215,12 +215,12 @@ def l2_laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def gaussian(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A7: Gaussian noise with the analytic σ."""
+    """Check A7: Gaussian noise with the analytic σ."""
     return _gaussian("gaussian", ClippedGaussian, lexicon, settings)
 
 
 def gaussian_classical(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A7: Gaussian noise with the textbook σ, a theorem for ε ≤ 1 only."""
+    """Check A7: Gaussian noise with the textbook σ, a theorem for ε ≤ 1 only."""
     return _gaussian("gaussian-classical", ClippedGaussianClassical, lexicon, settings)
 
 

@@ -1,4 +1,4 @@
-"""Huang et al. 2024, Figures 2 and 5: Nw over ε, word by word, and the δ behind it."""
+"""Huang et al. 2024, Figures 2, 4 and 5 and Tables 2, 3 and 5, compared with measurements."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dpcore.study.utility import solve
 from dpcore.study.utility_summary import curves
 
 row = partial(compared, "huang2024")
-"""A row about this paper."""
+"""Row about this paper."""
 _SHOWN = (0.05, 0.5, 20.0)
 
 
 def figure_rows(figures: Figures) -> tuple[Row, ...]:
-    """All rows of one corpus."""
+    """Return all rows of one corpus."""
     return (
         _vocabulary(figures),
         row("clipping-norm", figures, norm=paper.NORM),
@@ -44,14 +44,14 @@ def _figure(figures: Figures) -> str:
 
 
 def deviations() -> dict[str, float]:
-    """Standard deviation of a coordinate of the noise times ε/C, δ = 4^−d, d = 300."""
+    """Return the noise's standard deviation of a coordinate times ε/C, for δ = 4^−d, d = 300."""
     log_delta = paper.DIMENSION * math.log(0.25)
     gaussian = 2.0 * math.sqrt(2.0 * (math.log(1.25) - log_delta))
     return {"gaussian-classical": gaussian, "laplace": 2.0 * math.sqrt(2.0 * paper.DIMENSION)}
 
 
 def published_deviation(epsilon: float) -> float:
-    """Standard deviation of a coordinate of TrLaplace over C, with the paper's d′ at this ε."""
+    """Return TrLaplace's deviation of a coordinate over C, with the paper's d′ at this ε."""
     return published_noise(epsilon).deviation / paper.NORM
 
 
@@ -69,7 +69,7 @@ def _vocabulary(figures: Figures) -> Row:
 
 
 def _curve(figures: Figures, curve: str) -> Row:
-    """One mechanism, at three ε."""
+    """Compare one mechanism, at three ε."""
     printed = paper.printed(_corpus(figures), "nw", curve)
     ours = [figures.at("nw", curve, epsilon) for epsilon in _SHOWN]
     truncated = curve == "trlaplace"
@@ -164,7 +164,7 @@ _LEARNER = "averaged"
 
 
 def table_rows(figures: Figures) -> tuple[Row, ...]:
-    """Rows of the rewriting quality on Yelp, GloVe."""
+    """Return rows of the rewriting quality on Yelp, GloVe."""
     yelp = figures.only(lexicon="yelp")
     quantities = ("rouge1_recall", "bleu", "bert_style", "nw")
     return (
@@ -251,7 +251,7 @@ def _useful(yelp: Figures) -> Row:
 
 
 def accuracy_rows(figures: Figures) -> tuple[Row, ...]:
-    """Rows of accuracy on one corpus, three kinds of vectors."""
+    """Return rows of accuracy on one corpus, three kinds of vectors."""
     key = str(figures.entry.plan["lexicons"][0])
     return (
         _baselines(figures, key),
@@ -338,7 +338,7 @@ def _tested_on(figures: Figures, key: str) -> Row:
 
 
 def _privacy(figures: Figures, key: str) -> Row:
-    """Status, largest loss and true δ of every mechanism at one ε."""
+    """Report status, largest loss and true δ of every mechanism at one ε."""
     epsilon = 20.0
     chosen = figures.only(lexicon=key, epsilon=epsilon)
     deltas = chosen.rows("true_delta").set_index("label")["value"]
@@ -349,17 +349,17 @@ def _privacy(figures: Figures, key: str) -> Row:
     return row("privacy", figures, epsilon=epsilon, ours="; ".join(ours))
 
 
-# Huang et al. 2024, Tables 2, 3 and 5, against the private auto-encoders that were recorded.
+# Huang et al. 2024, Tables 2, 3 and 5, compared with the recorded private auto-encoders.
 
 
 _SHOWN_AUTOENCODER = (0.05, 0.5, 5.0, 20.0)
 _EASIER = 3
-"""By this factor the paper's sentences may be easier to guess than ours before we say a word."""
+"""Allowance: the paper's sentences may be this many times as easy to guess as ours."""
 _TITLES = {"rouge1_recall": "ROUGE-1 recall", "nw": "Nw"}
 
 
 def autoencoder_rows(figures: Figures) -> tuple[Row, ...]:
-    """Rows of a corpus whose network was trained without noise, GloVe vectors."""
+    """Return rows of a corpus whose network was trained without noise, GloVe vectors."""
     chosen = figures.only(lexicon=_corpus_autoencoder(figures))
     return (
         _noiseless_autoencoder(chosen),
@@ -377,7 +377,7 @@ def autoencoder_rows(figures: Figures) -> tuple[Row, ...]:
 
 
 def noise_rows(figures: Figures) -> tuple[Row, ...]:
-    """Rows of the network that was trained with the noise of each ε."""
+    """Return rows of the network that was trained with the noise of each ε."""
     chosen = figures.only(lexicon=_corpus_autoencoder(figures))
     trained = [_trained(chosen, curve, e) for curve in paper.MECHANISMS for e in (0.05, 20.0)]
     return (*trained, _useful_autoencoder(chosen), _time(chosen))
@@ -392,14 +392,14 @@ def _tables(figures: Figures) -> str:
 
 
 def _shown(figures: Figures, quantity: str, curve: str, learner: str) -> list[float]:
-    """The means of what a writer has at the ε of a row."""
+    """Return the means of one decoder at the ε of a row."""
     return [
         figures.mean(quantity, curve, epsilon, learner=learner) for epsilon in _SHOWN_AUTOENCODER
     ]
 
 
 def _beside(ours: list[float], theirs: list[float]) -> dict[str, str]:
-    """Numbers of the paper, ours, and how far they are apart."""
+    """Return numbers of the paper, ours, and their differences."""
     return {
         "in_paper": joined(theirs),
         "ours": joined(ours),
@@ -454,10 +454,10 @@ def _curve_autoencoder(figures: Figures, quantity: str, curve: str) -> Row:
 
 
 def _no_decoder(figures: Figures, curve: str, theirs: list[float]) -> str:
-    """What no decoder can beat, and which printed values are beyond it for easier sentences too."""
+    """State the bound for every decoder, and the printed values beyond it for easier texts too."""
     bound = _shown(figures, "nw_bound", curve, ANY)
-    # Where the bound is below 1 it is that of our sentences, guessed with the mean probability;
-    # turned back into nats it says what the same noise allows where guessing is easier.
+    # A bound below 1 is that of our sentences, guessed with the mean probability; converted back to
+    # nats it gives the limit of the same noise where guessing is easier.
     easier = _EASIER * figures.without("guess", learner=ANY).mean
     nats = [divergence(b, easier / _EASIER) if b < 1 else math.inf for b in bound]
     beyond = [

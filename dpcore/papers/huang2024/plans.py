@@ -1,12 +1,11 @@
 """Huang et al. 2024: every plan, from Nw word by word to the private auto-encoder.
 
-The paper's numbers are of text that an auto-encoder writes, or of a network that was fine-tuned
-with the noise inside. It leaves open which decoder it takes, whether the noise is there in
-training, in testing or in both, C, and what becomes of the vectors in training. Its Figures 1 and 6
-show words projected back (its Algorithm 1), its tables a loss, which only a network has. Here the
-vectors stay public and fixed, so that Theorems 1 to 3 apply; the decoder sees the states of the
-encoder and nothing else; noise is there at rewriting, where it makes the promise, and in a plan of
-its own in training too.
+The paper measures text written by an auto-encoder, or a network fine-tuned with the noise inside.
+It does not specify the decoder, C, whether the noise is added in training, in testing or in both,
+or the treatment of the vectors in training. Its Figures 1 and 6 show words projected back (its
+Algorithm 1), its tables a loss, which only a network has. Here the vectors stay public and fixed,
+so that Theorems 1 to 3 apply; the decoder sees only the states of the encoder; noise is added at
+rewriting, where it gives the guarantee, and in a separate plan in training too.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from dpcore.study.runner import Sources
 from dpcore.study.utility import baseline, trial
 from dpcore.study.vocabularies import labelled_rows, plain_rows
 
-# What Huang et al. 2024 print: their parameters, and Tables 2 and 3 (GloVe vectors).
+# Values printed in Huang et al. 2024: parameters, and Tables 2 and 3 (GloVe vectors).
 
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
@@ -51,7 +50,7 @@ and, on the clipped vocabulary, the result does not depend on C."""
 WORDS = 10_000
 """Size of the vocabulary (Section 6.1)."""
 SIZES = {"sst2": "54,576 and 13,645 phrases", "agnews": "16,000 and 4,000"}
-"""Section 6.1: training and test."""
+"""Section 6.1: number of training and test texts."""
 RANDOM_BASELINE = {"sst2": 0.5607, "agnews": 0.2462}
 """Section 6.3: accuracy without privacy, with random embeddings."""
 MECHANISMS = {
@@ -59,18 +58,18 @@ MECHANISMS = {
     "laplace": "Laplace (Theorem 1)",
     "trlaplace": "TrLaplace (Theorem 3)",
 }
-"""The mechanisms of the paper, and what their rows are called."""
+"""Mechanisms of the paper, with the names of their rows."""
 
 _PRINTED = written("huang2024/printed.toml")
 TABLES: dict[str, dict[str, dict[str, list[float]]]] = _PRINTED["tables"]
 """Tables 2 and 3: corpus, quantity and mechanism to the values at `EPSILONS`."""
 NOISELESS: dict[str, dict[str, float]] = _PRINTED["noiseless"]
-"""The same tables, ε = ∞: without any noise."""
+"""The same tables, ε = ∞: without noise."""
 _PERCENT = "rouge1_recall"
 
 
 def printed(corpus: str, quantity: str, curve: str) -> dict[float, float]:
-    """What the tables say of a curve, by ε; ROUGE-1 as a share. Empty if they say nothing.
+    """Return the printed values of a curve, by ε; ROUGE-1 as a share. Empty if there are none.
 
     Args:
         corpus: "yelp" or "yahoo".
@@ -83,12 +82,12 @@ def printed(corpus: str, quantity: str, curve: str) -> dict[float, float]:
 
 
 def noiseless(corpus: str, quantity: str) -> float:
-    """The same at ε = ∞."""
+    """Return the same at ε = ∞."""
     return NOISELESS[corpus][quantity] / (100.0 if quantity == _PERCENT else 1.0)
 
 
 def figure_nw(study: str, curve: str) -> dict[float, float]:
-    """N_w that Figure 2 or 5 draws for a curve of a study, by ε; empty of any other study."""
+    """Return N_w drawn in Figure 2 or 5 for a curve of a study, by ε; empty for other studies."""
     name, _, corpus = study.rpartition("-")
     drawn = name.startswith("huang2024-figure-") and corpus in TABLES
     return printed(corpus, "nw", curve) if drawn else {}
@@ -96,45 +95,45 @@ def figure_nw(study: str, curve: str) -> dict[float, float]:
 
 NETWORK_TASK = "dpcore.study.autoencoder_trial:measure"
 LARGE = (50.0, 200.0, 1_000.0)
-"""Beyond the paper: where words begin to come through noise that is private, and word-by-word text
-begins to teach anything."""
+"""Beyond the paper: ε at which words begin to survive private noise, and a classifier begins to
+learn from word-by-word text."""
 EQUAL = (0.05, 5.0, 20.0)
-"""ε at which Gaussian noise is drawn with the δ that TrLaplace's noise has in truth."""
+"""ε at which Gaussian noise is drawn with the true δ of TrLaplace's noise."""
 CLIP: Settings = (("clip_norm", NORM),)
 WITH_DELTA: Settings = (*CLIP, ("delta", DELTA))
 
 
 def total_of(epsilon: float) -> int:
-    """d′, the dimension with dummies that the paper takes at an ε of its own."""
+    """Return d′, the dimension with dummies that the paper takes at this ε."""
     return next(total for total, top in TOTALS if epsilon <= top)
 
 
 def _dummies(total: int) -> Settings:
-    """δ = 4^−d′ with d′ coordinates: the setting is δ^{1/d}, the d-th root for the real d."""
+    """Set δ = 4^−d′ with d′ coordinates: the setting is δ^{1/d}, the d-th root for the real d."""
     root = 0.25 ** (total / DIMENSION)
     return (("delta_root", root), ("dummy_dimensions", total - DIMENSION))
 
 
 def published_noise(epsilon: float) -> Truncation:
-    """TrLaplace's noise at an ε, with the paper's dummy dimensions."""
+    """Return TrLaplace's noise at an ε, with the paper's dummy dimensions."""
     settings = dict(_dummies(total_of(epsilon)))
     root, dummies = settings["delta_root"], settings["dummy_dimensions"]
     return published_truncation(epsilon, root, NORM, DIMENSION, dummies)
 
 
 def true_delta(epsilon: float) -> float:
-    """The δ that the published noise has in truth, rounded down to three digits."""
+    """Return the true δ of the published noise, rounded down to three decimals."""
     delta = worst_delta(published_noise(epsilon), NORM, DIMENSION)
     return math.floor(1e3 * delta) / 1e3
 
 
 def equal_label(epsilon: float) -> str:
-    """Name of the Gaussian curve with the δ that TrLaplace has in truth at an ε."""
+    """Return the name of the Gaussian curve with TrLaplace's true δ at an ε."""
     return f"gaussian, δ = {true_delta(epsilon):g}"
 
 
 def _truncated(epsilons: tuple[float, ...]) -> list[tuple[str, tuple[float, ...], Settings]]:
-    """TrLaplace as published: label, ε and settings for each number of dummy dimensions."""
+    """Return TrLaplace as published: label, ε and settings for each number of dummy dimensions."""
     groups = {total: tuple(e for e in epsilons if total_of(e) == total) for total, _ in TOTALS}
     return [
         (
@@ -202,16 +201,16 @@ def _figure(number: int, key: str, name: str, title: str) -> Study:
     )
 
 
-# Figure 4 and the texts of Tables 2 and 3: each word rewritten on its own, by Algorithm 1.
+# Figure 4 and the texts of Tables 2 and 3: each word rewritten separately, by Algorithm 1.
 
 _TRUNCATED = (0.05, 5.0, 10.0, 20.0)
-"""Of the paper's eight values those of TrLaplace on classification: its noise moves with ε, so each
-value is a draw of its own; from 0.05 to 5 it keeps no word, and Yelp has all eight."""
+"""Of the paper's eight values those of TrLaplace on classification: its noise changes with ε, so
+each value is a separate draw; from 0.05 to 5 it keeps no word, and Yelp has all eight."""
 _SEEDS = (0, 1, 2, 3, 4)
 
 
 def _arms(truncated: tuple[float, ...]) -> tuple[Arm, ...]:
-    """The mechanisms of the paper, and others beside them."""
+    """Return the mechanisms of the paper, and others beside them."""
     wide = (*EPSILONS, *LARGE)
     return (
         Arm(""),
@@ -298,7 +297,7 @@ def _network(
     seeds: tuple[int, ...],
     **options: object,
 ) -> Study:
-    """An experiment with an auto-encoder, its sizes in a sentence."""
+    """Return an experiment with an auto-encoder, with its sizes in a sentence."""
     given = (*_OPTIONS, *options.items())
     plan = Plan(name, NETWORK_TASK, arms, lexicons, (file,), seeds, given, together=True)
     use = dict(given)
@@ -328,7 +327,7 @@ NETWORK_ARMS = (
     ),
     Arm("trlaplace-corrected", (20.0, 1_000.0), WITH_DELTA),
 )  # fmt: skip
-"""The mechanisms of a network that was trained without noise."""
+"""Mechanisms of a network that was trained without noise."""
 
 
 def _noise_in_training() -> tuple[Arm, ...]:
@@ -343,7 +342,7 @@ def _noise_in_training() -> tuple[Arm, ...]:
 
 
 FIGURES = (_figure(2, "yelp", "Yelp", "Yelp"), _figure(5, "yahoo", "Yahoo", "Yahoo answers"))
-"""The studies of words."""
+"""Studies of words."""
 TEXTS = (
     _accuracy("sst2", "SST-2", 2_000, 600),
     _accuracy("agnews", "AG News", 700, 300),
@@ -386,13 +385,13 @@ NETWORKS = (
 
 # Huang et al. 2024 on text: rewriting quality (Tables 1 to 3) and accuracy (Figure 4).
 #
-# The paper's numbers are of text that an auto-encoder writes, or of a network that was fine-tuned
-# with the noise inside. Here every word is rewritten on its own by Algorithm 1, and the rewritten
-# text is what is compared and learned from: that is what the guarantee is about.
+# The paper measures text written by an auto-encoder, or a network fine-tuned with the noise inside.
+# Here every word is rewritten separately by Algorithm 1, and the rewritten text is compared and
+# learned from: the guarantee is about that text.
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One trial of one mechanism at all its ε, or of the baseline.
+    """Measure one trial of one mechanism at all its ε, or of the baseline.
 
     Options: `train` and `test` (texts), `test_split`, `most` (words of a text), `learners`,
     `rewritten` (test texts whose rewriting is compared).
@@ -416,7 +415,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def measure_rewriting(cell: Cell, sources: Sources) -> list[Row]:
-    """Quality of rewritten sentences alone.
+    """Measure the quality of rewritten sentences only.
 
     Options: `split`, `rewritten` (sentences), `encoder` (lexicons with which similarity of meaning
     is measured too, on the first seed).

@@ -25,7 +25,7 @@ _EPSILON, _DELTA = 1.0, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """Two laws of a predicted class, (ε, δ)-private for each other, that a condition gets wrong.
+    """Two mutually (ε, δ)-private laws of a predicted class; a positive margin is a refutation.
 
     Attributes:
         first: probabilities of the classes k, i and a third at x, shape (3,).
@@ -41,7 +41,7 @@ class Counterexample:
 
 
 def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexample:
-    """The laws with the largest margin at x among those where class k is not ahead at x′.
+    """Find the laws with the largest margin at x among those where class k is not ahead at x′.
 
     Variables: the laws p, q of one of three classes at x and x′, and the excesses s ≥ p − e^ε·q,
     t ≥ q − e^ε·p, s, t ≥ 0; (ε, δ)-privacy is Σs ≤ δ and Σt ≤ δ. All linear.
@@ -81,17 +81,17 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(np.stack((p, q))), -1e300)
     deltas = tuple(float(hockey_stick(logs[i], logs[j], epsilon)) for i, j in ((0, 1), (1, 0)))
-    margin = round(float(p[0] - e * e * p[1] - factor * delta), 12)  # the solver knows no better
+    margin = round(float(p[0] - e * e * p[1] - factor * delta), 12)  # the solver's accuracy
     return Counterexample(p, q, margin, (deltas[0], deltas[1]))
 
 
 def pixeldp_slides(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """The condition with (1 + ε)·δ."""
+    """Check the condition with (1 + ε)·δ."""
     return _verdict("pixeldp-slides", lexicon, settings, 1.0 + _EPSILON)
 
 
 def pixeldp_right(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """The condition with (1 + e^ε)·δ."""
+    """Check the condition with (1 + e^ε)·δ."""
     return _verdict("pixeldp", lexicon, settings, 1.0 + math.exp(_EPSILON))
 
 

@@ -1,13 +1,13 @@
-"""PixelDP recorded: certified accuracy of digits and of texts, and what the noise layer costs.
+"""PixelDP: experiments on certified accuracy of digits and texts, and the cost of the noise layer.
 
 Rows, beside the label of the arm (its settings are options of the plan):
 
-- "certified": share of the test inputs predicted right whatever an attack of size `at` does;
-  "largest" and "median": certified size among the right predictions. `variant` names accounting,
+- "certified": share of the test inputs predicted correctly under any attack of size `at`;
+  "largest" and "median": certified size among the correct predictions. `variant` names accounting,
   condition and bound, as `variant_of` does.
 - "abstained": share without a prediction; `variant` is the bound.
-- "accuracy": of the largest mean score over the draws, right or not certified.
-- "sensitivity": exact, of the first map as it is after training.
+- "accuracy": of the largest mean score over the draws, certified or not.
+- "sensitivity": exact, of the first map after training.
 - "step_seconds", "step_ratio": of a training step; `variant` is place and noise, `at` the channels
   of the first convolution; `low` and `high` a 95 % interval of the median.
 - "words": words of a text that may be replaced within the certificate, mean over the texts;
@@ -50,20 +50,20 @@ ACCOUNTINGS = {
     LAPLACE: (Accounting.LAPLACE,),
     GAUSSIAN: (Accounting.ANALYTIC, Accounting.CLASSICAL),
 }
-"""The theorems that can be applied to each noise; the first one gives the norm."""
+"""Theorems that apply to each noise; the first one gives the norm."""
 LINEAR = "linear"
-"""In place of a regime: what `dpcore.learn.pixeldp.digits` trains with scikit-learn."""
+"""Replacement for a regime: training by `dpcore.learn.pixeldp.digits` with scikit-learn."""
 PIXELDP, TIGHT, SLIDES = "pixeldp", "tight", "slides"
 _JOIN = ", "
 
 
 def variant_of(accounting: Accounting, condition: str, bound: Bound) -> str:
-    """How a certified size was got."""
+    """Return the variant that names accounting, condition and bound of a certified size."""
     return _JOIN.join((accounting, condition, bound))
 
 
 def measure(cell: Cell, _: Sources) -> list[Row]:
-    """One network at one place, scale and noise.
+    """Measure one network at one place, scale and noise.
 
     Options: `noise`, `place`, `regime`, `scale`, `epochs`, `draws`, `error`, `sizes`; without a
     place the network without noise; with `channels` and `steps` the cost of training steps.
@@ -96,7 +96,7 @@ def measure(cell: Cell, _: Sources) -> list[Row]:
 
 
 def measure_text(cell: Cell, sources: Sources) -> list[Row]:
-    """One network for texts of the teaching corpus, with noise on every word vector.
+    """Measure one network for texts of the teaching corpus, with noise on every word vector.
 
     Options: `labels`, `noise`, `scale`, `epochs`, `most` (words of a text), `draws`, `error`,
     `sizes`.
@@ -134,7 +134,7 @@ def measure_text(cell: Cell, sources: Sources) -> list[Row]:
 def _certificates(
     cell: Cell, layer: NoiseLayer, scores: Scores, labels: NDArray[np.int64]
 ) -> Iterator[tuple[Row, FloatArray]]:
-    """Rows of all certificates, each with the sizes (0 where the prediction is wrong)."""
+    """Yield rows of all certificates, each with the sizes (0 where the prediction is wrong)."""
     sizes = cell.option("sizes")
     error = float(cell.option("error"))
     count = labels.size
@@ -161,7 +161,7 @@ def _certificates(
 
 
 def _conditions(accounting: Accounting, certified: Certified) -> dict[str, FloatArray]:
-    """What is told of each accounting: the tight size once, and the slides' where δ > 0."""
+    """Return the sizes by condition: tight once for each noise, that of the slides where δ > 0."""
     conditions = {PIXELDP: certified.sizes}
     if accounting is not Accounting.CLASSICAL:
         conditions[TIGHT] = certified.tight
@@ -188,20 +188,20 @@ def _cost(cell: Cell, rng: np.random.Generator) -> Iterator[Row]:
                 yield row(quantity, timed.median, variant=variant, **interval, **where)
 
 
-# The plans of PixelDP: places, regimes, noises and scales.
+# Plans of PixelDP: places, regimes, noises and scales.
 
 
 SEEDS = (0, 1, 2)
 SCALES = {"gaussian": (0.25, 0.5), "laplace": (0.25,)}
-"""Of the noise, in units of the sensitivity."""
+"""Scale of the noise, in units of the sensitivity."""
 REGIMES = {
     Place.PICTURE: ("joint", "linear"),
     Place.FIRST_LAYER: ("joint", "separate"),
     Place.AUTO_ENCODER: ("joint", "separate"),
 }
-"""What is trained under the noise; "linear" is logistic regression by scikit-learn."""
+"""Layers trained under the noise; "linear" is logistic regression by scikit-learn."""
 STEPS = {8: 200, 32: 100, 128: 50}
-"""Training steps that are timed, by the channels of the first convolution."""
+"""Timed training steps, by the channels of the first convolution."""
 TEXT_LABELS = ("sentiment", "topic")
 TEXT_SCALES = (0.5, 1.0)
 _SIZES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
@@ -268,14 +268,14 @@ TEXTS = Study(
 
 
 SETTINGS = ("place", "labels", "regime", "noise", "scale")
-"""Of an arm; "labels" of texts, "place" and "regime" of digits, empty where there is none."""
+"""Options of an arm; "labels" of texts, "place" and "regime" of digits, empty where absent."""
 HOW = ("accounting", "condition", "bound")
-"""How a certified size was got (`dpcore.papers.lecuyer2019.study.variant_of`)."""
+"""Parts of the variant of a certified size (`dpcore.papers.lecuyer2019.study.variant_of`)."""
 _SHARES = {"certified", "accuracy", "abstained", "with_words"}
 
 
 def summary(recorded: Recorded, quantity: str) -> pd.DataFrame:
-    """Means over trials of one quantity of the study, with 95 % t-intervals.
+    """Return means over trials of one quantity of the study, with 95 % t-intervals.
 
     Args:
         recorded: "pixeldp-digits" or "pixeldp-texts".
@@ -305,7 +305,7 @@ def summary(recorded: Recorded, quantity: str) -> pd.DataFrame:
 
 
 def costs(recorded: Recorded) -> pd.DataFrame:
-    """What the noise layer costs in a training step, of "pixeldp-digits".
+    """Return the cost of the noise layer in a training step, of "pixeldp-digits".
 
     Returns:
         Columns place, noise, channels, "without" and "with" (milliseconds of a processor), "ratio"

@@ -1,1 +1,1 @@
-"""What no paper has: our calibrated mechanisms, and every mechanism side by side."""
+"""Our calibrated mechanisms, and comparisons of every mechanism; neither is in any paper."""

@@ -1,8 +1,8 @@
-"""Who wrote a released text: weblogs of the English Web Treebank, at equal leakage of single words.
+"""Authorship attack on released text: weblogs of the English Web Treebank, at equal leakage.
 
-Passages are of documents that no count of the language model and no reader has seen. For each, all
-documents of all blogs but its own are known. A blog is taken for an author; some have guests, and
-a blog has topics as well as a style.
+Leakage is equal for single words. Passages come from documents that neither the counts of the
+language model nor any reader has seen. For each, all documents of all blogs but its own are known.
+A blog is taken for an author; some have guests, and a blog has topics as well as a style.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import BUNDLED
 
 PASSAGE, PASSAGES = 50, 4
-"""Words of a passage at least, in whole sentences; and passages of a document at most."""
+"""Least number of words of a passage, in whole sentences; most passages of a document."""
 _FILE = "ewt_sentences.parquet"
 _SEED = 1
 
@@ -41,20 +41,20 @@ STUDY = Study(
     f"Passages of {PASSAGE} words or a few more, at most {PASSAGES} of each held-out document of "
     "the weblogs of the English Web Treebank, each rewritten once at each of two ε by the "
     "mechanisms of the benchmark whose probabilities are computed over the whole lexicon.",
-    rewrites=False,  # what is learned from is not rewritten
+    rewrites=False,  # the training texts are not rewritten
     complete=complete,
 )
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One mechanism at all its ε.
+    """Measure one mechanism at all its ε.
 
-    Options: `passage`, its words; `passages`, of a document at most; `levels`, pairs of ε and of
-    the leakage at which it lies.
+    Options: `passage`, its words; `passages`, of a document at most; `levels`, pairs of ε and the
+    leakage at that ε.
 
     Returns:
-        Of each ε and attacker (`variant`) the share of passages whose author is named, the mean
-        place of the author and by chance, `author first`, `author place` and `place by chance`.
+        For each ε and attacker (`variant`) the share of passages whose author is named, the mean
+        rank of the author and that by chance: `author first`, `author place`, `place by chance`.
     """
     from dpcore.attack.language.authors import rank_authors
     from dpcore.attack.output.channel import open_channel
@@ -83,7 +83,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Authors, list[Tried]]:
-    """The blogs with two documents or more, and the passages of their held-out documents.
+    """Return the blogs with two documents or more, and the passages of their held-out documents.
 
     Raises:
         StudyError: the file is not that of the treebank.
@@ -98,7 +98,7 @@ def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Au
     frame = read_columns(file, ("text", "label", "doc"))
     frame = frame[frame["label"] == "weblog"]
     sentences = {str(name): texts.tolist() for name, texts in frame.groupby("doc")["text"]}
-    blog = {name: name.split("_20")[0] for name in sentences}  # behind it stand date and hour
+    blog = {name: name.split("_20")[0] for name in sentences}  # date and hour follow
     wrote = list(blog.values())
     kept = [name for name in sentences if wrote.count(blog[name]) > 1]
     names = sorted({blog[name] for name in kept})
@@ -116,7 +116,7 @@ def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Au
 
 
 def _passages(sentences: Sequence[str], words: int) -> list[str]:
-    """Sentences in order, so many together as it takes; what is left at the end is left out."""
+    """Join sentences in order until a passage has enough words; the remainder is left out."""
     made: list[str] = []
     held: list[str] = []
     for sentence in sentences:

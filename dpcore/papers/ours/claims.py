@@ -1,4 +1,4 @@
-"""Claims about our mechanisms whose noise is certified on one lexicon: A4r and A5c."""
+"""Claims about our mechanisms: noise certified on one lexicon (A4r, A5c), budgets and the bound."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _verdict(
     numbers: dict[str, Number],
     **gaps: Any,
 ) -> Verdict:
-    """Checked where a certificate of this vocabulary decides, else proved; a loss refutes both."""
+    """Judge as checked where a certificate decides, else as proved; a loss refutes both."""
     epsilon = audit.losses.epsilon
     guarantee = mechanism.guarantee(epsilon)
     certified = guarantee.status is Status.CERTIFIED
@@ -72,7 +72,7 @@ def _verdict(
 def gumbel_repaired(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """A4r: the bound for every vocabulary, and the exact loss of some words of this one."""
+    """Check A4r: the bound for every vocabulary, and the exact loss of some words of this one."""
     mechanism = TruncatedGumbelRepaired(lexicon=lexicon)
     low = mechanism.admissible.low
     epsilon = max(settings.epsilon, 1.5 * low)
@@ -91,7 +91,7 @@ def gumbel_repaired(
 def tem_calibrated(
     lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
 ) -> Verdict:
-    """A5c: the largest exponent whose exact loss over all pairs is ε."""
+    """Check A5c: the largest exponent whose exact loss over all pairs is ε."""
     mechanism = TemCalibrated(lexicon=lexicon)
     epsilon = truncating_epsilon(mechanism, settings)
     audit, fewer = audit_tem(mechanism, settings, progress)
@@ -102,20 +102,20 @@ def tem_calibrated(
     return _verdict(mechanism, audit, settings, numbers, **gaps)
 
 
-# Claims about an ε of its own for each word, by a public rule: the obvious form, two repairs.
+# Claims about a separate ε for each word, set by a public rule: the obvious form, two repairs.
 
 
 _SHARE = 0.2  # of ε, for the rarer half of the words
-_LINE = (0.0, 0.1, 10.0)  # two words next to each other, and a far one
+_LINE = (0.0, 0.1, 10.0)  # two close words, and a far one
 
 
 def rule_of(lexicon: Lexicon) -> str:
-    """The rarer half of the words gets a fifth of ε."""
+    """Return the rule that gives the rarer half of the words a fifth of ε."""
     return f"rank>{len(lexicon) // 2}:{_SHARE}"
 
 
 def own_epsilon(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """The exponential mechanism, run for each word at the ε of that word."""
+    """Check the exponential mechanism, run for each word at the ε of that word."""
     epsilon = settings.epsilon
     line = Lexicon("crafted", ("a", "b", "c"), np.array(_LINE, dtype=np.float32)[:, None])
     crafted, promised = losses_at_own_epsilons(
@@ -127,7 +127,7 @@ def own_epsilon(lexicon: Lexicon, settings: AuditSettings, progress: Progress = 
     different = shares[0] != shares[1]
     true, allowed = losses_at_own_epsilons(lexicon, epsilon, words, near, *shares)
     progress("words", words.size, words.size)
-    # Pairs of one share keep the promise: they share a mechanism.
+    # Pairs with one share keep the guarantee: they have the same mechanism.
     times = (true / allowed)[different]
     return judged(
         "budget-own-epsilon",
@@ -156,7 +156,7 @@ def losses_at_own_epsilons(
     shares: FloatArray,
     other_shares: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """The largest losses of pairs of which each word has an ε of its own, and ε·d of the larger ε.
+    """Return the largest loss of each pair with two separate ε, and ε·d of the larger ε.
 
     Args:
         lexicon: words and vectors.
@@ -176,7 +176,7 @@ def losses_at_own_epsilons(
 
 
 def budget(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """The budget of a word is public: what holds within one, and between two."""
+    """Check the public budgets: the loss within one budget, and between two."""
     mechanism = Budget(lexicon=lexicon, rule=rule_of(lexicon))
     return proved(
         "budget",
@@ -189,7 +189,7 @@ def budget(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silen
 
 
 def budget_any(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """Each budget against all words, and what the others pay for it."""
+    """Check each budget against all words, and its cost for the others."""
     mechanism = Budget(lexicon=lexicon, rule=rule_of(lexicon), promise="any")
     return proved(
         "budget-any",
@@ -201,7 +201,7 @@ def budget_any(lexicon: Lexicon, settings: AuditSettings, progress: Progress = s
     )  # fmt: skip
 
 
-# Claims about the line that nobody can cross, and how far from it the noise of the field runs.
+# Claims about the bound for every mechanism, and the distance of clipped noise from it.
 
 
 _HALF = 0.5
@@ -209,11 +209,11 @@ _CLIPPED = ("laplace", "l2-laplace", "gaussian")
 _FACTORS = np.geomspace(1.0, 64.0, 61)
 _SAMPLE_FRONTIER, _RUNS = 4, 200  # times `settings.words`; directions behind each
 _TWO = 2.0
-_MANY = 0.9  # of the words: a promise that permits so many guesses excludes nothing
+_MANY = 0.9  # of the words: a guarantee that permits so many guesses excludes nothing
 
 
 def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """A11: the packing bound from above, the mechanism's own words that stay from below."""
+    """Check A11: the packing bound from above, the share of words that stay from below."""
     mechanism = Optimal(lexicon=lexicon)
     mechanism.strength(settings.epsilon)  # computes the weights of a small vocabulary
     table = known_weights(lexicon, Metric.EUCLIDEAN)
@@ -248,7 +248,7 @@ def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
 
 
 def neighbour_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A12: how many times the ε clipped noise needs to keep half of the words."""
+    """Check A12: how many times the ε clipped noise needs to keep half of the words."""
     response = create("neighbour-response", lexicon, {"k": 1})
     # Half of the words stay where e^ε = n − 1.
     epsilon = math.log(len(lexicon) - 1)
@@ -270,7 +270,7 @@ def neighbour_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "neighbour-response",
         lexicon,
         settings,
-        # Some words were measured, by an estimate: that decides against a claim and not for it.
+        # An estimate on some words can refute a claim, and cannot confirm it.
         Outcome.NOT_REFUTED if least > 1.0 else Outcome.REFUTED,
         mechanism=response,
         parameters={"epsilon": epsilon, "words": count, "runs": _RUNS, "seed": settings.seed},
@@ -283,7 +283,7 @@ def neighbour_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 
 def epsilon_two(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """What the promise of metric privacy excludes at ε = 2 for each unit of distance."""
+    """Check the exclusions of metric privacy's guarantee at ε = 2 per unit of distance."""
     mechanism = Optimal(lexicon=lexicon)
     mechanism.strength(_TWO)
     compute = known_weights(lexicon, Metric.EUCLIDEAN) is None

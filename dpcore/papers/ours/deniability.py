@@ -1,8 +1,8 @@
-"""The mechanisms of the registry with their default settings, on the bundled lexicon.
+"""Study of the registry's mechanisms with their default settings, on the bundled lexicon.
 
-Each is listed with its ε rather than read from the registry: what a useful ε is depends on the
-mechanism, and the list is that of what is recorded. A mechanism that has been added to the registry
-since then works everywhere else; it is listed here when the study is recorded again.
+Each mechanism is listed with its ε rather than read from the registry: the useful ε depend on the
+mechanism, and the list is that of the record. A mechanism added to the registry since then works
+everywhere else; it is listed here when the study is recorded again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GROUPS = {
         "trlaplace-corrected": grid(5, 2_000, 10),
     },
 }
-"""ε of each mechanism, by what its ε means; coarse for those that only the protocol measures."""
+"""ε of each mechanism, by the meaning of its ε; coarse where only the protocol measures."""
 
 STUDY = Study(
     "The mechanisms side by side on the bundled lexicon",

@@ -1,20 +1,19 @@
-"""All mechanisms at equal leakage: what private text still teaches where as many words are guessed.
+"""Comparison of all mechanisms at equal leakage: accuracy of a classifier trained on their texts.
 
-Equal ε is no equal privacy: it means something else in every mechanism. Here ε is chosen so that
+Equal ε is not equal privacy: ε has another meaning in every mechanism. Here ε is chosen so that
 the best attacker who knows the mechanism, and takes all words of the lexicon for equally likely,
-guesses the same share of them, and the texts that come out are learned from.
+guesses the same share of them; a classifier then learns from the output texts.
 
 `optimal` has weights for a grid of ε and takes those of the smaller neighbour, so its rates are
 steps; the levels are some of them. All others are brought to these levels: the responses in closed
-form, the rest by interpolation in the recorded trade-off
-(`TradeCurve.epsilon_at`). What the share is in truth
-is measured again, with other noise than that of the trade-off. Where a column of the law is no
-closed form, the attacker repeats what came out, or has learned from some outputs of every word:
-his share is a lower bound of what is guessed.
+form, the rest by interpolation in the recorded trade-off (`TradeCurve.epsilon_at`). The true share
+is measured again, with other noise than that of the trade-off. Where a column of the law is not a
+closed form, the attacker repeats the output, or has learned from some outputs of every word: their
+share is a lower bound of the share that can be guessed.
 
-What does not reach a level is not there. `truncated-gumbel` gives two words of five away at the
-least ε that it has, and its repair nearly all. Response over k neighbours gives away 1 of k at
-most: for k = 10 the level .103 stands at .0998. `tem-calibrated` is certified at few ε, and only
+A mechanism that does not reach a level is absent there. `truncated-gumbel` leaks two words of five
+at the least ε that it has, and its repair nearly all. Response over k neighbours leaks 1 of k at
+most: for k = 10 the level .103 is met at .0998. `tem-calibrated` is certified at few ε, and only
 one is near a level; its law is that of TEM at a larger ε.
 """
 
@@ -43,16 +42,16 @@ if TYPE_CHECKING:
 
 
 LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
-"""Shares of the words that are guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
+"""Shares of words guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
 _LEARNED = {"vickrey": 20}
-# Outputs of each word that he has seen who learns (`stronger.learned`). Only of an arm that often
-# answers with a neighbour, so that who repeats the output knows less: for the others he learns
-# nothing that repeating does not say.
+# Outputs of each word from which the attacker learns (`stronger.learned`). Only for an arm that
+# often answers with a neighbour, so that repeating the output guesses less: for the others learning
+# adds nothing to repeating.
 MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
-"""Of a trade-off, what is recorded beside the texts."""
+"""Quantities of a trade-off that are recorded beside the texts."""
 
 _CLOSED: Settings = (("outputs", 400),)
-# Columns of these are closed forms: a few hundred outputs say the share to a percent of itself.
+# Columns of these are closed forms: a few hundred outputs give the share to a percent of itself.
 _NEIGHBOURS = {3: (6.507, 7.324, 8.223, 10.32), 10: (6.714, 7.876, 14.0), 30: (7.791,)}
 ARMS = (
     Arm(""),
@@ -62,8 +61,8 @@ ARMS = (
     Arm("truncated-gumbel", (106.0,)),
     Arm("madlib", (6.55, 7.69, 9.0, 11.2, 13.6)),
     Arm("mahalanobis", (6.93, 8.07, 9.42, 11.7, 14.2)),
-    # From ε = 15 to 30 the share of one who repeats stands still, for it is the second word that
-    # comes out, and one who has learned which guesses more and more: at 17 both guess as many.
+    # From ε = 15 to 30 an attacker who repeats the output guesses a constant share, for the second
+    # word comes out; one who has learned the inputs guesses ever more: at 17 both guess as many.
     Arm("vickrey", (7.51, 8.83, 10.7, 17.0, 193.0)),
     Arm("random-projection", (4.55, 5.34, 6.25, 7.88, 9.81)),
     Arm("k-ary", (6.455, 7.209, 7.962, 9.089, 10.21), options=_CLOSED),
@@ -102,7 +101,7 @@ TEACHING = Study(
     "anew and whole, under both labellings.",
 )
 _LEFT_OUT = ("tem-calibrated", "truncated-gumbel", "l2-laplace", "trlaplace-corrected", "adept-l1")
-# For time: the law or the noise of each is near to that of another arm, or it has one level alone.
+# For time: the law or the noise of each is near to that of another arm, or it has only one level.
 _REAL_ARMS = tuple(arm for arm in ARMS if arm.mechanism not in _LEFT_OUT)
 _REAL_TRIALS, _WORDS = 5, 60
 
@@ -137,12 +136,13 @@ STUDIES = (
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One seed of one mechanism at all its ε, or of the baseline, and once what is guessed.
+    """Measure one seed of one mechanism at all its ε, or the baseline; for one seed also leakage.
 
-    Options: `learners` and `attacked`, as `dpcore.study.labelled_trial.Wanted`; `guessed`, the seed
-    whose cells measure what is guessed, from `outputs`, as `dpcore.attack.trade.tradeoff.tradeoff`
-    (it is of mechanism, ε and lexicon alone, and measured once for all corpora); of a file `train`
-    and `test` (texts), `words` of each that are read, and `title`.
+    Options: `learners` and `attacked`, as `dpcore.study.labelled_trial.Wanted`; `guessed`, the
+    seed whose cells measure the share guessed, from `outputs`, as
+    `dpcore.attack.trade.tradeoff.tradeoff` (it depends on mechanism, ε and lexicon only, and is
+    measured once for all corpora); for a file `train` and `test` (texts), `words` read from each
+    text, and `title`.
     """
     from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 
@@ -159,7 +159,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
-    """Texts of a real corpus, the same for every mechanism, each cut to its first words."""
+    """Return texts of a real corpus, the same for every mechanism, each cut to its first words."""
     from dpcore.study.vocabularies import labelled_rows
 
     path, most = sources.file(cell.data), int(cell.option("words"))
@@ -175,12 +175,12 @@ def drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, Labell
 
 
 def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
-    """The share of the words that are guessed, and how near the text stays."""
+    """Measure the share of words guessed, and the nearness of the text."""
     from dpcore.attack.trade.attackers import from_all_laws, from_draws
     from dpcore.attack.trade.tradeoff import tradeoff
 
     outputs = int(cell.option("outputs"))
-    # Pairs of words told apart are not wanted: as few as there can be.
+    # Pairs of words told apart are not needed: the smallest possible number.
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
     amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
     if mechanism.exact_law:
@@ -193,27 +193,27 @@ def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
     ]
 
 
-# What a record of `equal_leakage` says: every mechanism at every level, beside one of them.
+# Readings of a record of `equal_leakage`: every mechanism at every level, beside one reference.
 
 
 NEAR = 0.15
-"""Relative: a rate this near to a level, or nearer, is compared there. At the lowest level, where
-both were drawn, this is two standard errors of what is measured less what ε was found from."""
+"""Relative: a rate within this distance of a level is compared there. At the lowest level, where
+both were drawn, this is two standard errors of the measured rate less the rate used to find ε."""
 REFERENCE = "optimal"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A mechanism at one level on one corpus, beside `REFERENCE` there.
+    """One mechanism at one level on one corpus, beside `REFERENCE` there.
 
     Attributes:
         data: the labelling or corpus.
         level: of `LEVELS`.
-        curve: which.
+        curve: label of the curve.
         epsilon: ε.
-        guessed: share of the words that are guessed, with the interval of its measurement.
-        at_least: whether the attacker is not known to be the best one: a lower bound.
-        kept: share of the places of the texts whose word stayed.
+        guessed: share of words guessed, with the interval of its measurement.
+        at_least: True if the attacker is not known to be the best one: a lower bound.
+        kept: share of the positions of the texts whose word stayed.
         accuracy: on private test texts.
         auc: of the stronger attacker on the membership of training texts.
         gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
@@ -240,16 +240,16 @@ def compared(
     learner: str = "tf-idf",
     level: float = LEVEL,
 ) -> tuple[Compared, ...]:
-    """Every mechanism at every level that it is near to, corpus by corpus.
+    """Return every mechanism at every level that it is near to, corpus by corpus.
 
     Args:
         figures: of a record of `STUDIES`.
-        rates: of the record that holds the shares that are guessed; `TEACHING` if None.
-        learner: whose accuracy; the attacker's is that of the classifier that was attacked.
+        rates: of the record that holds the guessed shares; `TEACHING` if None.
+        learner: name of the classifier; the AUC is that of the classifier that was attacked.
         level: coverage of the intervals of all differences on one corpus together.
 
     Raises:
-        StudyError: the record has no shares of words that are guessed, or no such learner.
+        StudyError: the record has no guessed shares, or no such learner.
     """
     guessed = (rates or Figures(read_recorded(TEACHING.name))).rows("word")
     accuracies = figures.rows("accuracy", learner=learner, tested_on=PRIVATE)
@@ -265,7 +265,7 @@ def compared(
 def task_curves(
     figures: Figures, data: str, rates: Figures | None = None, learner: str = "tf-idf"
 ) -> dict[str, TradeCurve]:
-    """What private text still teaches as curves, by label: along the words that are guessed.
+    """Return accuracy and AUC as curves over the share of words guessed, by label.
 
     Args:
         figures: as for `compared`.
@@ -286,7 +286,7 @@ def task_curves(
 def without_privacy(
     figures: Figures, data: str, learner: str = "tf-idf"
 ) -> tuple[Reading, Reading]:
-    """Accuracy, and AUC of the stronger attacker, of the texts as they stand."""
+    """Return accuracy, and AUC of the stronger attacker, on the original texts."""
     return (
         figures.without("accuracy", data=data, learner=learner, tested_on=CLEAN),
         figures.without("auc", data=data, variant=STRONGER),
@@ -314,7 +314,7 @@ def _curve(label: str, lines: list[Compared]) -> TradeCurve:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """What is read of one mechanism at one ε: its line, and accuracy and AUC by trial."""
+    """Readings of one mechanism at one ε: its line, and accuracy and AUC by trial."""
 
     line: Compared
     accuracy: pd.Series
@@ -322,7 +322,7 @@ class _Point:
 
 
 def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> list[_Point]:
-    """All that are near to a level, in the order of the levels and then of the arms."""
+    """Return all points near a level, in the order of the levels and then of the arms."""
     from dpcore.attack.trade.ground import BAYES
 
     there = set(figures.rows("nw")["label"])
@@ -351,7 +351,7 @@ def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> l
 
 
 def _by_seed(rows: pd.DataFrame, curve: str, epsilon: float) -> pd.Series:
-    """One number a trial, by seed."""
+    """Return one number per trial, by seed."""
     chosen = rows[(rows["label"] == curve) & (rows["epsilon"] == epsilon)]
     values: pd.Series = chosen.set_index("seed")["value"]
     return values
@@ -363,10 +363,10 @@ def _reading(values: pd.Series) -> Reading:
 
 
 def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
-    """The lines, each with its differences from the reference at its level."""
+    """Return the lines, each with its differences from the reference at its level."""
     levels = dict.fromkeys(p.line.level for p in points if p.line.curve == REFERENCE)
     there = [point for point in points if point.line.level in levels]
-    # Two differences each: what all may miss together is shared out among them (Bonferroni).
+    # Two differences each: the error probability is divided among all of them (Bonferroni).
     coverage = 1.0 - (1.0 - together) / max(2 * (len(there) - len(levels)), 1)
     differences: dict[tuple[str, float], dict[str, Any]] = {}
     for level in levels:
@@ -385,9 +385,9 @@ def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
 
 
 def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
-    """Of each mechanism from the reference, over trials that all have in common.
+    """Return each mechanism's difference from the reference, over the trials common to all.
 
-    Trials of one seed have the same texts, so that what they do to all cancels.
+    Trials of one seed have the same texts, so that an effect of the texts on all of them cancels.
     """
     reference = numbers[REFERENCE]
     table = np.array([series.loc[reference.index].to_numpy(float) for series in numbers.values()])

@@ -1,8 +1,8 @@
-"""What can be offered for a goal: the ε with which a mechanism meets it, and both numbers there.
+"""Offers for a goal: the ε with which a mechanism meets it, and leakage and utility there.
 
-A goal is either that a stranger guesses at most a share of the words, or that a classifier loses at
-most so much accuracy. Every ε that is offered is the one that is used: three digits, rounded to the
-safe side, and where a certificate knows some ε alone, one of those.
+A goal limits either the share of words that an attacker guesses, or the accuracy that a classifier
+loses. Every ε offered is the ε used: three digits, rounded to the safe side, and where a
+certificate covers only some ε, one of those.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COIN = 0.5
-"""AUC of one who guesses."""
+"""AUC of a random guess."""
 _DIGITS = 3
 NOT_MEASURED = "not measured with these words and settings"
 
@@ -38,10 +38,10 @@ class Offer:
 
     Attributes:
         epsilon: ε; None where none is known.
-        why: why there is none, or how sure it is; empty if there is nothing to say.
-        status: of the promise at ε.
-        guessed: share of the lexicon's words that a stranger guesses, with its interval.
-        at_least: whether a better attacker may guess more.
+        why: reason why there is none, or how certain it is; empty if there is nothing to say.
+        status: of the guarantee at ε.
+        guessed: share of the lexicon's words that an attacker guesses, with its interval.
+        at_least: True if a better attacker may guess more.
         accuracy: of a classifier on private texts, with its interval.
         auc: of the attacker on the membership of training texts, with its interval.
     """
@@ -58,12 +58,12 @@ class Offer:
 def guess_offer(
     mechanism: Mechanism, curve: TradeCurve | None, taught: TradeCurve | None, share: float
 ) -> Offer:
-    """The most useful ε at which a stranger guesses at most this share, with all of its interval.
+    """Return the largest ε at which an attacker guesses at most this share, interval included.
 
     Args:
-        mechanism: which.
-        curve: what was measured of it on its lexicon.
-        taught: what its texts teach, quantities accuracy and auc.
+        mechanism: the mechanism.
+        curve: measurements of it on its lexicon.
+        taught: results of learning from its texts, quantities accuracy and auc.
         share: 0 to 1.
     """
     if curve is None:
@@ -78,13 +78,13 @@ def guess_offer(
 def accuracy_offer(
     mechanism: Mechanism, curve: TradeCurve | None, taught: TradeCurve | None, solved: Solved | None
 ) -> Offer:
-    """The most private ε from which on the loss of accuracy is within the goal for sure.
+    """Return the smallest ε from which on the loss of accuracy is within the goal for sure.
 
     Args:
-        mechanism: which.
+        mechanism: the mechanism.
         curve: as for `guess_offer`.
         taught: as for `guess_offer`.
-        solved: what `dpcore.study.utility.solve` says of it.
+        solved: result of `dpcore.study.utility.solve` for it.
     """
     if solved is None:
         return Offer(None, Filled("what such texts teach was not measured"))
@@ -101,16 +101,16 @@ def accuracy_offer(
 def solved_for(
     table: pd.DataFrame, points: Sequence[float], learner: str, data: str = ""
 ) -> list[dict[str, Solved]]:
-    """Where each curve comes within so many points of the accuracy without privacy, by its label.
+    """Find where each curve comes within given points of the accuracy without privacy, by label.
 
     Args:
         table: rows of an experiment or of a run.
-        points: of a percent, as many as there are answers.
+        points: of a percent, one for each answer.
         learner: name of the classifier.
         data: labelling or corpus; "" takes all rows.
 
     Raises:
-        StudyError: there is no baseline, or one trial alone.
+        StudyError: there is no baseline, or only one trial.
     """
     where = {"learner": learner, "tested_on": "private"} | ({"data": data} if data else {})
     answers = solve_each(table, [each / 100 for each in points], **where)
@@ -118,7 +118,7 @@ def solved_for(
 
 
 def run_curves(table: pd.DataFrame, learner: str) -> Mapping[str, TradeCurve]:
-    """What the texts of a run teach, by the label of the arm: quantities accuracy and auc.
+    """Return the curves of a run by the label of the arm: quantities accuracy and auc.
 
     Args:
         table: rows of a run of `dpcore.study.live`.
@@ -167,13 +167,13 @@ def _reading(curve: TradeCurve | None, quantity: str, epsilon: float) -> Reading
     found = curve.interval_at_epsilon(quantity, epsilon)
     if found is None:
         return None
-    if quantity != "word" and np.isnan(curve.amounts[quantity]).any():  # of one trial alone
+    if quantity != "word" and np.isnan(curve.amounts[quantity]).any():  # only one trial
         return Reading(found[0], math.nan, math.nan)
     return Reading(*found)
 
 
 def _down(mechanism: Mechanism, epsilon: float) -> float:
-    """ε in a few digits, not above it, and no larger than its law needs."""
+    """Round ε down to a few digits, and to the least ε with the same law."""
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - _DIGITS + 1)
     # The quotient is off in its last digits: 2.09 must not become 2.08.
     rounded = float(f"{math.floor(round(epsilon / unit, 6)) * unit:.{_DIGITS}g}")
@@ -181,7 +181,7 @@ def _down(mechanism: Mechanism, epsilon: float) -> float:
 
 
 def _up(mechanism: Mechanism, epsilon: float) -> float:
-    """ε in a few digits, not below it, whose law is not that of a smaller ε."""
+    """Round ε up to a few digits (and to a certified ε), then to the least ε with the same law."""
     calibrated = mechanism.calibrated
     certificate = None if calibrated is None else calibrated.certificate
     if certificate is not None:

@@ -1,4 +1,4 @@
-"""What a reader of English gets back of the teaching corpus, at equal leakage of single words."""
+"""Reconstruction of the teaching corpus by a reader of English, at equal leakage of words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import BUNDLED
 
 LEVELS = (0.10, 0.25)
-"""Shares of the lexicon's words that one output gives away, at which all are compared."""
+"""Shares of the lexicon's words leaked by one output, at which all mechanisms are compared."""
 TEXTS = 12
 _BENCHMARK = "benchmark"
 _SEED = 1
@@ -23,7 +23,7 @@ def complete(plan: Plan, given: Given) -> tuple[Plan, list[Row]]:
     """Give every mechanism whose law is exact its ε of the recorded benchmark.
 
     Returns:
-        The plan with an arm a mechanism, in the order of the benchmark, and no rows.
+        The plan with an arm for each mechanism, in the order of the benchmark, and no rows.
 
     Raises:
         StudyError: the benchmark is not recorded.
@@ -80,12 +80,12 @@ STUDIES = (STUDY, LARGE)
 
 
 def texts_of(lexicon: Lexicon, count: int, seed: int) -> list[Sentence]:
-    """Test texts of the teaching corpus, drawn by a seed, each with a word of the vocabulary."""
+    """Draw test texts of the teaching corpus, each with a word of the vocabulary."""
     return [sentence for _, sentence in drawn_tests(lexicon, count, seed)]
 
 
 def drawn_tests(lexicon: Lexicon, count: int, seed: int) -> list[tuple[int, Sentence]]:
-    """The same, each with its number among the test texts."""
+    """Return the same texts, each with its number among the test texts."""
     from dpcore.learn.corpus import teaching_corpus
     from dpcore.noise.streams import generator
     from dpcore.rewrite.sentence import prepare
@@ -98,10 +98,10 @@ def drawn_tests(lexicon: Lexicon, count: int, seed: int) -> list[tuple[int, Sent
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One mechanism at all its ε.
+    """Measure one mechanism at all its ε.
 
-    Options: `texts`, how many; `reader`, who is tried beside the bigrams, "words" if it is not
-    named; `levels`, pairs of ε and of the leakage at which it lies.
+    Options: `texts`, their number; `reader`, the reader beside the bigrams, "words" by default;
+    `levels`, pairs of ε and the leakage at that ε.
     """
     from dpcore.attack.output.channel import open_channel
     from dpcore.study.reader_trial import trial_rows

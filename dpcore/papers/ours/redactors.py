@@ -1,18 +1,18 @@
-"""Redactors beside a mechanism: what each leaves of the teaching corpus, and what that tells.
+"""Redactors beside a mechanism: remaining text of the teaching corpus, and its leakage.
 
-A redactor blacks out what it takes for personal data, and releases every other word as it stands.
-So it leaves nearly the whole text; and a text is known again by its ordinary words, which no
-redactor looks for. Four things are measured, on texts in which personal data is marked:
+A redactor blacks out the words that it takes for personal data, and releases every other word
+unchanged. So nearly the whole text remains; and a text can be recognised by its ordinary words,
+which no redactor looks for. Four quantities are measured, on texts with marked personal data:
 
-* `left`: words of which the release holds what was written; `personal` the same of the words that
-  are marked, by kind in the column `variant`. A word is left unless a character of it is blacked
-  out; a mechanism leaves it if it draws the word itself (words that its lexicon lacks never stay).
-* `linked`: two ordinary words of a text, none of what is marked, which the release of this text
-  holds and no other release does (`dpcore.attack.linking`); every pair is tried.
-* `first` and `ten`: words under the blocks that the attacker who knows English names with one
-  guess, and with ten (`dpcore.attack.language`). He is told how many words a block covers, which it
-  hides; a word that the lexicon lacks he cannot name. With the variant `known`, of the others
-  alone.
+* `left`: words for which the release holds the original word; `personal` the same for the marked
+  words, by kind in the column `variant`. A word is left unless a character of it is blacked out; a
+  mechanism leaves it if it draws the word itself (words that its lexicon lacks never stay).
+* `linked`: two ordinary (unmarked) words of a text, which the release of this text holds and no
+  other release does (`dpcore.attack.linking`); every pair is tried.
+* `first` and `ten`: words under the blocks that an attacker who knows English names with one
+  guess, and with ten (`dpcore.attack.language`). They are given the number of words that a block
+  covers, which it hides; a word that the lexicon lacks they cannot name. With the variant `known`,
+  the share among all other words.
 
 Redactors draw no noise, and the mechanism is drawn once: intervals are of level 95 %, from the
 spread between texts.
@@ -61,7 +61,7 @@ STUDY = Study(
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """What one redactor, one mechanism or nobody leaves of the corpus.
+    """Measure what one redactor, one mechanism or neither leaves of the corpus.
 
     Option: `redactor`, its name.
 
@@ -90,9 +90,9 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def hidden(sentence: Sentence, redaction: Redaction) -> NDArray[np.bool_]:
-    """Whether each place of a text is blacked out in any part, shape (L,).
+    """Return True for each position of a text that is at least partly blacked out, shape (L,).
 
-    A compound that the lexicon lacks may be two places; it is one word to a redactor.
+    A compound that the lexicon lacks may be two positions; it is one word to a redactor.
     """
     words = np.array([word.hidden for word in redaction.words], dtype=bool)
     number = np.cumsum([token.kind is not Kind.PUNCTUATION for token in sentence.tokens]) - 1
@@ -100,7 +100,7 @@ def hidden(sentence: Sentence, redaction: Redaction) -> NDArray[np.bool_]:
 
 
 def marks(sentence: Sentence, text: str, spans: Sequence[Marked]) -> NDArray[np.str_]:
-    """What each place of a text is marked as, shape (L,); "" for nothing."""
+    """Return the kind of marked data at each position of a text, shape (L,); "" for none."""
     kinds = np.full(sentence.protected, "", dtype=f"<U{max(map(len, SPAN_TYPES))}")
     for span in spans:
         kinds[hidden(sentence, Redaction(text, (Span(*span),), ""))] = span.type
@@ -110,7 +110,7 @@ def marks(sentence: Sentence, text: str, spans: Sequence[Marked]) -> NDArray[np.
 def _left(
     corpus: Corpus, sentences: Sequence[Sentence], bags: Bags, stays: NDArray[np.bool_]
 ) -> Iterator[Row]:
-    """Words that are left: of all, and of those that are marked."""
+    """Yield the shares of words that are left: of all words, and of the marked ones."""
     marked = np.concatenate(list(map(marks, sentences, corpus.texts, corpus.spans)))
     yield _share("left", bags, stays, np.ones(stays.size, dtype=bool))
     yield _share("personal", bags, stays, marked != "")
@@ -125,7 +125,7 @@ def _share(
     total: NDArray[np.bool_],
     variant: str = "",
 ) -> Row:
-    """A share of words with its interval: the words of one text are not independent."""
+    """Return a share of words with its interval: the words of one text are not independent."""
     hits, words = (
         np.add.reduceat(which.astype(np.float64), bags.offsets[:-1])
         for which in (right & total, total)
@@ -142,7 +142,7 @@ def _share(
 
 
 def _linked(corpus: Corpus, lexicon: Lexicon, released: Bags) -> Row:
-    """How often two ordinary words of a text are together in its release alone."""
+    """Return how often two ordinary words of a text occur together in its release only."""
     texts = [frozenset(released.part([i]).words.tolist()) - {-1} for i in range(len(released))]
     link = linking(ordinary_words_of(corpus, lexicon), KNOWN, texts)
     half = _DEVIATIONS * link.error
@@ -153,7 +153,7 @@ def _linked(corpus: Corpus, lexicon: Lexicon, released: Bags) -> Row:
 def _guessed(
     model: Bigram, sentences: Sequence[Sentence], bags: Bags, stays: NDArray[np.bool_]
 ) -> Iterator[Row]:
-    """How many of the words under the blocks are named with one guess, and with ten."""
+    """Yield the shares of words under the blocks that are named with one guess, and with ten."""
     parts = np.split(stays, bags.offsets[1:-1])
     ranks = np.concatenate([ranked(model, *each) for each in zip(sentences, parts, strict=True)])
     for quantity, guesses in GUESSES.items():
@@ -162,15 +162,15 @@ def _guessed(
 
 
 def ranked(model: Bigram, sentence: Sentence, stays: NDArray[np.bool_]) -> FloatArray:
-    """How many words the attacker takes for likelier than that under each block, shape (L,).
+    """Return the number of words that the attacker ranks above the true word, shape (L,).
 
     Args:
-        model: of English.
+        model: language model of English.
         sentence: the text.
-        stays: whether each place is left, shape (L,).
+        stays: True at each position that is left, shape (L,).
 
     Returns:
-        Infinity for a word that is left, and for one that the lexicon lacks.
+        Infinity for a word that is left, and for a word that the lexicon lacks.
     """
     n, words = model.boundary, sentence.words
     ranks = np.full(words.size, np.inf)
@@ -185,10 +185,10 @@ def ranked(model: Bigram, sentence: Sentence, stays: NDArray[np.bool_]) -> Float
 def _runs(
     sentence: Sentence, stays: NDArray[np.bool_], end: int
 ) -> Iterator[list[tuple[int, int | None]]]:
-    """Blocks that stand together, with what is seen on both sides of them.
+    """Yield runs of adjacent blocks, with the visible words on both sides of them.
 
-    A word that is seen parts the chain: of a run nothing beyond its neighbours says more. An entry
-    is the number of its place, −1 for the end of a sentence, and what is seen: None for a block.
+    A visible word splits the chain: nothing beyond a run's neighbours adds information about it. An
+    entry is a position (−1 for the end of a sentence) and the visible word there: None for a block.
     """
     run: list[tuple[int, int | None]] = []
     place = -1

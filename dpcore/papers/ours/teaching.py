@@ -1,4 +1,4 @@
-"""The teaching corpus as an experiment: mechanisms side by side on texts that all may read."""
+"""Experiment on the teaching corpus: mechanisms side by side on texts that anyone may read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARMS = (
     Arm("laplace", (60.0, 110.0, 140.0, 165.0, 190.0, 220.0, 270.0, 400.0)),
     Arm("gaussian", (12.0, 30.0, 40.0, 50.0, 62.0, 78.0, 105.0, 180.0)),
 )
-"""ε of each at which about 0 to 1 of the words stay."""
+"""ε of each mechanism at which about 0 to 1 of the words stay."""
 _JOIN = "/"
 _OPTIONS: Settings = (
     ("learners", ("averaged", "tf-idf", "network")),
@@ -49,10 +49,10 @@ STUDY = Study(
 
 
 def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
-    """The corpus by labelling: what is trained on and what is tested on, drawn by `rng`.
+    """Split the corpus at random: training and test texts by labelling.
 
-    Every sentiment of every topic is divided alike, in the shares of the corpus's own split. A
-    trial draws its own, so that an interval over trials also holds what the choice of texts does.
+    Every sentiment of every topic is divided in the same shares as in the corpus's own split. Each
+    trial draws its own split, so that an interval over trials also covers the choice of texts.
     """
     corpus = teaching_corpus()
     names = tuple(LABELLINGS)
@@ -72,10 +72,11 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One seed of one mechanism at all its ε, or of the baseline, under both labellings.
+    """Measure one seed of one mechanism at all its ε, or of the baseline, under both labellings.
 
-    Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`; `examples`
-    of wrong answers under each labelling of each classifier at each ε, of the first seed alone.
+    Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`;
+    `examples`, number of wrong answers under each labelling of each classifier at each ε, for the
+    first seed only.
     """
     from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
     from dpcore.study.wrong_answers import WrongAnswers

@@ -1,4 +1,4 @@
-"""The trade-off of every mechanism on the bundled lexicon: what each gives away, what it leaves."""
+"""Trade-off of leakage and utility of every mechanism on the bundled lexicon."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpcore.study.runner import Sources
 
 _LOCAL = (5.0, 6.0, 7.0, 8.0, 8.5, 9.0, 9.5, 10.0, 11.0, 12.0)
 _NOISE = (5.5, 7.0, 8.5, 9.5, 10.5, 11.5, 13.0, 14.0, 16.0, 18.0, 20.0)
-# At these about .01, .03, .07, .13, .2, .3, .4, .55, .7, .85 and .95 of the words stay.
+# At these ε about .01, .03, .07, .13, .2, .3, .4, .55, .7, .85 and .95 of the words stay.
 ARMS = (
     Arm("optimal", (0.8, 0.9, 1.0, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.6, 2.0)),
     Arm("tem", (1.4, 1.7, 2.0, 2.15, 2.3, 2.4, 2.6, 2.75, 2.9, 3.2, 3.5)),
@@ -60,7 +60,7 @@ STUDY = Study(
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One mechanism at all its ε; the column `variant` says who attacks.
+    """Measure one mechanism at all its ε; the column `variant` names the attacker.
 
     Options: `outputs` and `pairs`, as for `dpcore.attack.trade.tradeoff.tradeoff`.
     """
@@ -75,11 +75,11 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def amount_row(amount: Amount, count: int) -> Row:
-    """A number of a trade-off as a row; the column `variant` says who attacks.
+    """Return a number of a trade-off as a row; the column `variant` names the attacker.
 
     Args:
         amount: the number.
-        count: outputs behind it.
+        count: number of outputs behind it.
     """
     from dpcore.study.plan import row
 
@@ -96,10 +96,10 @@ def amount_row(amount: Amount, count: int) -> Row:
 
 @cache
 def recorded_curves() -> dict[str, TradeCurve]:
-    """The recorded trade-off by the labels of its curves, in the order of `ARMS`.
+    """Read the recorded trade-off by the labels of its curves, in the order of `ARMS`.
 
     Raises:
-        StudyError: the record is not there, or damaged.
+        StudyError: the record is missing or damaged.
     """
     rows = read_recorded(STUDY.name).table
     rows = rows[rows["quantity"].isin(LEAKAGES + UTILITIES)]
@@ -110,17 +110,17 @@ def recorded_curves() -> dict[str, TradeCurve]:
 
 @cache
 def _recorded_on() -> frozenset[str]:
-    """Fingerprints of the lexicon that was recorded: of its manifest, which needs no package."""
+    """Return fingerprints of the recorded lexicon, from the manifest, which needs no package."""
     entries = [entry for entry in read_bundled() if entry.name == STUDY.name]
     return frozenset(str(each["fingerprint"]) for entry in entries for each in entry.lexicons)
 
 
 def recorded_curve(mechanism: Mechanism) -> TradeCurve | None:
-    """What was recorded of a mechanism with these settings on this lexicon; None if nothing was.
+    """Return the record of a mechanism with these settings on this lexicon; None if there is none.
 
     Raises:
         StudyError: as `recorded_curves`.
-        MissingPackageError: something was, and pandas or pyarrow is not installed.
+        MissingPackageError: there is a record, and pandas or pyarrow is not installed.
     """
     if mechanism.lexicon.fingerprint not in _recorded_on():
         return None

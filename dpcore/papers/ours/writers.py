@@ -1,14 +1,14 @@
-"""Writers beside mechanisms for words, at one ε of the whole text: what each leaves of it.
+"""Writers beside mechanisms for words, at one ε of the whole text: remaining utility.
 
-Between any two texts (of as many words) the whole text has one ε, shared evenly by what is drawn:
+Between any two texts (of as many words) the whole text has one ε, divided evenly among the draws:
 the tokens of a writer, the words of a mechanism for words. It is the only scale that all of them
-have. Of every text that comes out there is measured
+share. For every output text are measured
 
-* `cosine`: its meaning, by a sentence encoder, against the text as it was written;
-* `kept`: words of the vocabulary that were written and stand in it, however often and wherever;
-* `accuracy` and `majority`: how often a classifier that learned from texts as they were written
-  says its sentiment or its topic (`variant`), and how often it is right to name the class that is
-  largest in what it learned from.
+* `cosine`: its meaning, by a sentence encoder, against the original text;
+* `kept`: original words of the vocabulary that occur in it, counted with multiplicity, anywhere;
+* `accuracy` and `majority`: how often a classifier that learned from original texts predicts its
+  sentiment or its topic (`variant`), and how often the largest class of the training texts is
+  correct.
 
 Each text is written once: intervals are of level 95 %, from the spread between texts.
 """
@@ -73,14 +73,14 @@ STUDY = Study(
     ),
     f"{TEXTS} test texts of the teaching corpus, each written once at each of {len(TOTALS)} ε of "
     "the whole text; classifiers learned from the training texts as they were written.",
-    rewrites=False,  # what is learned from is not rewritten
+    rewrites=False,  # the training texts are not rewritten
 )
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """What one writer, one mechanism for words or nobody leaves, at every ε of the whole text.
+    """Measure what one writer, one mechanism for words or neither leaves, at every ε of the text.
 
-    Options: `texts`, how many; `totals`, ε of the whole text; `writer` with `form`, or `mechanism`.
+    Options: `texts`, a number; `totals`, ε of the whole text; `writer` with `form`, or `mechanism`.
 
     Raises:
         MissingPackageError: the packages of the writer or of the encoder are not installed.
@@ -129,11 +129,11 @@ def _of_words(name: str, lexicon: Lexicon, seed: int) -> Callable[[str, float, i
 
 
 class _Looked:
-    """Test texts and what looks at those that come out.
+    """Test texts, and the encoder and classifiers that measure their rewrites.
 
     Args:
-        lexicon: of the words that are counted and learned from.
-        numbers: of the texts in the test part of the corpus.
+        lexicon: lexicon of the words to count and learn from.
+        numbers: indices of the texts in the test part of the corpus.
     """
 
     def __init__(self, lexicon: Lexicon, numbers: Sequence[int]) -> None:
@@ -159,12 +159,12 @@ class _Looked:
             self._labelled[name] = model, labels, learned.labels
 
     def guesses(self) -> Iterator[Row]:
-        """How often it is right to name the largest class."""
+        """Yield how often the largest class is correct."""
         for name, (_, labels, learned) in self._labelled.items():
             yield majority(learned, labels, variant=name)
 
     def rows(self, released: Sequence[str], total: float | None, tested_on: str) -> Iterator[Row]:
-        """What is left in texts that came out."""
+        """Yield the remaining utility of output texts."""
         from dpcore.learn.corpus import bags_of
 
         pieces = [rows.mean(axis=0) for rows in self._encoder.pieces(released)]
@@ -192,13 +192,13 @@ class _Looked:
 
 
 def _kept(before: Sequence[int], after: Sequence[int]) -> float:
-    """The share of words of the vocabulary that stand in a release too, each as often as in it."""
+    """Return the share of vocabulary words that a release holds too, with multiplicity."""
     known = Counter(word for word in before if word >= 0)
     return (known & Counter(after)).total() / known.total()
 
 
 def _mean(quantity: str, values: Sequence[float], total: float | None) -> Row:
-    """A mean over texts with its interval, cut at the ends of what the quantity can be."""
+    """Return a mean over texts with its interval, clipped to the range of the quantity."""
     least, most = _RANGES[quantity]
     mean = mean_interval(values)
     return row(

@@ -1,6 +1,6 @@
-"""Appendix C of Xu et al. 2021 beside the truth: the chance that a word stays, from δ(w) alone.
+"""Appendix C of Xu et al. 2021 compared with the truth: the chance that a word stays, from δ(w).
 
-The appendix compares dense and sparse words, δ(w) being the distance to the nearest other word.
+The appendix compares dense and sparse words; δ(w) is the distance to the nearest other word.
 
 * Laplace: p = 1 − exp(−ε·δ/4). It is P(‖n‖ < δ/2) for a *number* n ~ Lap(2/ε). The noise of the
   mechanism (the paper's Section 3, density ∝ exp(−ε‖κ‖)) is a vector of d coordinates whose norm
@@ -8,10 +8,10 @@ The appendix compares dense and sparse words, δ(w) being the distance to the ne
   P(Gamma(d, 1/ε) < δ/2) is a lower bound; the half-space beyond the nearest word gives an upper
   one.
 * Gumbel: p ≥ Pr(g₁ − g₂ < δ)·P(K ≥ 2) = P(K ≥ 2)/(1 + e^{−δ/b}) ≥ P(K ≥ 2)·exp(−e^{−δ/b}), at
-  least P(K ≥ 2)/e, "36.7 %". The word must beat all K − 1 others and not the nearest alone, so that
-  the first step is the wrong way round: p ≤ P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ).
+  least P(K ≥ 2)/e, "36.7 %". The word must beat all K − 1 others, not only the nearest, so that the
+  first step is the wrong way round: p ≤ P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ).
 
-What does hold for the Gumbel mechanism (ours). All others are at least δ away, so given K = k
+A bound that holds for the Gumbel mechanism (ours). All others are at least δ away, so given K = k
 
     p ≥ P(g₁ < δ + min_{2≤j≤k} g_j) ≥ Γ(k)·Γ(1 + q)/Γ(k + q),    q = e^{−δ/b}.
 
@@ -19,8 +19,8 @@ With x_j = e^{−g_j/b} the event is x₁ > q·max x_j. For plain Gumbel noise t
 exponential variables, and the probability is the integral of (1 − y^{1/q})^{k−1} over 0 < y < 1,
 the ratio of Gamma functions. The bound ±Δ conditions x to an interval. Its upper end: h(s) = 1 −
 (1 − s)^{1/q} is concave with h(0) = 0, so that with m = P(x below the end) h(m·s)/m ≥ h(s), and
-the integral can only grow. Its lower end: what is above it is exponential again, and x₁ > q·max x_j
-follows from the same for the excesses. As δ → 0 the bound becomes E[1/K], about 1/ln n.
+the integral can only grow. Its lower end: the excesses above it are exponential again, and x₁ >
+q·max x_j follows from the same for the excesses. As δ → 0 the bound becomes E[1/K], about 1/ln n.
 """
 
 from __future__ import annotations
@@ -61,28 +61,28 @@ COLUMNS = (
     "standard_error",
     "method",
 )
-"""One row a mechanism, word and ε: `nearest` is δ(w), `formula` the appendix's value (Laplace) or
-lower bound (Gumbel), `low` and `high` are bounds that hold, `nw_low` and
-`nw_high` an interval for the truth, of level 95 % and within these bounds, and `standard_error` is
-that of `truth`, 0 where it is exact."""
+"""One row for each mechanism, word and ε: `nearest` is δ(w), `formula` the appendix's value
+(Laplace) or lower bound (Gumbel), `low` and `high` are bounds that hold, `nw_low` and `nw_high` an
+interval for the truth, of level 95 % and within these bounds, and `standard_error` is that of
+`truth`, 0 where it is exact."""
 
 _NODES = 200  # of the quadrature over the norm of the noise
-_LOOKED_AT = 100  # words among which a dense and a sparse one are looked for
-_TAIL = 1e-17  # of the norm's law that it leaves out at each end
+_LOOKED_AT = 100  # words among which a dense and a sparse one are searched for
+_TAIL = 1e-17  # of the norm's law, left out at each end
 
 
 def laplace_formula(epsilon: FloatArray, nearest: float) -> FloatArray:
-    """1 − exp(−ε·δ/4), elementwise (Appendix C, p_Lap)."""
+    """Compute 1 − exp(−ε·δ/4), elementwise (Appendix C, p_Lap)."""
     return np.asarray(-np.expm1(-epsilon * (nearest / 4.0)))
 
 
 def laplace_floor(epsilon: FloatArray, nearest: float, dimension: int) -> FloatArray:
-    """P(‖κ‖ < δ/2) for noise of density ∝ exp(−ε‖κ‖): a word stays at least that often."""
+    """Compute P(‖κ‖ < δ/2), noise of density ∝ exp(−ε‖κ‖): a word stays at least that often."""
     return radius_cdf(Radial.L2LAPLACE, epsilon * (nearest / 2.0), dimension)
 
 
 def laplace_ceiling(epsilon: FloatArray, nearest: float, dimension: int) -> FloatArray:
-    """1 − P(κ₁ > δ/2): a word stays at most that often, since the nearest word is nearer there."""
+    """Compute 1 − P(κ₁ > δ/2): an upper bound, since beyond δ/2 the nearest word is nearer."""
     half = epsilon * (nearest / 2.0)
     if dimension == 1:
         return np.asarray(1.0 - 0.5 * np.exp(-half))
@@ -103,21 +103,21 @@ def laplace_ceiling(epsilon: FloatArray, nearest: float, dimension: int) -> Floa
 
 
 def gumbel_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
-    """P(K ≥ 2)/(1 + e^{−δ/b}), which Appendix C gives as a lower bound of p_Gum."""
+    """Compute P(K ≥ 2)/(1 + e^{−δ/b}), which Appendix C gives as a lower bound of p_Gum."""
     return _more_than_one(n) / (1.0 + np.exp(-nearest / scale))
 
 
 def gumbel_limit(n: int) -> float:
-    """P(K ≥ 2)/e, the "36.7 %" that Appendix C gives for every word and ε.
+    """Compute P(K ≥ 2)/e, the "36.7 %" that Appendix C gives for every word and ε.
 
-    P(K = 1) is ln n/n for n > 2; the paper prints it with an e too many in the denominator, which
-    changes nothing as n grows.
+    P(K = 1) is ln n/n for n > 2; the paper prints it with an extra factor e in the denominator,
+    which changes nothing as n grows.
     """
     return _more_than_one(n) / math.e
 
 
 def gumbel_floor(scale: FloatArray, nearest: float, n: int) -> FloatArray:
-    """Σ_k P(K = k)·Γ(k)Γ(1 + q)/Γ(k + q), q = e^{−δ/b}: a word stays at least that often."""
+    """Compute Σ_k P(K = k)·Γ(k)Γ(1 + q)/Γ(k + q), q = e^{−δ/b}: a lower bound of staying."""
     from scipy.special import gammaln
 
     weights = poisson_weights(n)
@@ -129,12 +129,12 @@ def gumbel_floor(scale: FloatArray, nearest: float, n: int) -> FloatArray:
 
 
 def certain_share(n: int) -> float:
-    """E[1/K]: how often any word stays at least, whatever the distances and ε."""
+    """Compute E[1/K]: how often any word stays at least, for all distances and ε."""
     return float(poisson_weights(n) @ (1.0 / np.arange(1, n + 1)))
 
 
 def gumbel_ceiling(scale: FloatArray, nearest: float, n: int, bound: float) -> FloatArray:
-    """P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ): a word stays at most that often.
+    """Compute P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ): a word stays at most that often.
 
     Args:
         scale: b, any shape.
@@ -150,7 +150,7 @@ def gumbel_ceiling(scale: FloatArray, nearest: float, n: int, bound: float) -> F
 
 
 def _more_than_one(n: int) -> float:
-    """P(K ≥ 2)."""
+    """Return P(K ≥ 2)."""
     return 1.0 - float(poisson_weights(n)[0])
 
 
@@ -185,14 +185,14 @@ def appendix_rows(
     seed: int | None = 0,
     progress: Progress = silent,
 ) -> list[dict[str, Any]]:
-    """The appendix's formula, the bounds that hold and the truth, the columns `COLUMNS`.
+    """Return the appendix's formula, the bounds that hold and the truth, as columns `COLUMNS`.
 
     Args:
         mechanism: `madlib` (the multivariate Laplace mechanism) or `truncated-gumbel`.
         selection: the words.
         epsilons: shape (E,).
-        runs: noise directions behind the truth of the Laplace mechanism.
-        seed: of these directions.
+        runs: number of noise directions behind the truth of the Laplace mechanism.
+        seed: seed of these directions.
         progress: called after every word.
 
     Raises:
@@ -244,10 +244,10 @@ def appendix_rows(
 
 
 def everyday_extremes(lexicon: Lexicon) -> tuple[str, str]:
-    """A dense and a sparse everyday word: `DEFAULT_PAIR` where the lexicon holds it.
+    """Return a dense and a sparse everyday word: `DEFAULT_PAIR` where the lexicon holds it.
 
-    Else the two with the smallest and the largest δ among the most frequent longer alphabetic
-    words (a look at some words, quicker than the table of all neighbours).
+    Otherwise the two with the smallest and the largest δ among the most frequent longer alphabetic
+    words (only some words are searched, which is quicker than the table of all neighbours).
     """
     if all(word in lexicon for word in DEFAULT_PAIR):
         return DEFAULT_PAIR
@@ -259,14 +259,14 @@ def everyday_extremes(lexicon: Lexicon) -> tuple[str, str]:
     return lexicon.words[looked[nearest.argmin()]], lexicon.words[looked[nearest.argmax()]]
 
 
-# What fails in Appendix C of Xu et al. 2021, said with the numbers of `appendix_rows`.
+# Failures of Appendix C of Xu et al. 2021 in sentences, with the numbers of `appendix_rows`.
 
 
 Row = dict[str, Any]
 
 
 def laplace_sentences(rows: Sequence[Row], epsilon: float, dimension: int) -> list[str]:
-    """The Laplace formula: why it fails, by how much at one ε, and where its promise is reached.
+    """Explain why the Laplace formula fails, by how much at one ε, and where it claims one half.
 
     Args:
         rows: of the mechanism madlib.
@@ -309,7 +309,7 @@ def laplace_sentences(rows: Sequence[Row], epsilon: float, dimension: int) -> li
 
 
 def _half(points: list[Row]) -> str:
-    """Between which of the measured ε a word begins to stay half the time."""
+    """Say between which measured ε a word begins to stay half the time."""
     reached = next((i for i, row in enumerate(points) if row["truth"] >= 0.5), None)
     if reached is None:
         return "at no ε measured"
@@ -321,7 +321,7 @@ def _half(points: list[Row]) -> str:
 
 
 def gumbel_sentences(rows: Sequence[Row], epsilon: float, n: int) -> list[str]:
-    """The Gumbel inequality and its floor: why they fail, and where these words contradict them.
+    """Explain why the Gumbel inequality and its floor fail, and where these words contradict them.
 
     Args:
         rows: of the mechanism truncated-gumbel.
@@ -362,7 +362,7 @@ def _at(rows: Iterable[Row], epsilon: float) -> list[Row]:
 
 
 def _by_word(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """The rows of each word, ε ascending."""
+    """Return the rows of each word, ε ascending."""
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: float(row["epsilon"])):
         groups.setdefault(str(row["word"]), []).append(row)

@@ -28,7 +28,7 @@ CRAFTED_WORDS = 1000
 
 
 def crafted_rows(m: int = CRAFTED_WORDS) -> FloatArray:
-    """D(w, ·) and D(w′, ·) of a vocabulary of m + 2 words, shape (2, m + 2).
+    """Return D(w, ·) and D(w′, ·) of a vocabulary of m + 2 words, shape (2, m + 2).
 
     m words at mutual distance 1 (scaled unit vectors), w among them; w′ and y at distance 1 from
     each other and 2 from all of those. Order: w, the other m − 1, w′, y. Δ₀ = 1, Δ = 2.
@@ -39,7 +39,7 @@ def crafted_rows(m: int = CRAFTED_WORDS) -> FloatArray:
 
 
 def crafted(edge: float, m: int = CRAFTED_WORDS) -> tuple[float, Certified]:
-    """The claimed ε at this multiple of the lowest, and the pair that refutes it."""
+    """Return the claimed ε at this multiple of the lowest, and the pair that refutes it."""
     rows = crafted_rows(m)
     n = m + 2
     epsilon = edge * lowest_epsilon(n, 1.0)
@@ -48,7 +48,7 @@ def crafted(edge: float, m: int = CRAFTED_WORDS) -> tuple[float, Certified]:
 
 
 def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
-    """Theorem 1: εd-privacy of Algorithm 2."""
+    """Check Theorem 1: εd-privacy of Algorithm 2."""
     mechanism = TruncatedGumbel(lexicon=lexicon)
     extent = lexicon.with_metric(Metric.EUCLIDEAN).extent
     n, epsilon = len(lexicon), settings.edge * mechanism.admissible.low
@@ -56,8 +56,8 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
     worst = audit.losses.worst
     crafted_epsilon, example = crafted(settings.edge)
-    # The proof bounds P(u_i | K = n) from below by the same number for each of n words: above 1
-    # together, no law has such a bound.
+    # The proof bounds P(u_i | K = n) from below by one number for each of the n words: if these sum
+    # to more than 1, no law has such a bound.
     together = n * math.exp(-math.exp(2 * extent.diameter / mechanism.noise_scale(epsilon)))
     numbers: dict[str, Number] = {
         "crafted: claimed epsilon": crafted_epsilon,
@@ -117,7 +117,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
 
 
 def _contradicts(crafted_words: bool, these_words: bool) -> str:
-    """Which of the two vocabularies contradicts the theorem at this ε."""
+    """Name the vocabularies that contradict the theorem at this ε."""
     if crafted_words and these_words:
         return "Both contradict the claim."
     if crafted_words:
@@ -126,13 +126,13 @@ def _contradicts(crafted_words: bool, these_words: bool) -> str:
 
 
 def xu_lemma_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """Lemma 1: for any fixed k at least a share 1 − exp(−e^{−2Δ/b}) of the words is modified."""
+    """Check Lemma 1: for any fixed k at least 1 − exp(−e^{−2Δ/b}) of the words are modified."""
     mechanism = TruncatedGumbel(lexicon=lexicon)
     extent = lexicon.with_metric(Metric.EUCLIDEAN).extent
     epsilon = settings.edge * mechanism.admissible.low
     b = mechanism.noise_scale(epsilon)
     claimed = -math.expm1(-math.exp(-2.0 * extent.diameter / b))
-    # Two candidates for certain: the word itself, and a neighbour at the least or largest distance.
+    # Two certain candidates: the word itself, and a neighbour at the least or largest distance.
     both = np.array([0.0, 1.0])
     near, far = (
         1.0 - law_from_distances(np.array([0.0, apart]), both, b, extent.diameter)[0]

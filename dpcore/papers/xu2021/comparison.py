@@ -1,4 +1,4 @@
-"""Xu et al. 2021 against measurement: Figures 1 and 2, and the domain of Algorithm 2."""
+"""Xu et al. 2021, Figures 1 and 2 and the domain of Algorithm 2, compared with measurements."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from dpcore.papers.xu2021 import comparison as paper
 from dpcore.plots.style import probability_text
 from dpcore.study.recorded import Figures, reading_of
 
-# What Xu et al. 2021 print: their vocabularies, their ε, and Tables 2 and 3 in percent.
+# Values printed in Xu et al. 2021: vocabularies, ε, and Tables 2 and 3 in percent.
 
 
 EPSILONS = (1.0, 5.0, 9.0, 20.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0)
 """ε of Table 3, multivariate Laplace."""
 LOGARITHMS = (10.0, 14.0, 17.0, 23.0, 38.0, 50.0, 62.0, 74.0, 86.0)
-"""ln ε of Table 2, truncated Gumbel, behind its first column."""
+"""ln ε of Table 2, truncated Gumbel, after its first column."""
 FIRST = {"imdb": 4.67, "snli": 4.52}
-"""The first column of Table 2, "slightly larger than their respective lower bounds"."""
+"""First column of Table 2, "slightly larger than their respective lower bounds"."""
 BOUND = {"imdb": 106.73, "snli": 91.604}
 """Appendix A: lower bounds on ε."""
 VOCABULARY = {"imdb": (48_210, 0.2208), "snli": (11_673, 0.2263)}
@@ -50,7 +50,7 @@ Column = tuple[float, float, float]
 
 
 def columns(key: str, curve: str) -> dict[float, Column]:
-    """The columns of a table, by ε.
+    """Return the columns of a table, by ε.
 
     Args:
         key: imdb or snli.
@@ -65,7 +65,7 @@ def columns(key: str, curve: str) -> dict[float, Column]:
 
 
 row = partial(compared, "xu2021")
-"""A row about this paper."""
+"""Row about this paper."""
 _LAPLACE, _GUMBEL = "madlib", "truncated-gumbel"
 _RUNS = 1_000
 _TEXTS = {
@@ -75,16 +75,19 @@ _TEXTS = {
 
 
 def wide_noise_law(n: int) -> FloatArray:
-    """Law over the neighbours by rank as the noise of Algorithm 2 grows: P(u_i) = Σ_{k≥i} π_k/k.
+    """Compute the law over neighbours by rank as Algorithm 2's noise grows: P(u_i) = Σ_{k≥i} π_k/k.
 
-    Shape (n,); the first is the word itself. All K candidates are then equally likely.
+    All K candidates are then equally likely.
+
+    Returns:
+        Shape (n,); the first is the word itself.
     """
     weights = poisson_weights(n) / np.arange(1, n + 1)
     return np.asarray(np.cumsum(weights[::-1])[::-1])
 
 
 def figure_rows(figures: Figures) -> tuple[Row, ...]:
-    """All rows of one vocabulary."""
+    """Return all rows of one vocabulary."""
     return (
         *_vocabulary(figures),
         *_laplace(figures),
@@ -95,7 +98,7 @@ def figure_rows(figures: Figures) -> tuple[Row, ...]:
 
 
 def _vocabulary(figures: Figures) -> tuple[Row, ...]:
-    """n and Δ₀, and what follows from them for the domain of ε."""
+    """Compare n and Δ₀, and the domain of ε that follows from them."""
     words = figures.entry.vocabulary
     key = str(words["key"])
     n, paper_n = int(words["words"]), int(words["paper_words"])
@@ -128,7 +131,7 @@ def _vocabulary(figures: Figures) -> tuple[Row, ...]:
 
 
 def _laplace(figures: Figures) -> tuple[Row, ...]:
-    """Figure 1, multivariate Laplace."""
+    """Compare Figure 1, multivariate Laplace."""
     sw, nw = figures.curve("sw", _LAPLACE), figures.curve("nw", _LAPLACE)
     top, last = sw.iloc[int(sw["mean"].argmax())], sw.iloc[-1]
     half, most = (_epsilon(figures.crossing("nw", _LAPLACE, level)) for level in (0.5, 0.99))
@@ -142,7 +145,7 @@ def _laplace(figures: Figures) -> tuple[Row, ...]:
 
 
 def _gumbel(figures: Figures) -> tuple[Row, ...]:
-    """Figure 1, truncated Gumbel."""
+    """Compare Figure 1, truncated Gumbel."""
     words = figures.entry.vocabulary
     n, paper_n = int(words["words"]), int(words["paper_words"])
     sw, nw = figures.curve("sw", _GUMBEL), figures.curve("nw", _GUMBEL)
@@ -183,7 +186,7 @@ def _gumbel(figures: Figures) -> tuple[Row, ...]:
 
 
 def _protocol(figures: Figures) -> Row:
-    """The protocol behind both figures, beside the better method."""
+    """Compare the protocol of both figures with the better method."""
     best = figures.at("nw", _LAPLACE, 20.0)
     rows = figures.protocol("nw", _LAPLACE)
     counted = rows[rows["epsilon"] == 20.0].iloc[0]
@@ -200,7 +203,7 @@ def _protocol(figures: Figures) -> Row:
 
 
 def _sw_at(figures: Figures, level: float) -> Row:
-    """Figure 2: Sw at the largest ε at which Nw passes a level, the two mechanisms at equal Nw."""
+    """Compare Figure 2: Sw at the largest ε where Nw passes a level, at equal Nw for both."""
     place = "2a" if figures.entry.vocabulary["key"] == "imdb" else "2b"
     laplace, gumbel = (
         figures.interpolated("sw", curve, figures.crossing("nw", curve, level)) or math.nan

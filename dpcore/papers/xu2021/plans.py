@@ -1,7 +1,7 @@
 """Xu et al. 2021: the plans of Figures 1 and 2 (Nw and Sw) and of Tables 2 and 3 (training).
 
 The axes of Figure 1 are not legible as text; its caption and Section 6.5 say that it has ε for
-Laplace and ln ε for Gumbel. The sizes of the training are what one core holds in an hour or two.
+Laplace and ln ε for Gumbel. The sizes of the training are limited to an hour or two on one core.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _LAPLACE, _GUMBEL = "madlib", "truncated-gumbel"
 _FINE = tuple(float(x) for x in np.round(np.concatenate(
     (np.arange(2.75, 6.0, 0.125), np.arange(6.0, 24.0, 1.0), np.arange(24.0, 88.1, 2.0))
 ), 4))  # fmt: skip
-"""ln ε of the curve of Gumbel: fine where the domain ends."""
+"""ln ε of the curve of Gumbel: fine at the end of the domain."""
 
 
 def _series(key: str, counted: int) -> tuple[Arm, ...]:
-    """Both curves, each by the best method, by the protocol, and for the probes."""
+    """Return both curves, each by the best method, by the protocol, and for the probes."""
     table = powers(FIRST[key], *LOGARITHMS)
     curves = (
         (_LAPLACE, grid(1, 200, 40, *EPSILONS), EPSILONS, counted),
@@ -93,12 +93,12 @@ def _figures(key: str, name: str, trade: str, words: int, counted: int) -> Study
 
 
 FIGURES = (_figures("imdb", "IMDb", "2a", 600, 24), _figures("snli", "SNLI", "2b", 1_000, 50))
-"""The studies of words."""
+"""Studies of words."""
 
 _LISTS = "d5380df5c4bb34dbeb581a0dcb3f299d660b882635090428409be2828995535d"
 _EDGE = {"imdb": 3.3, "snli": 2.92}
-"""ln ε just above the lower end of the domain of truncated Gumbel over our lexicons, where the
-paper's first column was meant to be."""
+"""ln ε just above the lower end of the domain of truncated Gumbel over our lexicons, the intended
+place of the paper's first column."""
 _COMMON = {
     "hidden": 100,
     "copies": 4,
@@ -112,7 +112,7 @@ _COMMON = {
 
 
 def seeds_of(count: int) -> str:
-    """How many seeds, in words."""
+    """Return the number of seeds in words."""
     return "one seed" if count == 1 else f"each of {count} seeds"
 
 
@@ -186,30 +186,30 @@ TRAININGS = (
 )
 
 
-# What every cell of one trial of Xu et al. 2021, Tables 2 and 3, has in common.
+# Material shared by all cells of one trial of Xu et al. 2021, Tables 2 and 3.
 #
-# Texts, allowed substitutions, the two networks that know nothing of the mechanism, and the text at
-# every ε of a curve are the same for all cells of a seed: they are made once in a process and kept.
+# Texts, allowed substitutions, the two networks trained independently of the mechanism, and the
+# text at every ε of a curve are the same for all cells of a seed: each process makes them once.
 
 
 LISTS = "counterfitted_neighbors.json.gz"
-"""Allowed substitutions (Jia et al. 2019), beside the corpus; its SHA-256 stands in the plan."""
+"""Allowed substitutions (Jia et al. 2019), beside the corpus; the plan records its SHA-256."""
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """One trial.
+    """Material of one trial.
 
     Attributes:
-        train: examples that are learned from.
-        held_out: examples to stop by.
-        test: examples that accuracies are of.
-        attacked: how many of them are attacked, the first ones.
-        substitutions: allowed ones, for certified training.
-        shape: of the networks.
-        normal: trained as usual.
-        robust: trained with interval bounds.
-        told: how the training of the two went.
+        train: training examples.
+        held_out: examples for early stopping.
+        test: examples for accuracies.
+        attacked: the first test examples, which are attacked.
+        substitutions: allowed substitutions, for certified training.
+        shape: shape of the networks.
+        normal: network trained as usual.
+        robust: network trained with interval bounds.
+        told: training records of the two networks.
     """
 
     train: Examples
@@ -225,7 +225,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Trial:
-    """What the material of a cell depends on."""
+    """Key of the material of a cell."""
 
     sources: Sources
     lexicon: str
@@ -235,16 +235,16 @@ class Trial:
 
     @classmethod
     def of(cls, cell: Cell, sources: Sources) -> Trial:
-        """The trial that a cell belongs to."""
+        """Return the trial that a cell belongs to."""
         options = {name: value for name, value in cell.options if name != "grid"}
         return cls(sources, cell.lexicon, cell.data, cell.seed, canonical(options))
 
     def option(self, name: str) -> Any:
-        """One of the options."""
+        """Return one of the options."""
         return json.loads(self.options)[name]
 
     def training(self, kind: str) -> Training:
-        """Settings of the loop of one way of training: those of the networks' authors."""
+        """Return the settings of one training loop: those of the networks' authors."""
         epochs = int(self.option("epochs")[kind])
         batch = int(self.option("batch"))
         patience = None if kind == "ibp" else 2
@@ -255,7 +255,7 @@ class Trial:
 
 @functools.lru_cache(maxsize=1)
 def material(trial: Trial) -> Material:
-    """Read the texts, and train the two networks that know nothing of the mechanism."""
+    """Read the texts, and train the two networks that do not depend on the mechanism."""
     lexicon, path = trial.sources.lexicon(trial.lexicon), trial.sources.file(trial.data)
     substitutions = _substitutions(path, lexicon, str(trial.option("lists")))
     splits = trial.option("splits")
@@ -286,7 +286,7 @@ def material(trial: Trial) -> Material:
 def private_text(
     trial: Trial, mechanism: str, grid: tuple[float, ...], settings: str
 ) -> tuple[list[list[Bags]], list[list[Bags]], list[list[Bags]]]:
-    """Copies of the training, held-out and test texts at every ε of a curve, from one draw."""
+    """Return copies of training, held-out and test texts at every ε of a curve, from one draw."""
     from dpcore.mechanisms.registry import create
 
     noise = create(mechanism, trial.sources.lexicon(trial.lexicon), dict(json.loads(settings)))
@@ -332,7 +332,7 @@ def _parts(examples: Examples, first: int) -> tuple[Examples, Examples]:
 def augmented(
     trained: Material, trial: Trial, copies: list[Bags], stopping: list[Bags]
 ) -> tuple[NetworkClassifier, Fitted]:
-    """The network that also learns from perturbed copies; stopped by held-out texts and theirs."""
+    """Train the network on perturbed copies too; stopped by held-out texts and their copies."""
     lexicon = trial.sources.lexicon(trial.lexicon)
     return train_network(
         trained.shape,
@@ -346,10 +346,10 @@ def augmented(
 # Xu et al. 2021, Tables 2 and 3: normal, augmented and certified training against a mechanism.
 #
 # One cell is one mechanism at one ε, or the baseline without one. Three networks are attacked by
-# genetic word substitution whose candidates are draws of the mechanism in the place of a word
-# (Section 6.3), as many for every mechanism; a draw that gives the word back is no candidate. The
-# paper leaves open how long its attack goes on, so a stronger one is recorded beside it, and the
-# plain meaning of "perturbed samples": every word rewritten once.
+# genetic word substitution whose candidates are draws of the mechanism in the position of a word
+# (Section 6.3), as many for every mechanism; a draw that returns the word itself is no candidate.
+# The paper does not specify the length of its attack, so a stronger one is recorded beside it, and
+# the plain meaning of "perturbed samples": every word rewritten once.
 
 
 NORMAL, AUGMENTED, ROBUST = "normal", "augmented", "ibp"
@@ -357,7 +357,7 @@ PAPER, STRONGER = "paper's attack", "stronger attack"
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """Accuracies of the networks at one ε, or of the two that know no mechanism.
+    """Measure accuracies of the networks at one ε, or of the two independent of the mechanism.
 
     Options: `train`, `held_out`, `test`, `attacked` (texts), `splits`, `pairs` (premise and
     hypothesis), `most` (words of a text), `hidden`, `batch`, `epochs` (of each training), `copies`,
@@ -402,7 +402,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def _baseline(prepared: Material, trial: Trial) -> list[Row]:
-    """Clean and certified accuracy, and what an attack within the allowed substitutions leaves."""
+    """Measure clean and certified accuracy, and survival of attacks with allowed substitutions."""
     rows = []
     some = prepared.attacked
     candidates = [
@@ -418,7 +418,7 @@ def _baseline(prepared: Material, trial: Trial) -> list[Row]:
     for name, network, told in pairs:
         rows += _trained(name, network, prepared, told)
         left = _survivors(network, some, candidates, trial, 1, trial.seed)
-        # What survives both: the longer attack draws anew, and may miss what the short one found.
+        # Texts that survive both: the longer attack has its own draws, and may miss a success.
         left &= _survivors(network, some, candidates, trial, int(trial.option("tries")), trial.seed)
         rows.append(_share("within the lists", left, name, STRONGER))
         certified = network.given(some.premises).certify(
@@ -444,7 +444,7 @@ def _trained(name: str, network: NetworkClassifier, prepared: Material, told: Fi
 
 
 def _kept(prepared: Material, copies: Sequence[Bags]) -> list[Row]:
-    """How often a word stays, and how often its substitute is one that the lists allow."""
+    """Measure how often a word stays, and how often the lists allow its substitute."""
     before = np.tile(prepared.train.bags.words, len(copies))
     after = np.concatenate([bags.words for bags in copies])
     known = before >= 0
@@ -458,7 +458,7 @@ def _kept(prepared: Material, copies: Sequence[Bags]) -> list[Row]:
 
 
 def _allowed(substitutions: Substitutions, before: np.ndarray, after: np.ndarray) -> float:
-    """Share of some changes that the lists allow; 0 if there are none."""
+    """Return the share of changes that the lists allow; 0 if there are none."""
     distinct, place = np.unique(before, return_inverse=True)
     hits = (substitutions.table(distinct)[place] == after[:, None]).any(axis=1)
     return float(hits.mean()) if hits.size else 0.0
@@ -471,7 +471,7 @@ def attacked(
     options: Cell,
     name: str,
 ) -> list[Row]:
-    """Accuracy after the attack of the paper, and after a stronger one on what is left."""
+    """Measure accuracy after the paper's attack, and after a stronger one on the rest."""
     left = _survivors(network, some, candidates, options, 1, options.seed)
     rows = [_share("adversarial accuracy", left, name, PAPER)]
     tries = int(options.option("tries"))
@@ -501,7 +501,7 @@ def _survivors(
     seed: int,
     among: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Which texts are right before and after the attack, shape (k,)."""
+    """Return True for texts predicted correctly before and after the attack, shape (k,)."""
     settings = Genetic(
         int(options.option("population")), int(options.option("generations")), 1.0, tries
     )

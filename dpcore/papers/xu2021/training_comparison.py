@@ -1,4 +1,4 @@
-"""Xu et al. 2021, Tables 2 and 3 (adversarial training), against measurement."""
+"""Xu et al. 2021, Tables 2 and 3 (adversarial training), compared with measurements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NAMES = {"madlib": "multivariate Laplace", "truncated-gumbel": "truncated Gumbe
 _TITLES = {"imdb": "IMDb", "snli": "SNLI"}
 _ADVERSARIAL = "adversarial accuracy"
 _NOTHING = 0.02
-"""A network whose clean accuracy is no more than this above guessing has learned nothing."""
+"""Margin over guessing: a network with no larger clean accuracy has learned nothing."""
 
 
 def training_rows(figures: Figures) -> tuple[Row, ...]:
-    """Rows of one corpus, both mechanisms."""
+    """Return rows of one corpus, both mechanisms."""
     return (
         *_clean(figures),
         _certified(figures),
@@ -41,18 +41,18 @@ def _key(figures: Figures) -> str:
 
 
 def _names(figures: Figures, curve: str = "truncated-gumbel") -> dict[str, str]:
-    """What the corpus, the mechanism and its table are called."""
+    """Return the names of the corpus, the mechanism and its table."""
     return {"title": _TITLES[_key(figures)], "table": _TABLES[curve], "name": _NAMES[curve]}
 
 
 def _epsilons(figures: Figures, curve: str) -> list[float]:
-    """Every recorded ε of a curve, ascending."""
+    """Return every recorded ε of a curve, ascending."""
     arms = {arm["mechanism"]: arm["epsilons"] for arm in figures.entry.plan["arms"]}
     return sorted(arms[curve])
 
 
 def _printed(figures: Figures, curve: str) -> dict[float, Column]:
-    """What the paper prints, by recorded ε; an ε without a column is left out."""
+    """Return the printed columns, by recorded ε; an ε without a column is left out."""
     columns = paper.columns(_key(figures), curve).items()
     return {
         epsilon: column
@@ -65,32 +65,32 @@ def _printed(figures: Figures, curve: str) -> dict[float, Column]:
 def _number(
     figures: Figures, quantity: str, curve: str, epsilon: float, end: str = "value", **where: str
 ) -> float:
-    """A number of a curve at one ε, or an end of its interval over texts: the mean over seeds."""
+    """Return the mean over seeds of a number at one ε, or of an end of its interval over texts."""
     rows = figures.rows(quantity, label=curve, **where)
     near = rows[abs(rows["epsilon"] / epsilon - 1) < 1e-9]
     return float(near[end].mean())
 
 
 def _clean_accuracy(figures: Figures, learner: str) -> float:
-    """Accuracy on clean text of a network that knows nothing of the mechanism."""
+    """Return the clean accuracy of a network trained independently of the mechanism."""
     return figures.without("accuracy", learner=learner, tested_on="clean").mean
 
 
 def _head(curve: str, epsilon: float) -> str:
-    """An ε as the head of a column of the paper."""
+    """Format an ε like the head of a column of the paper."""
     if curve == "madlib":
         return f"ε = {epsilon:g}"
     return f"ln ε = {math.log(epsilon):.4g}"
 
 
 def _heads(curve: str, epsilons: list[float]) -> str:
-    """The same of several ε."""
+    """Format several ε like heads of columns."""
     first, *more = (_head(curve, epsilon) for epsilon in epsilons)
     return ", ".join((first, *(head.split()[-1] for head in more)))
 
 
 def _sizes(figures: Figures) -> dict[str, str]:
-    """What is smaller here than in the paper."""
+    """Return the sizes that are smaller here than in the paper."""
     words = figures.option("most")
     return {
         "cut": f" of at most {words} words" if words else "",
@@ -155,7 +155,7 @@ def _adversarial(figures: Figures, curve: str, epsilon: float, column: Column) -
 
 
 def _ahead(figures: Figures, curve: str, epsilon: float, column: Column) -> str:
-    """Which training keeps more, if the two intervals say so."""
+    """Say which training keeps more, if the two intervals are disjoint."""
     clean = _number(figures, "accuracy", curve, epsilon, learner=AUGMENTED, tested_on="clean")
     guessing = figures.without("majority").mean
     if clean <= guessing + _NOTHING:
@@ -179,7 +179,7 @@ def _ahead(figures: Figures, curve: str, epsilon: float, column: Column) -> str:
 
 
 def _half(figures: Figures, curve: str) -> Row:
-    """Where the mechanism's attack stops to hurt: a scale that can be compared."""
+    """Compare the scale at which the mechanism's attack stops hurting."""
     key, logarithms = _key(figures), curve != "madlib"
     printed = _printed(figures, curve)
     clean = _clean_accuracy(figures, ROBUST)
@@ -189,7 +189,7 @@ def _half(figures: Figures, curve: str) -> Row:
     robust = {epsilon: column[0] for epsilon, column in printed.items()}
     gap = paper.VOCABULARY[key][1]
     near = figures.lexicon(figures.entry.plan["lexicons"][0])["separation"]
-    # At the largest ε no word moves any more: what is lost there is the choice of attacked texts.
+    # At the largest ε no word is replaced: the loss there is due to the choice of attacked texts.
     largest = _epsilons(figures, curve)[-1]
     return row(
         "half",
@@ -209,7 +209,7 @@ def _half(figures: Figures, curve: str) -> Row:
 
 
 def _reached(values: dict[float, float], level: float, *, logarithms: bool) -> str:
-    """Where a curve first reaches a level, by interpolation between two columns."""
+    """Find the scale at which a curve first reaches a level, interpolating between two columns."""
     points = [(math.log(e) if logarithms else e, y) for e, y in sorted(values.items())]
     if points[0][1] >= level:
         return f"below {points[0][0]:.3g}"

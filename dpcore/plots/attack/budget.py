@@ -1,4 +1,4 @@
-"""The budget of a sentence: promises that add up word by word, as stairs on a scale of odds."""
+"""Budget of a sentence: guarantees that add up word by word, as stairs on a scale of odds."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from dpcore.plots.style import BLUE, VERMILION, Caption, axis, factor_text, plai
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
-"""One row a distinct word, in the order of the text: how often it stands there, how many outputs of
-it are seen, its nearest word, and ln of the odds that are promised at most between the two."""
+"""One row for each distinct word, in the order of the text: its count in the text, the number of
+its outputs that are seen, its nearest word, and ln of the largest odds that the guarantee allows
+between the two."""
 
-_SHOWN = 24  # stairs; what is beyond becomes one
+_SHOWN = 24  # stairs; the remaining words share one more
 _ROW_PIXELS, _REST_PIXELS = 24, 96
 _LETTERS = 18
 
 
 def budget_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw a stair a word, each beginning where the one above ends, and the whole sentence below.
+    """Draw a stair for each word, beginning where the one above ends, and the whole sentence below.
 
     The x axis is log10 of a factor.
     """
     steps = _steps(table)
     names, losses = (list(column) for column in zip(*steps, strict=True))
-    # Promises add up: a stair begins at the sum of those above it.
+    # Guarantees add up: a stair begins at the sum of those above it.
     bases = [base / math.log(10) for base in accumulate(losses[:-1], initial=0.0)]
     total = sum(losses)
     places, labels = powers_of_ten(0.0, total / math.log(10), most=6)
@@ -63,7 +64,7 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def budget_caption(table: pd.DataFrame, success: float) -> Caption:
-    """What the promises add up to; a guess is right with `success` at most, as promised."""
+    """Describe the sum of the guarantees; `success` is the guaranteed bound on a right guess."""
     total = float(table["loss"].sum())
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])
@@ -83,7 +84,7 @@ def budget_caption(table: pd.DataFrame, success: float) -> Caption:
 
 
 def _steps(table: pd.DataFrame) -> list[tuple[str, float]]:
-    """Name and loss of each stair."""
+    """Return the name and loss of each stair."""
     rows = list(zip(table["word"].tolist(), table["places"].tolist(), table["loss"], strict=True))
     steps = [
         (word if places == 1 else f"{word} ({places}×)", float(loss))

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("word", "prior", "posterior")
-"""One row a word, likeliest first, with its probability before and after."""
+"""One row for each word, likeliest first, with its probability before and after."""
 
 
 def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
-    """Who else it may have been; as many equally likely words as `perplexity` leave such doubt."""
+    """Name the next likeliest word; `perplexity` equally likely words leave the same doubt."""
     doubt = f"as uncertain as among {_count(perplexity)} (perplexity)"
     if perplexity < 1.05:
         doubt = "hardly any doubt is left"
@@ -28,7 +28,7 @@ def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
 
 
 def change_text(prior: float, posterior: float) -> str:
-    """How much likelier or less likely a word has become."""
+    """Describe how much likelier or less likely a word has become."""
     if not prior > 0:
         return "was impossible"
     return times_text(math.log(posterior / prior) if posterior > 0 else -math.inf)
@@ -37,15 +37,15 @@ def change_text(prior: float, posterior: float) -> str:
 def success_sentence(
     value: float, low: float, high: float, outputs: int, blind: float, *, exact: bool
 ) -> str:
-    """How often the attacker's best guess is right, over all words and outputs.
+    """Describe how often the attacker's best guess is right, over all words and outputs.
 
     Args:
         value: the probability, or its estimate.
         low: lower end of its 95 % interval, where it is an estimate.
         high: upper end.
         outputs: how many were summed or drawn.
-        blind: success of whoever sees nothing.
-        exact: whether all outputs were summed.
+        blind: success of someone who sees no output.
+        exact: True if all outputs were summed.
     """
     how = f"summed over all {outputs:,} outputs"
     if not exact:
@@ -59,14 +59,14 @@ def success_sentence(
 
 
 def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, broken: bool) -> str:
-    """The pair of words that an output tells apart by the largest share of the promise.
+    """Describe the pair of words that an output tells apart by the largest share of the guarantee.
 
     Args:
         word: one of them.
         other: the other.
         log_ratio: ln of their likelihood ratio.
-        claimed: the largest one that is promised.
-        broken: whether the ratio is beyond the promise.
+        claimed: the largest one that the guarantee allows.
+        broken: True if the ratio is beyond the guarantee.
     """
     breaks = ", which it breaks" if broken else ""
     share = "" if claimed <= 0 else f", {abs(log_ratio) / claimed:.0%} of the exponent used"

@@ -1,4 +1,4 @@
-"""Who is least protected: how often a word stays, against how lonely it is."""
+"""Least protected words: how often a word stays, against its distance to the nearest word."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from dpcore.plots.style import BLUE, GREY, LEGEND_CLOSE, VERMILION, Caption, axi
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "group", "nearest", "stays")
-"""One row a word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest word,
-`stays` the probability that it comes out unchanged."""
+"""One row for each word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest
+word, `stays` the probability that it comes out unchanged."""
 
 WORST, BEST, OTHER = "least protected", "best protected", "another word"
 _LOOKS = {OTHER: (GREY, "circle", 4), WORST: (VERMILION, "diamond", 11), BEST: (BLUE, "square", 9)}
-_NAMED = 1  # words of either end whose name stands in the figure
+_NAMED = 1  # words of either end that are named in the figure
 
 
 def exposed_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw a mark a word; the ends of the ranking have marks of their own, the first ones names.
+    """Draw a mark for each word; the ends of the ranking have other marks, the first ones names.
 
-    The rows of an end stand in the order of its ranks.
+    The rows of each end are sorted by rank.
     """
     traces = []
     # The ends of the ranking come last, so that no mark of the others covers theirs.
@@ -55,11 +55,12 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> Caption:
-    """Who is least protected, and whether loneliness explains it.
+    """Name the least protected words, and give the correlation with the nearest distance.
 
     Args:
         table: the columns `COLUMNS`.
-        correlation: of rank, between how often a word stays and how lonely it is; may be NaN.
+        correlation: of rank, between the probability that a word stays and its distance to the
+            nearest word; may be NaN.
         words: how many were ranked.
     """
     worst, best = (table[table["group"] == group].iloc[0] for group in (WORST, BEST))

@@ -1,4 +1,4 @@
-"""The icon array: a hundred squares, each a case, before and after the output is seen."""
+"""Icon array: a hundred squares, each a case, before and after the output is seen."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from dpcore.plots.style import (
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("when", "mark", "word", "count")
-"""One row a word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares, `count`
-how many of the hundred. The rows of a panel stand together, in one order of words."""
+"""One row for each word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares,
+`count` how many of the hundred. The rows of a panel are consecutive, in one order of words."""
 
 BEFORE, AFTER = "before", "after"
 REST = "·"
-"""The mark of all words that have no letter."""
+"""Mark of all words that have no letter."""
 OTHER = "any other word"
 MARKS = "ABCDEFGHIJKL"
 
@@ -44,8 +44,8 @@ _GAP = 2
 def icon_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a square of 10 by 10 for each panel, filled row by row in the order of the words.
 
-    Every square carries its letter, so that nothing is told by colour alone; squares of all other
-    words are empty. Titles name the panels.
+    Every square carries its letter, so that nothing is conveyed by colour alone; squares of all
+    other words are empty. Titles name the panels.
     """
     panels = _panels(table)
     order = list(dict.fromkeys(row.mark for rows in panels.values() for row in rows))
@@ -79,7 +79,7 @@ class _Row(NamedTuple):
 
 
 def _panels(table: pd.DataFrame) -> dict[str, list[_Row]]:
-    """The rows of each panel, from whole columns: a step of a slider does not wait for pandas."""
+    """Return the rows of each panel, read from whole columns: row by row pandas delays a slider."""
     panels: dict[str, list[_Row]] = {}
     columns = (table[name].tolist() for name in COLUMNS)
     for when, mark, word, count in zip(*columns, strict=True):
@@ -118,12 +118,12 @@ def _by_rows(values: Sequence[object]) -> list[Sequence[object]]:
 
 
 def colours(words: int) -> list[str]:
-    """The ground of each word's squares: dark letters are legible on it."""
+    """Return the ground of each word's squares: dark letters are legible on it."""
     return [tint(_TINTS[i % len(_TINTS)], _SHARE) for i in range(words)]
 
 
 def _scale(words: int) -> list[list[object]]:
-    """A colour for the rest and one for each word, in steps."""
+    """Return a colour for the rest and one for each word, in steps."""
     grounds = [_EMPTY, *colours(words)]
     steps: list[list[object]] = []
     for i, colour in enumerate(grounds):
@@ -137,7 +137,7 @@ def _domain(place: int, panels: int) -> tuple[float, float]:
 
 
 def icon_caption(table: pd.DataFrame, seen: str) -> Caption:
-    """What the hundred squares of both panels say, as counts of cases in which `seen` is seen."""
+    """Describe the squares of both panels, as counts of cases in which `seen` is seen."""
     panels = _panels(table)
     before, after = panels[BEFORE], panels[AFTER]
     named = [(i, row) for i, row in enumerate(after) if row.mark != REST]

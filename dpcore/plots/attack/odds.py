@@ -1,4 +1,4 @@
-"""Odds: how much an output speaks for one word against another, beside what is promised."""
+"""Odds of one word against another given an output, beside the odds that the guarantee allows."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ COLUMNS = (
     "mechanism", "title", "word", "other", "output", "log_ratio", "log_low", "log_high",
     "log_bound", "exact", "status", "most_word", "most_other",
 )  # fmt: skip
-"""One row a mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate has no more
-than an end), the ends of its interval (infinite where there is none; both the ratio if exact), the
-largest value that is promised, whether the ratio is exact, the promise's status, and the upper ends
-of both probabilities (NaN where the ratio is exact)."""
+"""One row for each mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate has no
+more than an end), the ends of its interval (infinite where there is none; both the ratio if exact),
+the largest value that the guarantee allows, whether the ratio is exact, the status of the
+guarantee, and the upper ends of both probabilities (NaN where the ratio is exact)."""
 
 BEYOND = ("triangle-left", "triangle-right")
-"""Symbols of a promised bound beyond the left and the right edge of the axis."""
-_WIDEST = 60.0  # powers of ten: a bar or tick beyond it stands at the edge, with an arrow
+"""Symbols of a guaranteed bound beyond the left and the right edge of the axis."""
+_WIDEST = 60.0  # powers of ten: a bar or tick beyond it is at the edge, with an arrow
 
 
 class Favoured(NamedTuple):
-    """The word that an output speaks for, and how much.
+    """Word that an output favours, and the factor.
 
     Attributes:
-        word: the output speaks for it,
-        against: and against this one.
+        word: the word that the output favours.
+        against: the other word.
         ratio: ln of the factor by which the odds of the first grow; NaN where only an end is known.
         low: lower end of its interval.
         high: upper end.
@@ -57,7 +57,7 @@ class Favoured(NamedTuple):
 
 
 def favoured(row: pd.Series) -> Favoured:
-    """The ratio of a row, turned to the word that it speaks for."""
+    """Return the ratio of a row, turned to the word that it favours."""
     word, other = str(row["word"]), str(row["other"])
     ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
     if ratio < 0 or (math.isnan(ratio) and math.isinf(low)):
@@ -68,7 +68,7 @@ def favoured(row: pd.Series) -> Favoured:
 def log_ratio(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """The columns `log_ratio`, `log_low` and `log_high` of two estimates with their intervals.
+    """Compute the columns `log_ratio`, `log_low` and `log_high` of two estimates with intervals.
 
     Args:
         first: of the output under the word: value, lower and upper end.
@@ -91,15 +91,15 @@ def log_ratio(
 def odds_figure(table: pd.DataFrame) -> go.Figure:
     """Draw the ratio as a bar from 1× and the bound as a tick on either side, logarithmically.
 
-    A bar goes to the right where the output speaks for the word, to the left where it speaks for
-    the other; the promise bounds it on both sides.
+    A bar goes to the right where the output favours the word, to the left where it favours the
+    other; the guarantee bounds it on both sides.
 
     Args:
         table: the columns `COLUMNS`, of one pair of words.
 
     Returns:
-        A figure whose x axis is log10 of the factor; 1× is marked "learns nothing". What lies
-        beyond the axis is drawn as an arrow at its edge.
+        A figure whose x axis is log10 of the factor; 1× is marked "learns nothing". Values beyond
+        the axis are drawn as an arrow at its edge.
     """
     rows = [row for _, row in table.iterrows()]
     limits = table["log_bound"].clip(lower=0.0) / math.log(10)
@@ -160,7 +160,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def _mirrored(reach: float) -> tuple[list[float], list[str]]:
-    """Ticks of both sides: the factor by which the odds of that side's word are multiplied."""
+    """Return ticks of both sides: the factor that multiplies the odds of that side's word."""
     places, labels = powers_of_ten(0.0, reach, most=4)
     left = [(-place, label) for place, label in zip(places, labels, strict=True) if place > 0]
     return [place for place, _ in left[::-1]] + places, [text for _, text in left[::-1]] + labels
@@ -173,11 +173,10 @@ def odds_text(
     unit: str = "",
     written: Callable[..., str] = count_text,
 ) -> str:
-    """A factor, with the interval of an estimate; `COLUMNS` says what the numbers are.
+    """Format a factor, with the interval of an estimate; "" where nothing is known of it.
 
-    `written` is `count_text`, for people, or `factor_text`, in full for a tooltip.
-
-    Empty where nothing is known of it.
+    `written` is `count_text`, for people, or `factor_text`, in full for a tooltip; `COLUMNS`
+    explains the numbers.
     """
     if low == high:
         return written(ratio) + unit
@@ -191,7 +190,7 @@ def odds_text(
 
 
 def _undecided(row: pd.Series) -> str:
-    """What is known where no odds are: how likely the output is at most, under either word."""
+    """Describe undecided odds: the largest probability of the output, under either word."""
     most = max(float(row["most_word"]), float(row["most_other"]))
     if math.isnan(most):
         return "undecided: both chances are below what can be computed"
@@ -199,13 +198,13 @@ def _undecided(row: pd.Series) -> str:
 
 
 def _at_most(chance: float) -> str:
-    """A bound on a chance as 1 in a count of two digits, rounded down."""
+    """Format a bound on a probability as 1 in a count of two digits, rounded down."""
     whole = float(at_least(without_noise(1.0 / chance), 2))
     return f"at most 1 in {whole:,.0f}" if whole <= 1e6 else "less than 1 in a million"
 
 
 def _bar_text(row: pd.Series, written: Callable[..., str] = count_text) -> str:
-    """The text of a bar: the factor and the word that it speaks for, as the caption says them."""
+    """Return the text of a bar: the factor and the favoured word, as in the caption."""
     odds = favoured(row)
     text = odds_text(odds.ratio, odds.low, odds.high, " times", written)
     if not text:
@@ -215,7 +214,7 @@ def _bar_text(row: pd.Series, written: Callable[..., str] = count_text) -> str:
 
 
 def _length(row: pd.Series) -> float:
-    """Of the bar, in nats: the ratio, else the end that there is, else nothing."""
+    """Return the length of the bar, in nats: the ratio, else a finite end, else 0."""
     ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
     ends = [end for end in (ratio, low, high) if math.isfinite(end)]
     return ratio if math.isinf(ratio) else (ends[0] if ends else 0.0)
@@ -227,7 +226,7 @@ def _bound_text(log_bound: float) -> str:
 
 
 def pair_sentence(word: str, other: str, log_ratio: float, claimed: float) -> str:
-    """What an output says of two words, in a line; `claimed` is the ln of what is promised."""
+    """Describe the odds of two words given an output; `claimed` is ln of the guaranteed bound."""
     if math.isnan(log_ratio):
         return f"“{word}” or “{other}”? Undecided: both are below what can be computed."
     if log_ratio < 0:
@@ -239,7 +238,7 @@ def pair_sentence(word: str, other: str, log_ratio: float, claimed: float) -> st
 
 
 def odds_caption(table: pd.DataFrame) -> Caption:
-    """The mechanism whose output tells the two words apart best, and all of them in turn."""
+    """Name the mechanism whose output tells the words apart best, and describe each mechanism."""
     lengths = [abs(_length(row)) for _, row in table.iterrows()]
     best = table.iloc[lengths.index(max(lengths))]
     return Caption(
@@ -248,7 +247,7 @@ def odds_caption(table: pd.DataFrame) -> Caption:
 
 
 def odds_sentence(row: pd.Series) -> str:
-    """One row of the odds table as a sentence."""
+    """Write one row of the odds table as a sentence."""
     output = row["output"]
     bound = limit_text(float(row["log_bound"]))
     promised = f"{'claimed, but refuted' if row['status'] == 'refuted' else 'promised'}: {bound}"

@@ -1,4 +1,4 @@
-"""How often attackers are right, against ε: a curve an attacker, with what is not known of it."""
+"""Success of attackers against ε: a curve for each attacker, with its interval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpcore.plots.style import (
 from dpcore.plots.traces import curve, drawn, outline, rule, upright
 
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
-"""One row an attacker and ε, ε ascending: share of right guesses and an interval around it."""
+"""One row for each attacker and ε, ε ascending: share of right guesses and its interval."""
 
 _LOOKS = (
     Style(VERMILION, "solid", "circle"),
@@ -76,7 +76,7 @@ def success_figure(
 
 
 def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> Caption:
-    """What each attacker achieves at a measured ε, or else where they differ most."""
+    """Describe the success of each attacker at a measured ε, or else where they differ most."""
     names = list(dict.fromkeys(table["attacker"].tolist()))
     if epsilon is None or not (table["epsilon"] == epsilon).any():
         epsilon = _widest(table, names)
@@ -98,7 +98,7 @@ def _share(row: object) -> str:
 
 
 def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:
-    """The ε at which the attackers differ most; with one attacker the middle of its range."""
+    """Return the ε at which attackers differ most; with one attacker the middle of its range."""
     by_epsilon = table.groupby("epsilon")["right"]
     if len(names) == 1:
         apart = -(by_epsilon.mean() - 0.5).abs()

@@ -1,4 +1,4 @@
-"""What mechanisms give away against what they leave, and the line that nobody can cross."""
+"""Leakage of mechanisms against their utility, and the bound on all mechanisms."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ AXES = {
     "kept": "words that stay",
     "meaning": "meaning that is left",
 }
-"""Each quantity of `dpcore.attack.trade.tradeoff`, as the title of an axis; in 100 of the most."""
+"""Axis title of each quantity of `dpcore.attack.trade.tradeoff`; in 100 of the most."""
 
 
 def tradeoff_figure(
     table: pd.DataFrame, across: str = "word", upwards: str = "meaning"
 ) -> go.Figure:
-    """A curve a mechanism, ε rising along it, with intervals of level 95 % in both directions.
+    """Draw a curve for each mechanism, ε rising along it, with 95 % intervals in both directions.
 
     Args:
         table: as `Tradeoff.to_pandas` has it; a column `label` names curves, if there is one.
@@ -68,7 +68,7 @@ def tradeoff_figure(
 
 
 def tradeoff_caption(table: pd.DataFrame, across: str = "word", upwards: str = "meaning") -> str:
-    """Which curve leaves most where equally much is given away, at a level that most reach."""
+    """Name the curves with most and least utility at equal leakage, at a level that most reach."""
     names = "label" if "label" in table else "mechanism"
     curves = {}
     for name, rows in table.groupby(names, sort=False):
@@ -102,12 +102,12 @@ _LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02)
 def frontier_figure(
     bound: pd.DataFrame, table: pd.DataFrame, title: str, quantity: str = "word"
 ) -> go.Figure:
-    """A quantity over ε, a curve a mechanism, all below the line that no mechanism crosses.
+    """Draw a quantity over ε, a curve for each mechanism, all below the line that bounds them.
 
     Args:
-        bound: columns epsilon and high, the most there can be: of words guessed as
-            `Meter.to_pandas` has it.
-        table: as for `tradeoff_figure`, of mechanisms whose ε means what the bound's does.
+        bound: columns epsilon and high, the upper bound: of words guessed as `Meter.to_pandas`
+            has it.
+        table: as for `tradeoff_figure`, of mechanisms whose ε means the same as the bound's.
         title: of the axis of ε.
         quantity: of `AXES`.
     """
@@ -144,7 +144,7 @@ def frontier_figure(
 
 
 def distance_caption(bound: pd.DataFrame) -> str:
-    """Where the line is, and that it may be a little above what any mechanism reaches.
+    """Describe the bound on meaning, and the ε below which no mechanism leaves half of it.
 
     Args:
         bound: as for `frontier_figure`.
@@ -158,11 +158,11 @@ def distance_caption(bound: pd.DataFrame) -> str:
 
 
 def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
-    """How many times the least possible ε each mechanism spends.
+    """Describe the ε of each mechanism as a multiple of the least possible ε.
 
     Args:
-        wastes: by mechanism, between which factors its ε is over the least ε at which any mechanism
-            could give as much away.
+        wastes: by mechanism, the range of its ε over the least ε at which any mechanism could give
+            as much away.
     """
     line = "The line is the most that a promise permits: no mechanism that keeps its ε is above it."
     if not wastes:

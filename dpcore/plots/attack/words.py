@@ -1,4 +1,4 @@
-"""Chances in everyday words: counts, since most people read those better than decimals."""
+"""Probabilities in everyday words: counts, since most people read those better than decimals."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import math
 
 from dpcore.outwards import Shown, at_least, at_most, ordinary, without_noise
 
-_MOST = 1e6  # a count above it says nothing to anybody
+_MOST = 1e6  # a count above it tells readers nothing
 MANY = "over a million"
 _ALMOST = "almost certain"
 
 
 def chance_text(probability: float, *, certain: bool = False) -> str:
-    """A probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250".
+    """Format a probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250".
 
     Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
 
     Args:
         probability: 0 to 1.
-        certain: whether a 1 is exactly 1; else it may be what a probability next to 1 was rounded
-            to.
+        certain: True if a 1 is exactly 1; else it may be a probability next to 1 that was rounded.
     """
     if 0.01 <= probability <= 0.99:
         return f"{100 * probability:.0f} in 100"
@@ -43,7 +42,7 @@ def chance_at_most(probability: float, *, certain: bool = True) -> str:
 
     Args:
         probability: 0 to 1.
-        certain: whether a 1 excludes nothing; else it is a bound below 1 that was rounded to it.
+        certain: True if a 1 excludes nothing; else it is a bound below 1 that was rounded to it.
     """
     if probability >= 1:
         return "100 in 100" if certain else _ALMOST
@@ -60,18 +59,18 @@ def chance_at_most(probability: float, *, certain: bool = True) -> str:
 
 
 def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:
-    """The same as a share of cases: "31 in 100 cases", "nearly all cases".
+    """Format a probability as a share of cases: "31 in 100 cases", "nearly all cases".
 
     Args:
         probability: 0 to 1.
-        of: what is counted; without it only how many of them.
+        of: name of the cases; without it only the count.
         certain: as for `chance_text`.
     """
     return _of(chance_text(probability, certain=certain), of)
 
 
 def share_at_most(probability: float, of: str = "", *, certain: bool = True) -> str:
-    """`chance_at_most` as a share of cases."""
+    """Format `chance_at_most` as a share of cases."""
     return _of(chance_at_most(probability, certain=certain), of)
 
 
@@ -80,7 +79,7 @@ def _of(much: str, of: str) -> str:
 
 
 def times_text(log_factor: float) -> str:
-    """How the chance of a word changed: "3.2 times more likely", "as likely as before".
+    """Describe the change of a word's probability: "3.2 times more likely", "as likely as before".
 
     Args:
         log_factor: its natural logarithm; may be infinite.
@@ -94,11 +93,11 @@ def times_text(log_factor: float) -> str:
 
 
 def count_text(logarithm: float, shown: Shown = ordinary) -> str:
-    """e^logarithm to three digits: "6.12", "8,610", "over a million".
+    """Format e^logarithm with three digits: "6.12", "8,610", "over a million".
 
     Args:
         logarithm: natural; may be infinite.
-        shown: how it is rounded: `outwards.ordinary`, `at_most` or `at_least`.
+        shown: rounding: `outwards.ordinary`, `at_most` or `at_least`.
     """
     if not abs(logarithm) <= math.log(_MOST):
         return MANY if logarithm > 0 else "less than 1 in a million"
@@ -106,13 +105,13 @@ def count_text(logarithm: float, shown: Shown = ordinary) -> str:
 
 
 def _counted(number: str) -> str:
-    """A number of three digits, written out."""
+    """Write a number of three digits in full."""
     value = float(number)
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def limit_text(logarithm: float) -> str:
-    """The factor e^logarithm that a promise allows, rounded up: "at most 7.4".
+    """Format the factor e^logarithm that a guarantee allows, rounded up: "at most 7.4".
 
     Above a million there is "no real limit".
 

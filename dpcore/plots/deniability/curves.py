@@ -31,16 +31,16 @@ COLUMNS = (
     "mechanism", "epsilon", "mean", "standard_error", "mean_low", "mean_high",
     "standard_deviation", "q05", "q95", "median", "worst", "worst_word", "words", "method", "runs",
 )  # fmt: skip
-"""One row a mechanism and ε, ε ascending within a mechanism: one quantity over the words measured;
-`standard_error` is that of the mean from the noise of the measurement, `mean_low` and `mean_high`
-the interval that it leaves."""
+"""One row for each mechanism and ε, ε ascending within a mechanism: one quantity over the words
+measured; `standard_error` is that of the mean from the noise of the measurement, `mean_low` and
+`mean_high` the interval that it leaves."""
 
 BANDS = {"5–95 % of the words": "quantiles", "± standard deviation": "deviation"}
 """Label of a band and its name here."""
 
 WORD_COLUMNS = ("mechanism", "epsilon", "word", "role", "nw", "sw")
-"""One row a mechanism, word and ε, ε ascending within a word: the curves of single words; `role` is
-"word" or "other" of the two that are compared, and empty for any other."""
+"""One row for each mechanism, word and ε, ε ascending within a word: the curves of single words;
+`role` is "word" or "other" of the two that are compared, and empty for any other."""
 
 TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
 _ROLES = {"word": "solid", "other": "dot"}
@@ -50,7 +50,7 @@ _WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outp
 
 
 def curves_frame(table: pd.DataFrame, quantity: str, logarithm: bool) -> Frame:
-    """Where the axes of `curves_figure` end."""
+    """Return the ends of the axes of `curves_figure`."""
     scale = math.log if logarithm else math.log10
     x = scale(table["epsilon"].min()), scale(table["epsilon"].max())
     top = 1.0 if quantity == "nw" else math.log10(float(table["runs"].max()))
@@ -67,13 +67,13 @@ def curves_figure(
 ) -> go.Figure:
     """Draw the mean of each mechanism over ε, a band over words, and single words.
 
-    The chosen ε is no part of it: `curves_mark` is laid over the figure.
+    The figure does not depend on the chosen ε: `curves_mark` is laid over it.
 
     Args:
         table: the columns `COLUMNS`, of mechanisms whose ε means the same.
         quantity: nw (axis from 0 to 1) or sw (logarithmic axis from 1 to R).
         axis_title: of the ε axis.
-        logarithm: whether the axis shows ln ε (ticks evenly in ln ε); else ε on a log scale.
+        logarithm: True if the axis shows ln ε (ticks evenly in ln ε); else ε on a log scale.
         band: a value of `BANDS`.
         words: the columns `WORD_COLUMNS`, of the same mechanisms: the two compared words are drawn
             bold, the first solid and the second dotted, all others thin.
@@ -116,10 +116,10 @@ def curves_figure(
 
 
 def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, epsilon: float) -> str:
-    """The chosen ε over `curves_figure`: a line, and a ring on every mean that is defined there.
+    """Mark the chosen ε over `curves_figure`: a line, and a ring on every mean defined there.
 
     Returns:
-        HTML to stand directly below the figure.
+        HTML to place directly below the figure.
     """
     scale = math.log if logarithm else math.log10
     rings = []
@@ -133,14 +133,14 @@ def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, epsilon: fl
 def rows_at(
     table: pd.DataFrame, epsilon: float, columns: Sequence[str]
 ) -> dict[str, dict[str, Any] | None]:
-    """The row of each mechanism at one ε, or None, in the order of the table.
+    """Return the row of each mechanism at one ε, or None, in the order of the table.
 
-    It reads single cells: a step of a slider does not wait for pandas to cut tables.
+    It reads single cells: cutting tables with pandas would delay each step of a slider.
 
     Args:
         table: the columns `COLUMNS`.
         epsilon: the chosen one.
-        columns: those that are wanted.
+        columns: to read.
     """
     mechanisms = [str(key) for key in table["mechanism"].tolist()]
     rows: dict[str, dict[str, Any] | None] = dict.fromkeys(mechanisms)
@@ -151,18 +151,18 @@ def rows_at(
 
 
 def _places(epsilons: pd.Series, logarithm: bool) -> Float32Array:
-    """x of a curve: ln ε, or ε for an axis that takes its logarithm itself."""
+    """Return x of a curve: ln ε, or ε for an axis that takes its logarithm itself."""
     values = epsilons.to_numpy(dtype=np.float64)
     return np.asarray(np.log(values) if logarithm else values, dtype=np.float32)
 
 
 def _small(values: pd.Series) -> Float32Array:
-    """Numbers as a chart needs them: half the bytes."""
+    """Return numbers in single precision for a chart: half the bytes."""
     return np.asarray(values.to_numpy(dtype=np.float32))
 
 
 def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> list[go.Scatter]:
-    """All words of a mechanism in one trace, with gaps between them."""
+    """Draw all words of a mechanism in one trace, with gaps between them."""
     if rows.empty:
         return []
     gap = np.array([np.nan], dtype=np.float32)
@@ -186,7 +186,7 @@ def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> li
 def _bold(
     rows: pd.DataFrame, quantity: str, logarithm: bool, mechanism: str, style: Style
 ) -> list[go.Scatter]:
-    """The compared words of a mechanism."""
+    """Draw the compared words of a mechanism."""
     return [
         curve(
             _places(word["epsilon"], logarithm),
@@ -205,7 +205,7 @@ def _bold(
 def _edges(
     rows: pd.DataFrame, band: str, low: float, high: float
 ) -> tuple[list[float], list[float]]:
-    """Lower and upper edge; mean ± deviation may leave the possible values and is cut there."""
+    """Return lower and upper edge; mean ± deviation may leave the possible values and is cut."""
     under, over = rows["q05"], rows["q95"]
     if band == "deviation":
         under = rows["mean"] - rows["standard_deviation"]
@@ -214,7 +214,7 @@ def _edges(
 
 
 def curves_alt(table: pd.DataFrame, quantity: str) -> str:
-    """What the curves look like, for who does not see them: their ends and where they halve."""
+    """Return the text alternative of the curves: their ends and the ε at which they halve."""
     runs = float(table["runs"].max())
     half = 0.5 if quantity == "nw" else runs / 2
     sentences = []
@@ -233,7 +233,7 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
 
 
 def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> Caption:
-    """What the curves say at the chosen ε, from their own numbers; `label` is that ε in words."""
+    """Describe the curves at the chosen ε, from their own numbers; `label` is that ε in words."""
     runs = float(table["runs"].max())
     what = _WHAT[quantity] + in_runs(quantity, runs)
     sentences: list[str] = []
@@ -262,7 +262,7 @@ def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: floa
 
 
 def _finding(means: dict[str, float], quantity: str, label: str) -> str:
-    """Which mechanism hides the words best at one ε, and which worst."""
+    """Name the mechanisms that hide the words best and worst at one ε."""
     if not means:
         return f"None of these mechanisms is defined at {label}."
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
@@ -274,5 +274,5 @@ def _finding(means: dict[str, float], quantity: str, label: str) -> str:
 
 
 def in_runs(quantity: str, runs: float) -> str:
-    """What follows the name of a quantity: of the three only Sw depends on the number of runs."""
+    """Return " in R runs" for Sw, which depends on the number of runs, else ""."""
     return f" in {runs:,.0f} runs" if quantity == "sw" else ""

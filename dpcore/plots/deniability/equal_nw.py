@@ -1,4 +1,4 @@
-"""What words become against how often they stay: mechanisms side by side at equal mean Nw.
+"""Sw or effective number against Nw: mechanisms side by side at equal mean Nw.
 
 With Sw on the y axis and its logarithm taken, this is Fig. 2 of Xu et al. 2021.
 """
@@ -16,11 +16,11 @@ from dpcore.plots.style import LEGEND, Caption, axis, number, short_name, style_
 from dpcore.plots.traces import Frame, curve, drawn, mark
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
-"""One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
-measured; the last may be infinite."""
+"""One row for each mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the
+words measured; the last may be infinite."""
 
 READ_COLUMNS = ("mechanism", "epsilon", "low", "high", "sw", "effective")
-"""One row a mechanism and ε at which its mean Nw is the chosen one, as
+"""One row for each mechanism and ε at which its mean Nw is the chosen one, as
 `dpcore.measure.pair.Crossing`; a mechanism without such an ε has one row of empty cells."""
 
 _TITLES = {"sw": "mean Sw: different outputs", "effective": "median effective number"}
@@ -28,13 +28,13 @@ _TOP = 90  # room for a legend of three lines
 
 
 def equal_frame(table: pd.DataFrame, quantity: str, runs: int) -> Frame:
-    """Where the axes of `equal_figure` end."""
+    """Return the ends of the axes of `equal_figure`."""
     top = math.log10(_most(table, quantity, runs))
     return Frame((-0.02, 1.02), (-0.03 * top, 1.03 * top), 400, 58, 16, _TOP)
 
 
 def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
-    """Draw Sw or the effective number over the mean Nw, one trace a mechanism.
+    """Draw Sw or the effective number over the mean Nw, one trace for each mechanism.
 
     Args:
         table: the columns `COLUMNS`, of mechanisms with any meaning of ε.
@@ -62,17 +62,17 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
 
 
 def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int, nw: float) -> str:
-    """The chosen Nw over `equal_figure`: a line, and a ring at each ε that has it.
+    """Mark the chosen Nw over `equal_figure`: a line, and a ring at each ε that has it.
 
     Args:
-        table: the columns `COLUMNS`, as the figure.
+        table: the columns `COLUMNS`, as for the figure.
         read: the columns `READ_COLUMNS`.
         quantity: sw or effective.
         runs: R of Sw.
         nw: the chosen mean Nw.
 
     Returns:
-        HTML to stand directly below the figure.
+        HTML to place directly below the figure.
     """
     rings = [
         (math.log10(max(value, 1.0)), style_of(str(key)).colour)
@@ -83,7 +83,7 @@ def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int
 
 
 def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
-    """What the curves look like, for who does not see them."""
+    """Return the text alternative of the curves."""
     sentences = []
     for key, rows in table.groupby("mechanism", sort=False):
         low, high = rows.iloc[rows["nw"].argmin()], rows.iloc[rows["nw"].argmax()]
@@ -96,7 +96,7 @@ def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
 
 
 def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
-    """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks."""
+    """Compare the mechanisms at the chosen Nw, from the numbers of the marks."""
     sentences: list[str] = []
     there: dict[str, float] = {}
     for key, rows in read.groupby("mechanism", sort=False):
@@ -124,7 +124,7 @@ def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
 
 
 def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:
-    """Upper end of the y axis."""
+    """Return the upper end of the y axis."""
     if quantity == "sw":
         return float(runs)
     values = table["effective"].to_numpy(dtype=np.float64)

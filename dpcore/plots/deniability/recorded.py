@@ -1,4 +1,4 @@
-"""Figures of recorded results: the curves of a paper's figure, and Sw against Nw."""
+"""Figures of recorded results: the curves of a paper's figure, Sw against Nw, and Appendix C."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ COLUMNS = (
     "curve", "mechanism", "method", "epsilon", "mean", "standard_error", "standard_deviation",
     "q05", "q95", "words", "runs", "layer",
 )  # fmt: skip
-"""One row a curve, layer and ε, ε ascending. The layer is "line" (mean ± standard deviation over
-words by the best method), "protocol" (the same by the papers' protocol) or "paper" (a printed
+"""One row for each curve, layer and ε, ε ascending. The layer is "line" (mean ± standard deviation
+over words by the best method), "protocol" (the same by the papers' protocol) or "paper" (a printed
 mean alone)."""
 
 TRADE_COLUMNS = ("curve", "mechanism", "method", "epsilon", "words", "runs", "nw", "sw")
-"""One row a curve and ε: mean Nw and mean Sw."""
+"""One row for each curve and ε: mean Nw and mean Sw."""
 
 _HEIGHT = 330
 _PLOT_PIXELS = _HEIGHT - 92
@@ -60,13 +60,13 @@ _PLOT_PIXELS = _HEIGHT - 92
 def recorded_figure(
     table: pd.DataFrame, quantity: str, axis_title: str, logarithm: bool
 ) -> go.Figure:
-    """Draw mean ± standard deviation over words against ε; what was counted, and what is printed.
+    """Draw mean ± standard deviation over words against ε, with protocol marks and printed values.
 
     Args:
         table: the columns `COLUMNS`, of mechanisms whose ε means the same.
         quantity: nw (axis from 0 to 1) or sw (from 0 to the largest value).
         axis_title: of the ε axis.
-        logarithm: whether the axis shows ln ε; else ε on a log scale.
+        logarithm: True if the axis shows ln ε; else ε on a log scale.
 
     Returns:
         A figure. A curve has a band, a line and a label at the right edge; open marks with whiskers
@@ -105,7 +105,7 @@ def recorded_figure(
 def _marks(
     rows: pd.DataFrame, x: list[float], name: str, style: Style, layer: str, logarithm: bool
 ) -> go.Scatter:
-    """The mean of one layer: a line, open marks with whiskers, or the paper's values."""
+    """Draw the mean of one layer: a line, open marks with whiskers, or the paper's values."""
     after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
     hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
     trace = curve(x, rows["mean"], style, hover, shown=8, name=name + after)
@@ -120,7 +120,7 @@ def _marks(
 
 
 def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
-    """What the dotted lines are, said once above their right end."""
+    """Return a note that explains the dotted lines, once above their right end."""
     rows = table[table["layer"] == "paper"]
     if rows.empty:
         return []
@@ -162,7 +162,7 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Caption:
-    """What the curves say, from the numbers that they are drawn from."""
+    """Describe the curves, from the numbers that they are drawn from."""
 
     def mean_at(row: pd.Series) -> str:
         epsilon = row["epsilon"]
@@ -193,7 +193,7 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
 
 
 def trade_caption(table: pd.DataFrame, level: float = 0.5) -> Caption:
-    """Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
+    """Give Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
     sentences = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
     there: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
@@ -235,7 +235,7 @@ def appendix_figure(
         table: the columns of `dpcore.papers.xu2021.appendix_c`, of one mechanism and at most two
             words, the dense one first; ε ascending within a word.
         axis_title: of the ε axis.
-        logarithm: whether the axis shows ln ε; else ε on a log scale.
+        logarithm: True if the axis shows ln ε; else ε on a log scale.
         epsilon: the chosen ε: a vertical line.
         limit: a constant that the appendix gives as a floor, drawn as a dashed grey line.
 
@@ -243,7 +243,7 @@ def appendix_figure(
         A figure with three traces that explain the dashes, and three a word.
     """
     scale = math.log if logarithm else float
-    # Traces without points: what a dash means stands in the legend once, not once a word.
+    # Traces without points: the legend explains each dash once, not once a word.
     traces = [
         line([None], [None], _LABELS[part], dash=dash, width=2.5) for part, dash in _DASHES.items()
     ]
@@ -291,7 +291,7 @@ def appendix_figure(
 
 
 def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption:
-    """Formula against truth at the chosen ε and at its worst; `label` is that ε in words."""
+    """Compare formula and truth at the chosen ε and at its worst; `label` is that ε in words."""
     sentences = [f"Chance that a word stays, formula (dash) against truth (solid), at {label}."]
     worst_gap, finding = -1.0, ""
     for word, rows in table.groupby("word", sort=False):

@@ -1,4 +1,4 @@
-"""The true distances beside a map: one tick a neighbour, and the length of the noise."""
+"""True distances beside a map: ticks, the length of the noise, and neighbours in a circle."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dpcore.plots.style import Caption, axis, note, number, plain
 from dpcore.plots.traces import Frame, drawn, laid, placed
 
 DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
-"""One row a neighbour of a or b; `distance` in the unit of the vectors."""
+"""One row for each neighbour of a or b; `distance` in the unit of the vectors."""
 
 NOISE_COLUMNS = ("title", "colour", "low", "median", "high")
-"""One row a mechanism: 5 %, 50 % and 95 % quantile of the length of its noise at one ε."""
+"""One row for each mechanism: 5 %, 50 % and 95 % quantile of the length of its noise at one ε."""
 
 _LESS, _MORE = 0.5, 10.0  # of the nearest and the farthest distance: where the axis ends
 _ROW = 46
@@ -31,15 +31,15 @@ _BAR, _DOT, _EDGE = 9, 15, 18
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """What a strip of true distances shows at every ε, made once (`distance_strip`).
+    """Strip of true distances, made once for every ε (`distance_strip`).
 
     Attributes:
         figure: one row a word, one tick a neighbour, and one empty row a mechanism below.
-        frame: where its axes end.
+        frame: ends of its axes, and margins.
         titles: of the mechanisms.
         words: rows of words.
         median: of the distances.
-        text: what the ticks show, in words.
+        text: the ticks in words.
     """
 
     figure: go.Figure
@@ -51,7 +51,7 @@ class Strip:
 
     @property
     def alt(self) -> str:
-        """A text alternative that stands still while the sliders move."""
+        """Text alternative that does not change while the sliders move."""
         if not self.titles:
             return self.text
         return f"{self.text} Below: one row each for the noise of {', '.join(self.titles)}."
@@ -116,7 +116,7 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
 
 
 def _ticks(low: float, high: float) -> dict[str, object]:
-    """1, 2 and 5 in every decade between two powers of ten, each written out."""
+    """Return ticks at 1, 2 and 5 in every decade between two powers of ten, each written out."""
     places = [
         step * 10.0**power
         for power in range(math.floor(low), math.ceil(high))
@@ -127,16 +127,16 @@ def _ticks(low: float, high: float) -> dict[str, object]:
 
 
 def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
-    """The length of the noise over the figure of a strip: a bar from 5 % to 95 % of the draws.
+    """Mark the length of the noise over a strip: a bar from 5 % to 95 % of the draws.
 
-    The median is a disc. What lies beyond the axis ends in an arrow.
+    The median is a disc. A bar that reaches beyond the axis ends in an arrow.
 
     Args:
         strip: with the titles of these mechanisms.
         noise: the columns `NOISE_COLUMNS`, of those mechanisms that have noise at the chosen ε.
 
     Returns:
-        HTML to stand directly below the figure.
+        HTML to place directly below the figure.
     """
     frame = strip.frame
     parts: list[str] = []
@@ -159,7 +159,7 @@ def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
 
 
 def _bar(frame: Frame, y: float, colour: str, low: float, high: float) -> list[str]:
-    """The bar as far as the axis reaches, and an arrow where it goes on."""
+    """Return the bar as far as the axis reaches, and an arrow where it goes on."""
     left, right = frame.x
     margins = frame.left + frame.right
     share = (min(max(high, left), right) - min(max(low, left), right)) / (right - left)
@@ -179,11 +179,11 @@ def _bar(frame: Frame, y: float, colour: str, low: float, high: float) -> list[s
 
 
 def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption:
-    """What the strip of true distances shows, from the numbers that it is drawn from.
+    """Describe the strip of true distances, from the numbers that it is drawn from.
 
     Args:
         strip: the distances.
-        noise: as `noise_mark`; None if no mechanism adds noise to vectors.
+        noise: as for `noise_mark`; None if no mechanism adds noise to vectors.
     """
     if noise is None:
         finding = "The ticks are true distances; no mechanism here adds noise to compare them with."
@@ -211,11 +211,11 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption
 #
 # A plane cannot keep the distances of many words. It can keep those from one word: they are the
 # radii. The angles come from the two directions in which the neighbours differ most, are evened
-# out, and then moved as little as leaves room for every name.
+# out, and are then moved as little as leaves room for every name.
 
 
 SIDES = ("right", "left", "above", "below")
-"""Where a name stands beside its dot."""
+"""Positions of a name beside its dot."""
 
 _EVEN = 0.6  # share of the way from the angles of the vectors to evenly spread ones
 _TURN = math.radians(2.0)  # by which an angle is tried
@@ -228,11 +228,11 @@ _STEPS = (1.0, 2.0, 5.0)
 
 @dataclass(frozen=True)
 class Sheet:
-    """The paper that names are arranged for, in pixels; the word is in its middle.
+    """Sheet for which names are arranged, in pixels; the word is in its middle.
 
     Attributes:
-        width: of the paper.
-        height: of the paper.
+        width: of the sheet.
+        height: of the sheet.
         radius: from the middle to the rim.
         letter: width of a letter, on average.
         line: height of a line.
@@ -250,12 +250,12 @@ SHEET = Sheet()
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Where neighbours stand around a word, nearest first.
+    """Positions of neighbours around a word, nearest first.
 
     Attributes:
         angles: counterclockwise from the right, in radians, shape (k,).
         sides: of each name, positions in `SIDES`, shape (k,).
-        named: whether there is room for the name, shape (k,).
+        named: True if there is room for the name, shape (k,).
     """
 
     angles: FloatArray
@@ -264,12 +264,12 @@ class Arrangement:
 
 
 def rim(*distances: FloatArray) -> float:
-    """The distance at which panes of one scale end: a little beyond the farthest neighbour."""
+    """Return the distance at which panes of one scale end: just beyond the farthest neighbour."""
     return 1.05 * max(float(part[-1]) for part in distances)
 
 
 def ring_distances(reach: float, most: int = 5) -> list[float]:
-    """Round distances up to a reach: multiples of 1, 2 or 5 times a power of ten."""
+    """Return round distances up to a reach: multiples of 1, 2 or 5 times a power of ten."""
     power = math.floor(math.log10(reach / most))
     steps = [factor * 10.0**place for place in (power, power + 1) for factor in _STEPS]
     step = next(step for step in steps if reach / step < most + 1)
@@ -278,7 +278,7 @@ def ring_distances(reach: float, most: int = 5) -> list[float]:
 
 
 def local_angles(offsets: FloatArray) -> FloatArray:
-    """Angles of k neighbours from the two directions in which they differ most, evened out.
+    """Compute angles of k neighbours from the two directions in which they differ most, evened out.
 
     Their order around the circle is that of the projection; the gaps are between those of the
     projection and equal ones.
@@ -300,7 +300,7 @@ def local_angles(offsets: FloatArray) -> FloatArray:
 
 
 def plane_angles(offsets: FloatArray, others: FloatArray) -> FloatArray:
-    """Angles of any words on the plane of the two directions in which the neighbours differ most.
+    """Compute angles of words on the plane in which the neighbours differ most.
 
     Args:
         offsets: of the neighbours from the word, shape (k, d).
@@ -336,13 +336,13 @@ def arrange(
     One after the other, the nearest first, since there is least room near the middle.
 
     Args:
-        angles: where the words would best stand, shape (k,).
+        angles: preferred angles of the words, shape (k,).
         distances: true ones, ascending, shape (k,).
         names: of the words.
         reach: distance at the rim.
         middle: name of the word in the middle.
-        rings: distances of the rings, whose numbers stand at their tops.
-        sheet: the paper.
+        rings: distances of the rings, whose numbers are at their tops.
+        sheet: the sheet.
     """
     count = len(names)
     taken = _Taken(sheet, reach, middle, rings)
@@ -353,7 +353,7 @@ def arrange(
         tried, side, dots, boxes = _candidates(turned[i], radius, len(names[i]), sheet)
         free = np.flatnonzero(taken.leave(boxes, dots))
         named[i] = free.size > 0
-        # Without room for its name a word stands at its own angle, the first one tried.
+        # Without room for its name a word keeps its own angle, the first one tried.
         place = int(free[0]) if free.size else 0
         turned[i], sides[i] = tried[place], side[place]
         taken.add(boxes[place] if named[i] else None, dots[place])
@@ -363,9 +363,9 @@ def arrange(
 def _candidates(
     angle: float, radius: float, letters: int, sheet: Sheet
 ) -> tuple[FloatArray, NDArray[np.int64], FloatArray, FloatArray]:
-    """Angles, sides, places and boxes to try, the best first.
+    """Return angles, sides, places and boxes to try, the best first.
 
-    Good is little turning, a name that points outwards, and one that does not lie across the rim.
+    Better are less turning, a name that points outwards, and one that does not cross the rim.
     """
     turns = np.arange(-_TURNS, _TURNS + 1)
     tried = np.repeat(angle + _TURN * turns, len(SIDES))
@@ -383,13 +383,13 @@ def _candidates(
 def name_boxes(
     dots: FloatArray, sides: NDArray[np.int64], letters: int, sheet: Sheet = SHEET
 ) -> FloatArray:
-    """Where a name stands: left, bottom, right and top of its box, y upwards, shape (m, 4).
+    """Compute the box of a name: left, bottom, right and top, y upwards, shape (m, 4).
 
     Args:
         dots: places of the word, in pixels from the middle, shape (m, 2).
         sides: of the name at each of them, shape (m,).
         letters: of the name.
-        sheet: the paper.
+        sheet: the sheet.
     """
     width, half = sheet.letter * letters, sheet.line / 2
     across = np.array([_GAP, -_GAP - width, -width / 2, -width / 2])[sides]
@@ -399,7 +399,7 @@ def name_boxes(
 
 
 class _Taken:
-    """What stands on the paper already."""
+    """Boxes and dots already on the sheet."""
 
     def __init__(self, sheet: Sheet, reach: float, middle: str, rings: Sequence[float]) -> None:
         half = (sheet.width / 2, sheet.height / 2)
@@ -422,7 +422,7 @@ class _Taken:
         self._dots.append(dot)
 
     def leave(self, boxes: FloatArray, dots: FloatArray) -> NDArray[np.bool_]:
-        """Which candidates have room, shape (m,)."""
+        """Return a mask of the candidates that have room, shape (m,)."""
         around = boxes + _AIR * np.array([-1.0, -1.0, 1.0, 1.0])
         paper = self._paper
         inside = (boxes[:, :2] >= paper[:2]).all(axis=1) & (boxes[:, 2:] <= paper[2:]).all(axis=1)
@@ -439,7 +439,7 @@ class _Taken:
 
 
 def overlap(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
-    """Which boxes (m, 4) cover a part of which others (n, 4), shape (m, n)."""
+    """Return a mask of the pairs of boxes (m, 4) and (n, 4) that overlap, shape (m, n)."""
     low = np.maximum(one[:, None, :2], other[None, :, :2])
     high = np.minimum(one[:, None, 2:], other[None, :, 2:])
     return np.asarray((low < high).all(axis=2))

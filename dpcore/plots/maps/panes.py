@@ -1,4 +1,4 @@
-"""Words on a map, and where the output of a mechanism falls."""
+"""Maps of words with the probabilities of outputs, captions of two panes, and map colours."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from dpcore.plots.style import (
 )
 
 POINT_COLUMNS = ("word", "x", "y", "role", "kept")
-"""One row a point; `role` is background, near_a, near_b, centre_a or centre_b."""
+"""One row for each point; `role` is background, near_a, near_b, centre_a or centre_b."""
 
 MASS_COLUMNS = ("word", "x", "y", "source", "mass")
-"""One row a word that the output may be; `source` is a or b, `mass` its probability."""
+"""One row for each possible output word; `source` is a or b, `mass` its probability."""
 
 COLOURS = {"a": BLUE, "b": VERMILION}
 MARKERS = {"a": "circle", "b": "diamond"}
 MOST_POINTS = 3_000
-"""Background words at the most: a figure stays small enough to be sent at once."""
+"""Largest number of background words: a figure stays small enough to be sent at once."""
 
 _HEIGHT = 520
-_WHOLE = 64  # pixels across of the marker of a word that holds all the mass
+_WHOLE = 64  # pixels across of the marker of a word with all the mass
 _LABELS = 4  # of each word's most likely outputs
 _APART = (0.13, 0.045)  # of the width, across and down: nearer labels would cover each other
 _PAD = 0.06
@@ -48,7 +48,7 @@ _ASPECT = 1.8  # width by height of the drawing, about
 
 @dataclass(frozen=True, eq=False)
 class MapBase:
-    """What a map shows at every ε, made once (`map_base`).
+    """Part of a map that does not depend on ε, made once (`map_base`).
 
     Attributes:
         below: traces under the masses, as plain dicts that Plotly has checked.
@@ -72,7 +72,7 @@ def map_base(points: pd.DataFrame, projection: str) -> MapBase:
 
     Args:
         points: the columns `POINT_COLUMNS`.
-        projection: umap, densmap or pca, for the note on what distances mean.
+        projection: umap, densmap or pca, for the note on the meaning of distances.
     """
     centres = points[points["role"].str.startswith("centre")]
     names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
@@ -102,7 +102,7 @@ def map_base(points: pd.DataFrame, projection: str) -> MapBase:
 
 
 def map_figure(base: MapBase, mass: pd.DataFrame | None = None) -> go.Figure:
-    """A map, and how likely each of its words is to be the output.
+    """Draw a map with the probability of each of its words as output.
 
     Args:
         base: of the map; it does not depend on ε.
@@ -130,7 +130,7 @@ _NOTES = {
 
 
 def chosen_word(customdata: object) -> str | None:
-    """The word of a point that was clicked, from its `customdata`; None if it has none."""
+    """Read the word of a clicked point from its `customdata`; None if it has none."""
     value = customdata[0] if isinstance(customdata, list) and customdata else customdata
     return html.unescape(value) if isinstance(value, str) else None
 
@@ -165,7 +165,7 @@ def _points(rows: pd.DataFrame, role: str, names: dict[str, str]) -> Any:
 
 
 def _masses(mass: pd.DataFrame, names: dict[str, str]) -> list[dict[str, Any]]:
-    """One trace for each source, from whole columns: cutting the table would take longer."""
+    """Draw one trace for each source, from whole columns: cutting the table would take longer."""
     drawn = _coordinates(mass)
     sizes = mass["mass"].to_numpy(np.float32)
     sources = np.array(mass["source"].tolist(), dtype=str)
@@ -215,7 +215,7 @@ def _centre(row: pd.Series) -> Any:
 
 
 def _labels(centres: pd.DataFrame, mass: pd.DataFrame | None, width: float) -> list[dict[str, Any]]:
-    """Names of the centres and of the most likely outputs, none on top of another."""
+    """Label the centres and the most likely outputs, none on top of another."""
     rows = [*zip(centres["word"], centres["x"].tolist(), centres["y"].tolist(), strict=True)]
     if mass is not None:
         columns = [mass[name].tolist() for name in ("word", "x", "y", "source")]
@@ -248,7 +248,7 @@ def map_caption(
     setting: str = "",
     drawn: pd.DataFrame | None = None,
 ) -> Caption:
-    """What a map shows and what it hides, from the numbers that it is drawn from.
+    """Describe a map and its losses, from the numbers that it is drawn from.
 
     Args:
         projection: umap, densmap or pca.
@@ -256,7 +256,7 @@ def map_caption(
         of: words of the lexicon.
         kept: mean share of the k nearest words that are nearest on the map.
         k: neighbours compared.
-        density: rank correlation of crowdedness in truth and on the map; NaN if undefined.
+        density: rank correlation of true crowdedness and that on the map; NaN if undefined.
         masses: columns word, on_map (probability that the output is a mapped word); one row an
             input word.
         setting: mechanism and ε in words.
@@ -293,18 +293,18 @@ def map_caption(
     return Caption(finding, " ".join(sentences))
 
 
-# What two panes show, one a word, in words: the same at every ε of the slider.
+# Captions of two panes, one for each word: recomputed at every ε of the slider.
 
 
 _LONGEST = 24  # letters of a word in a sentence
 _NEVER = 1e-6
-_SEEN = 0.1  # of the upper end: an estimate below it says no more than that end
+_SEEN = 0.1  # of the upper end: an estimate below it tells no more than that end
 _ALIKE = 0.9  # distances to the nearest word of which one is at least this part of the other
 
 
 @dataclass(frozen=True)
 class Change:
-    """How often one word becomes another at one ε.
+    """Probability that one word becomes another at one ε.
 
     Attributes:
         value: the probability.
@@ -323,12 +323,12 @@ def pane_caption(
     changes: Sequence[Change],
     reading: str,
 ) -> str:
-    """Which of two words hides better at one ε, in at most 25 words.
+    """Say which of two words hides better at one ε, in at most 25 words.
 
     Args:
         names: of the two words.
         gaps: distance of each to its nearest word.
-        changes: how often each becomes another word.
+        changes: probability that each becomes another word.
         reading: the ε in words: "ε = 3".
     """
     first, second = (f"“{shortened(name)}”" for name in names)
@@ -370,7 +370,7 @@ def _exact(change: Change) -> bool:
 
 
 def _often(change: Change) -> str:
-    """As a count of draws: "30 of 100", "1 of 4,000", "nearly all", "at most 1 of 90"."""
+    """Format a change as a count of draws: "30 of 100", "nearly all", "at most 1 of 90"."""
     if change.value < _SEEN * change.high:  # of too few observations for a number
         return f"at most {_count(change.high, chance_at_most)}"
     return _count(change.value)
@@ -384,11 +384,11 @@ def _count(probability: float, written: Callable[[float], str] = chance_text) ->
 
 
 def shortened(word: str) -> str:
-    """A word as a sentence can hold it."""
+    """Shorten a word for a sentence."""
     return word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…"
 
 
-# The colours of crowded and of lonely words on the map of a whole vocabulary.
+# Colours of crowded and of lonely words on the map of a whole vocabulary.
 #
 # A dark ground needs other colours than a light one, so there is a scale for each. On both the
 # crowded words stand out most, lightness alone tells the order (to the colour-blind, and in print),
@@ -397,10 +397,10 @@ def shortened(word: str) -> str:
 
 
 LIGHT = ("#440154", "#46327E", "#365C8D", "#277F8E", "#1D938A")
-"""On a light ground, the most crowded class first."""
+"""Colours on a light ground, the most crowded class first."""
 
 DARK = ("#FDE725", "#A0DA39", "#4AC16D", "#1FA187", "#277F8E")
-"""On a dark ground, the most crowded class first."""
+"""Colours on a dark ground, the most crowded class first."""
 
 CLASSES = len(LIGHT)
-"""Classes of equal size, by the mean distance to the nearest words."""
+"""Number of classes of equal size, by the mean distance to the nearest words."""

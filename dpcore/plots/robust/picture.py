@@ -1,4 +1,4 @@
-"""One picture: as it is and under noise, and what the draws of the noise voted for."""
+"""One picture with and without noise, and the votes of the noisy draws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpcore.plots.style import BLUE, GREY, VERMILION, Caption, axis, number
 from dpcore.plots.traces import drawn
 
 COLUMNS = ("class", "score", "low", "high")
-"""One row a class: its score under the draws, and bounds on its expected score."""
+"""One row for each class: its score under the draws, and bounds on its expected score."""
 
 _GREYS = [[0.0, "#FFFFFF"], [1.0, "#101418"]]
 _HEIGHT = 250
@@ -30,7 +30,7 @@ def picture_figure(
         clean: one row a line, from the top.
         noisy: of the same shape.
         titles: of the two.
-        top: what is drawn black; 0 is white, as is what is below.
+        top: the value drawn black; 0 and all below is white.
     """
     width = len(clean[0])
     traces = [
@@ -66,7 +66,7 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
     Args:
         table: the columns `COLUMNS`.
         label: the true class.
-        score: what the score is.
+        score: name of the score.
     """
     values = table["score"]
     first = table["low"].idxmax()
@@ -99,7 +99,7 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
 
 
 def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
-    """The two classes whose bounds decide; `error` bounds the chance that any bound is wrong."""
+    """Name the two classes whose bounds decide; `error` bounds the chance of any wrong bound."""
     first = table.iloc[table["low"].argmax()]
     others = table[table["class"] != first["class"]]
     second = others.iloc[others["high"].argmax()]

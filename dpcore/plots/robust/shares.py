@@ -29,8 +29,8 @@ from dpcore.plots.traces import curve, drawn, outline
 from dpcore.plots.utility.curves import log_ticks
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
-"""One row a point, x ascending in each curve; `low` and `high` may be missing: no band. With a
-further column `mechanism` a curve looks as it does everywhere."""
+"""One row for each point, x ascending in each curve; `low` and `high` may be missing: no band. With
+a further column `mechanism` a curve looks as it does everywhere."""
 
 LOOKS = (
     Style(BLUE, "solid", "circle"),
@@ -44,7 +44,7 @@ LOOKS = (
     Style(PURPLE, "solid", "pentagon"),
     Style(GREY, "solid", "cross"),
 )
-"""Of the curves in their order."""
+"""Styles of the curves in their order."""
 _HEIGHT, _MARK, _MARKS, _TICKS = 400, 8, 12, 10
 
 
@@ -58,16 +58,16 @@ def lines_figure(
     whole: bool = False,
     small: bool = False,
 ) -> go.Figure:
-    """Draw a curve a name, with its band where there is one.
+    """Draw a curve for each name, with its band where there is one.
 
     Args:
         table: the columns `COLUMNS`; further curves of one look have open marks.
         x_title: of the x axis.
         y_title: of the y axis.
-        logarithm: whether the x axis is logarithmic.
-        share: whether the y axis is a share of 0 to 1.
-        whole: whether x counts something, so that only whole numbers are named.
-        small: whether small values of y matter: its axis is logarithmic then, and bands that reach
+        logarithm: True for a logarithmic x axis.
+        share: True if the y axis is a share of 0 to 1.
+        whole: True if x counts something, so that only whole numbers are named.
+        small: True if small values of y matter: its axis is logarithmic then, and bands that reach
             down to 0 are left out.
     """
     x_axis: dict[str, object] = {}
@@ -98,7 +98,7 @@ def lines_figure(
 
 
 def _curve(name: str, rows: pd.DataFrame, look: Style, before: int) -> list[Any]:
-    """A curve; one of a look that was drawn before has open, larger marks, seen around those."""
+    """Draw a curve; if its look was drawn before, it has open, larger marks, seen around those."""
     traces = []
     known = rows.dropna(subset=["low", "high"])
     if len(known) > 1:
@@ -112,7 +112,7 @@ def _curve(name: str, rows: pd.DataFrame, look: Style, before: int) -> list[Any]
 
 
 def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
-    """Where every curve begins and ends; `what` is drawn, and `unit` names x, as in "ε"."""
+    """Give the ends of every curve; `what` is drawn, and `unit` names x, as in "ε"."""
     lines = [f"{what}."]
     most: tuple[str, pd.Series, pd.Series] | None = None
     for name in dict.fromkeys(table["curve"].tolist()):
@@ -138,7 +138,7 @@ def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
 
 
 def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:
-    """What each curve says at 0 and at `x`, where all have a point; `texts` is how many of what."""
+    """Compare the curves at 0 and at `x`, where all have a point; `texts` is as in "9 texts"."""
     lines = [f"Share of {texts} that stay right, at 0 and at {number(x)}."]
     left: dict[str, float] = {}
     for name in dict.fromkeys(table["curve"].tolist()):

@@ -1,1 +1,1 @@
-"""Figures of what private text still teaches."""
+"""Figures of the utility of private text."""

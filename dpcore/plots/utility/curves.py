@@ -14,7 +14,7 @@ from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
 from dpcore.plots.traces import band, curve, drawn, line
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
-"""One row a curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
+"""One row for each curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
 
 TITLES = {
     "accuracy": "accuracy",
@@ -55,8 +55,8 @@ class Line:
     """A straight line across the figure.
 
     Attributes:
-        name: what it is.
-        value: where.
+        name: label of the line.
+        value: its height.
         dash: Plotly's name of its dash.
     """
 
@@ -105,7 +105,7 @@ def utility_figure(
 
 
 def log_ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
-    """A logarithmic axis with ticks at 1, 2, 5, 10, …; only powers of ten where those are many."""
+    """Return a log axis with ticks at 1, 2, 5, 10, …; only powers of ten where those are many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
         places = [step * 10.0**power for power in powers for step in steps]
@@ -120,7 +120,7 @@ def log_ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
 
 
 def across(span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
-    """Traces of straight lines from one end of the x axis to the other."""
+    """Draw straight lines from one end of the x axis to the other."""
     return [
         line(
             list(span),
@@ -137,14 +137,14 @@ def across(span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
 def banded(
     rows: pd.DataFrame, x: str, colour: str, name: str, floor: float | None = None
 ) -> list[go.Scatter]:
-    """The band of the intervals that are known, which a click on its curve's name hides as well.
+    """Draw the band of the known intervals, which a click on its curve's name hides as well.
 
     Args:
         rows: of one curve, with the columns `low` and `high`, which may be missing.
         x: the column of its places.
         colour: of the curve.
         name: of the curve.
-        floor: where a logarithmic axis ends; None for no end.
+        floor: lower end of a logarithmic axis; None for no end.
 
     Returns:
         Two traces, or none where fewer than two intervals are known.
@@ -159,7 +159,7 @@ def banded(
 def utility_caption(
     table: pd.DataFrame, quantity: str, lines: Sequence[Line] = (), trials_of: str = "trials"
 ) -> Caption:
-    """What to see: the ends of every curve, the bands (over what is repeated), the baselines."""
+    """Describe the ends of every curve, the bands (over `trials_of`) and the baselines."""
     sentences = [f"{EXPLAINED[quantity]} A smaller ε means more noise."]
     ends: dict[str, tuple[pd.Series, pd.Series]] = {}
     for name, rows in table.groupby("curve", sort=False):

@@ -1,4 +1,4 @@
-"""What text still teaches at equal privacy: mechanisms of all kinds over one measure of it."""
+"""Utility of text at equal privacy: mechanisms of all kinds over one measure of privacy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpcore.plots.traces import curve, drawn, whiskers
 from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
-"""One row a curve and ε: mean with its interval (may be missing), and the privacy `x` there."""
+"""One row for each curve and ε: mean with its interval (may be missing), and privacy `x` there."""
 
 X_TITLES = {
     "nw": "Nw: share of words that stay",
@@ -54,7 +54,7 @@ def equal_figure(
 
 
 def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
-    """Marks joined by a line, with the intervals as whiskers: bands of curves that turn overlap."""
+    """Draw marks joined by a line, with whiskers: bands of curves that turn would overlap."""
     style = curve_style(name, str(rows["mechanism"].iloc[0]))
     hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
     over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
@@ -68,7 +68,7 @@ def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
 def equal_caption(
     table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()
 ) -> Caption:
-    """The value of every mechanism where its privacy is nearest to the middle of the axis."""
+    """Give the value of each mechanism where its privacy is nearest to the middle of the axis."""
     low, high = float(table["x"].min()), float(table["x"].max())
     middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
     sentences = [

@@ -1,4 +1,4 @@
-"""Privacy against utility: one mark a mechanism and ε, those that another beats hollow."""
+"""Privacy against utility: one mark a mechanism and ε; marks that another beats are hollow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dpcore.plots.traces import drawn, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
-"""One row a curve and ε: two numbers, and whether another row is at least as good in both."""
+"""One row for each curve and ε: two numbers, and `dominated`: True if another row is at least as
+good in both and better in one."""
 
 _HEIGHT = 420
 
@@ -26,18 +27,18 @@ def frontier_figure(
     *,
     logarithm: bool = False,
 ) -> go.Figure:
-    """Draw what is useful over what an attacker gets: up and to the left is better.
+    """Draw utility over an attacker's gain: up and to the left is better.
 
     Args:
         table: the columns `COLUMNS`.
         private_title: of the x axis; less is better.
         useful_title: of the y axis; more is better.
-        lines: baselines of what is useful.
-        logarithm: whether the x axis is logarithmic.
+        lines: baselines of utility.
+        logarithm: True for a logarithmic x axis.
     """
     best = table[~table["dominated"]].sort_values(["private", "useful"], kind="stable")
     name = "frontier: no other is as good in both and better in one"
-    # Stairs: what lies between two marks is as useful as the more private of them.
+    # Stairs: between two marks the utility is that of the more private of them.
     traces = [line(best["private"], best["useful"], name, width=1, line_shape="hv")]
     for curve, rows in table.groupby("curve", sort=False):
         style = curve_style(str(curve), str(rows["mechanism"].iloc[0]))
@@ -72,7 +73,7 @@ def frontier_figure(
 
 
 def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> Caption:
-    """How many marks each mechanism has on the frontier, of what the two axes count."""
+    """Count the marks of each mechanism on the frontier; `private` and `useful` name the axes."""
     best = table[~table["dominated"]]
     groups = {str(curve): rows for curve, rows in table.groupby("curve", sort=False)}
     counts = [

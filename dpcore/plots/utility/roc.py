@@ -1,4 +1,4 @@
-"""The attacker's ROC on logarithmic axes: what an accusation with few false ones can reach."""
+"""ROC of the attacker on logarithmic axes: true positives at few false accusations."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from dpcore.plots.traces import curve, drawn, line
 from dpcore.plots.utility.curves import banded
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
-"""One row a curve and false-positive rate `at` > 0, ascending: mean true-positive rate over trials
-with its interval (may be missing). `mechanism` is empty for a model of clean text; the name of any
-other curve is its label and its ε, as in "tem, ε = 2"."""
+"""One row for each curve and false-positive rate `at` > 0, ascending: mean true-positive rate over
+trials with its interval (may be missing). `mechanism` is empty for a model of clean text; the name
+of any other curve is its label and its ε, as in "tem, ε = 2"."""
 
 _HEIGHT = 430
 _AT = ", ε = "
 _CLEAN = Style(GREY, "longdash", "circle")
 _DASHES = ("solid", "dash", "dot", "dashdot")
-"""Of further curves of one mechanism at other ε, which share its colour and mark."""
+"""Dashes of further curves of one mechanism at other ε, which share its colour and mark."""
 
 
 def roc_figure(table: pd.DataFrame) -> go.Figure:
@@ -42,7 +42,7 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
         traces.append(
             curve(
                 rows["at"],
-                # A logarithmic axis has no place for 0: what is below it is drawn at its floor.
+                # A logarithmic axis has no place for 0: values below it are drawn at its floor.
                 rows["mean"].clip(lower=floor),
                 style,
                 "%{customdata:.4f} at %{x:.3g} false positives",
@@ -64,7 +64,7 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def roc_caption(table: pd.DataFrame, rate: float) -> Caption:
-    """How many members each curve finds at one false-positive rate of the table."""
+    """Give the share of members that each curve finds at one false-positive rate of the table."""
     shares = []
     caught: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):

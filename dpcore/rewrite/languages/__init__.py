@@ -1,1 +1,1 @@
-"""What the engine knows of a language: one file a language, and neutral rules for all others."""
+"""Rules of languages: one file per language, and neutral rules for all others."""

@@ -1,7 +1,7 @@
 """German: function words, the contracted "es", points between thousands.
 
-Nouns have a capital. How a word is capitalised in the lexicon is kept as it is there, so that a
-lexicon with capitals writes its nouns with them under either policy for capitals.
+Nouns have a capital. A word keeps the capitals that it has in the lexicon, so that a lexicon with
+capitals writes its nouns with them under either policy for capitals.
 """
 
 from __future__ import annotations

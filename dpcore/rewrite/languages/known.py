@@ -1,4 +1,4 @@
-"""Which languages have a table of their own."""
+"""Languages with a table of rules."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dpcore.rewrite.languages.language import Language
 from dpcore.rewrite.languages.turkish import TURKISH
 
 LANGUAGES = {language.code: language for language in (ENGLISH, GERMAN, TURKISH)}
-"""By their codes."""
+"""Tables by language code."""
 
 
 @lru_cache(maxsize=64)
 def rules_of(code: str) -> Language:
-    """The table of a language; for one without a table an empty one: Unicode's rules alone.
+    """Return the table of a language; one without a table gets an empty one (Unicode's rules).
 
     Args:
         code: of ISO 639, as `Lexicon.language`.
@@ -24,7 +24,7 @@ def rules_of(code: str) -> Language:
 
 
 def described(code: str) -> str:
-    """A language and what is missing of it, in a line."""
+    """Describe a language and its missing rules in one line."""
     language = rules_of(code)
     if not language.name:
         return f"{code}: no rules of its own, so capitals by Unicode and no function words"

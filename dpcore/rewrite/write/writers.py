@@ -25,12 +25,12 @@ from dpcore.rewrite.sentence import check_text, prepare
 from dpcore.rewrite.write.scores import TokenDraw, check_form, drawing
 from dpcore.rewrite.write.smollm import LanguageModel, load_model
 
-# A text written under a mechanism: what was drawn, with which probability, under which promise.
+# A text written under a mechanism: its draws, their probabilities, and its guarantee.
 
 
 Next = Callable[[Sequence[int]], "FloatArray"]
-"""Scores of what may come next, shape (V,), after what was drawn since it was asked last."""
-_LIKELIEST = 5  # candidates of a place that are named
+"""Scores of the next token, shape (V,), given the tokens drawn since the last call."""
+_LIKELIEST = 5  # candidates listed per position
 
 
 class Writer(Protocol):
@@ -38,9 +38,9 @@ class Writer(Protocol):
 
     Attributes:
         name: on the command line.
-        title: for people.
-        summary: how it works, without a full stop.
-        texts: between which texts its promise holds: "any two texts".
+        title: for display.
+        summary: one phrase on the method, without a full stop.
+        texts: between which texts its guarantee holds: "any two texts".
     """
 
     name: ClassVar[str]
@@ -49,14 +49,14 @@ class Writer(Protocol):
     texts: ClassVar[str]
 
     def draw(self, epsilon: float) -> TokenDraw:
-        """How a token is drawn.
+        """Return the law of a token.
 
         Raises:
             EpsilonError: ε is not admissible.
         """
 
     def count(self, text: str, tokens: int | None) -> int:
-        """How many tokens are drawn for a text, which is public.
+        """Return the number of tokens to draw for a text, which is public.
 
         Raises:
             ParameterError: so many are not allowed.
@@ -64,13 +64,13 @@ class Writer(Protocol):
         """
 
     def begin(self, text: str, tokens: int) -> Next:
-        """What scores the tokens one after another, with a private text before them."""
+        """Return the function that scores the tokens one after another, given a private text."""
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text that tokens make, by public rules."""
+        """Return the text of tokens, by public rules."""
 
     def named(self, token: int) -> str:
-        """One token as a person reads it."""
+        """Return one token in readable form."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Token:
 
     Attributes:
         number: of the token.
-        text: as a person reads it.
-        probability: of it, in the exact law of its place.
-        likeliest: the candidates that were likeliest, with their probabilities, best first.
+        text: in readable form.
+        probability: of it, in the exact law at its position.
+        likeliest: the likeliest candidates with their probabilities, best first.
     """
 
     number: int
@@ -92,17 +92,17 @@ class Token:
 
 @dataclass(frozen=True)
 class Writing:
-    """A text that was written, and how.
+    """A written text and its draws.
 
-    The text may be released. All else is for looking: probabilities tell of the private text
-    without any noise.
+    The text may be released. Everything else is for inspection: probabilities reveal the private
+    text without any noise.
 
     Attributes:
         writer: the mechanism.
-        epsilon: of a token, as it was asked for.
-        draw: how a token is drawn; its guarantee says what is promised of one.
-        text: what came out.
-        tokens: every draw, those behind the end of the text too.
+        epsilon: of a token, as requested.
+        draw: law of a token, with its guarantee.
+        text: the output.
+        tokens: every draw, those after the end of the text too.
         source: the private text.
     """
 
@@ -114,21 +114,21 @@ class Writing:
     source: str = field(repr=False)
 
     def composed(self, delta: float = TEXT_DELTA) -> Composition:
-        """What is promised of the whole text, at this δ."""
+        """Return the guarantee of the whole text, at this δ."""
         return self.draw.composed(len(self.tokens), delta)
 
     def losses(self, other: str) -> FloatArray:
-        """How much more likely each token was than with another private text before it.
+        """Return the loss of each token between this private text and another one.
 
         Args:
-            other: which it might have been.
+            other: the other private text.
 
         Returns:
             ln P(token | this text) − ln P(token | the other one), in nats, shape (n,); their sum is
             the loss of this output between the two texts.
 
         Raises:
-            ParameterError: the mechanism makes no promise between these two texts.
+            ParameterError: the mechanism has no guarantee between these two texts.
             TextError: the text is empty, too long, or not text.
         """
         numbers = [token.number for token in self.tokens]
@@ -140,7 +140,7 @@ class Writing:
         return np.asarray(np.log([token.probability for token in self.tokens]) - np.array(logs))
 
     def __repr__(self) -> str:
-        """One line: what came out, not what went in."""
+        """Return one line: the output, not the input."""
         return (
             f"Writing({self.text!r}, {self.writer.name}, {len(self.tokens)} tokens, "
             f"ε = {self.epsilon:g} each)"
@@ -148,11 +148,11 @@ class Writing:
 
 
 def checked_count(tokens: int, reason: str = "") -> int:
-    """How many tokens are drawn, if so many are allowed.
+    """Return the number of tokens to draw, if it is allowed.
 
     Args:
         tokens: wanted.
-        reason: why so many were wanted, for the message.
+        reason: the reason for this number, for the message.
 
     Raises:
         ParameterError: they are too few or too many.
@@ -178,8 +178,8 @@ def written(
         writer: the mechanism.
         text: the private one.
         epsilon: of a token.
-        tokens: how many are drawn, chosen in public; None: as the mechanism has it.
-        rng: where the noise comes from.
+        tokens: number of draws, chosen in public; None takes the mechanism's own.
+        rng: source of the noise.
         progress: called with ("tokens", done, total).
 
     Raises:
@@ -204,14 +204,14 @@ def written(
     return Writing(writer, epsilon, draw, writer.decode(numbers), tuple(drawn), text)
 
 
-# DP-Prompt: a language model is asked to rephrase a text, and every token that it says is drawn.
+# DP-Prompt: a language model rephrases a text, and every token of its answer is drawn.
 #
 # Utpala, Hooker and Chen 2023: logits are clipped to a range, and a token is drawn at the
-# temperature 2·(high − low)/ε. The private text enters through the question alone, and what was
-# drawn is public, so each token keeps ε between any two texts and n tokens keep n·ε, as long as all
-# tokens may come out and n is public. That is what is done here: no cut to the likeliest tokens,
-# and n draws always; a text is over at its first end mark, which is a rule for what was drawn
-# already.
+# temperature 2·(high − low)/ε. The private text enters through the question alone, and earlier
+# draws are public, so each token keeps ε between any two texts and n tokens keep n·ε, as long as
+# all tokens may be drawn and n is public. This implementation ensures both: no cut to the likeliest
+# tokens, and always n draws; a text is over at its first end mark, which is a rule on tokens that
+# were drawn already.
 #
 # `published` clips the logits as they are, at h = ε/2. `calibrated` clips the logarithms of the
 # model's own probabilities, which lie below 0 after any text while logits lie elsewhere after each,
@@ -236,7 +236,7 @@ class DpPrompt:
 
     Attributes:
         form: "published", "calibrated" or "response".
-        model: the language model; None: the one of the optional package, loaded when it is needed.
+        model: the language model; None takes that of the optional package, loaded when needed.
     """
 
     form: str = "published"
@@ -256,7 +256,7 @@ class DpPrompt:
         return self.model or load_model()
 
     def draw(self, epsilon: float) -> TokenDraw:
-        """How a token is drawn, all of them possible.
+        """Return the law of a token, all of them possible.
 
         Raises:
             EpsilonError: ε is not a finite number above 0.
@@ -273,7 +273,7 @@ class DpPrompt:
         )
 
     def count(self, text: str, tokens: int | None) -> int:
-        """How many tokens are drawn: a public number, whatever the text is.
+        """Return the number of tokens to draw: public, and independent of the text.
 
         Raises:
             ParameterError: so many are not allowed.
@@ -283,7 +283,7 @@ class DpPrompt:
         return checked_count(USUAL_TOKENS if tokens is None else tokens)
 
     def begin(self, text: str, tokens: int) -> Next:
-        """Ask the model; what it then says is scored token by token.
+        """Ask the model; its answer is then scored token by token.
 
         Raises:
             TextError: the text is too long for the model.
@@ -305,27 +305,27 @@ class DpPrompt:
         return scored
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text up to the first end mark, without white space around it."""
+        """Return the text up to the first end mark, without white space around it."""
         return self._language.decode(tokens).strip()
 
     def named(self, token: int) -> str:
-        """One token as a person reads it; a mark by its name."""
+        """Return one token in readable form; a mark by its name."""
         return self._language.named(token)
 
 
-# DP-Masked: a network reads the text around each word, and a word for its place is drawn.
+# DP-Masked: a network reads the text around each word, and a word for its position is drawn.
 #
-# After DP-MLM (Meisenbacher, Chevli, Vladika, Matthes 2024), which asks a masked language model
-# what might stand in each place and draws a word at the temperature 2·(high − low)/ε. Its RoBERTa
-# sees the private text beside the one with the hidden word. The network here sees one text, so what
-# the word was comes in by the distance of the vectors:
+# After DP-MLM (Meisenbacher, Chevli, Vladika, Matthes 2024), which asks a masked language model for
+# candidates at each position and draws a word at the temperature 2·(high − low)/ε. Its RoBERTa
+# reads the private text beside the one with the hidden word. The network here reads one text, so
+# the hidden word enters by the distance of the vectors:
 #
 #     score(w) = ln P_network(w | drawn before, private behind) − d(w, x).
 #
-# Without the second term that is a guess from the context; without the first one it is the score of
+# Without the second term this is a guess from the context; without the first one it is the score of
 # the exponential mechanism over distances. A word that the lexicon lacks has no distance, and the
-# context alone speaks. Every word of the lexicon may come out in every place; marks, capitals and
-# spaces are not released, and no word is passed through.
+# context alone decides. Every word of the lexicon may be drawn at every position; marks, capitals
+# and spaces are not released, and no word is passed through.
 #
 # Every draw sees the whole private text, so each keeps ε between any two texts of n words, and all
 # n keep n·ε. A text is cut to n words, or filled up with hidden ones, where n was chosen in public.
@@ -340,11 +340,11 @@ _TEMPERATURE_DP_MASKED = 1.0  # of the network's own draw
 
 @dataclass(frozen=True)
 class DpMasked:
-    """DP-Masked with the network that the laboratory brings.
+    """DP-Masked with the bundled network.
 
     Attributes:
         form: "published", "calibrated" or "response".
-        words: the lexicon and the network over it; None: those that are bundled.
+        words: the lexicon and the network over it; None takes the bundled ones.
     """
 
     form: str = "published"
@@ -368,7 +368,7 @@ class DpMasked:
         return lexicon, reader_of(lexicon)
 
     def draw(self, epsilon: float) -> TokenDraw:
-        """How a word is drawn, all of them possible.
+        """Return the law of a word, all of them possible.
 
         Raises:
             EpsilonError: ε is not a finite number above 0.
@@ -384,7 +384,7 @@ class DpMasked:
         )
 
     def count(self, text: str, tokens: int | None) -> int:
-        """How many words are drawn: those of the text, or a public number.
+        """Return the number of words to draw: that of the text, or a public number.
 
         Raises:
             ParameterError: so many are not allowed.
@@ -398,20 +398,20 @@ class DpMasked:
         return checked_count(tokens)
 
     def begin(self, text: str, tokens: int) -> Next:
-        """Read the text as one of `tokens` words; its places are then scored one by one."""
+        """Read the text as one of `tokens` words; its positions are then scored one by one."""
         lexicon, reader = self._read
         numbers = self._numbers(text)[:tokens]
         shown = np.full(tokens, reader.hidden)
         shown[: numbers.size] = np.where(numbers < 0, reader.unknown, numbers)
         private = shown.copy()
-        room, place = reader.longest - 2, 0  # what it reads at once, boundaries aside
+        room, place = reader.longest - 2, 0  # positions read at once, without the boundaries
 
         def scored(drawn: Sequence[int]) -> FloatArray:
             nonlocal place
             for word in drawn:
                 shown[place] = word
                 place += 1
-            # A window around the place. Where it lies is public: it depends on n alone.
+            # A window around the position. Its start is public: it depends on n alone.
             first = min(max(place - room // 2, 0), max(tokens - room, 0))
             seen = shown[first : first + room].copy()
             seen[place - first] = reader.hidden
@@ -429,31 +429,31 @@ class DpMasked:
         return scored
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The words with spaces between them."""
+        """Join the words with spaces."""
         return " ".join(self.named(token) for token in tokens)
 
     def named(self, token: int) -> str:
-        """One word."""
+        """Return one word."""
         return self._read[0].words[token]
 
     def _numbers(self, text: str) -> IntArray:
-        """Its words by their numbers in the lexicon, −1 for one that is not there."""
+        """Return the words of a text as lexicon indices, −1 for one that is not there."""
         return prepare(text, self._read[0]).words
 
 
 WRITERS = (DpPrompt, DpMasked)
-"""The mechanisms; one whose packages are not installed says so when it is used."""
+"""The mechanisms; one without its packages raises an error when it is used."""
 
 
 def writer_of(name: str, form: str = "published") -> Writer:
-    """The mechanism of a name.
+    """Return the mechanism of a name.
 
     Args:
         name: short name, such as "dp-prompt".
         form: "published", "calibrated" or "response".
 
     Raises:
-        ParameterError: there is no such mechanism or form; the message names those that there are.
+        ParameterError: there is no such mechanism or form; the message lists the names.
     """
     a_name(name, "a mechanism that writes")
     writers = {writer.name: writer for writer in WRITERS}
@@ -475,23 +475,22 @@ def write(
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Writing:
-    """A new text in the place of a private one, drawn token by token.
+    """Write a new text in place of a private one, drawn token by token.
 
     Each token keeps ε between any two private texts (of as many words, if `tokens` is left to
-    "dp-masked"), and n tokens keep n·ε: `composed()` says how much less that is for a δ. Text that
+    "dp-masked"), and n tokens keep n·ε: `composed()` gives how much less it is for a δ. Text that
     reads well takes an ε of the whole text in the hundreds (`docs/writers.md`).
 
     Args:
         text: the private text.
-        mechanism: "dp-prompt", where a language model rephrases the text in tokens of its own, or
-            "dp-masked", where a small network puts a word in the place of each word.
+        mechanism: "dp-prompt", where a language model rephrases the text in its own tokens, or
+            "dp-masked", where a small network replaces each word by a word.
         epsilon: of a token.
-        tokens: n, how many are drawn; choose it in public, never by the private text. If it is not
-            given, 30 for "dp-prompt" and the number of its words, which is then told, for
-            "dp-masked".
+        tokens: n, the number of draws; choose it in public, never by the private text. If it is not
+            given, 30 for "dp-prompt" and the number of the text's words, which is then released,
+            for "dp-masked".
         form: "published" (a temperature of 2Δ/ε), "calibrated" (one at which the loss is at most
-            ε, by the bound for any scores) or "response" (randomised response on what the model
-            draws).
+            ε, by the bound for any scores) or "response" (randomised response on the model's draw).
         seed: None draws fresh noise for a text to publish; a number repeats an experiment, whose
             text must not be published.
         progress: called with ("tokens", done, total).

@@ -1,4 +1,4 @@
-"""Curves against ε, one figure for each meaning of ε, or all mechanisms at equal privacy."""
+"""Curves against ε, one figure per meaning of ε or all at equal privacy, and solving for ε."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EQUAL = {
     "auc": later("equal attacker success"),
     LOSS: later("equal proved loss"),
 }
-_FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
+_FIRST = ("accuracy", "auc", "nw")  # the first two of those available
 
 
 def curves_view(evidence: Evidence) -> None:
@@ -83,7 +83,7 @@ def curves_view(evidence: Evidence) -> None:
 
 
 def _baseline_alone(evidence: Evidence) -> None:
-    """Say what the first part of a run has found."""
+    """Report the result of the first part of a run."""
     note(
         say(
             "There is no curve yet: a run begins with the texts as they were written. What is "
@@ -122,7 +122,7 @@ def _nominal(evidence: Evidence, names: list[str]) -> None:
 
 
 def _part(evidence: Evidence, name: str, group: Group) -> Callable[[], pd.DataFrame]:
-    """What computes the curves of the mechanisms of a group."""
+    """Return a function that computes the curves of the mechanisms of a group."""
 
     def compute() -> pd.DataFrame:
         table = curves(evidence.table, name, **evidence.where(name))
@@ -133,7 +133,7 @@ def _part(evidence: Evidence, name: str, group: Group) -> Callable[[], pd.DataFr
 
 
 def _say_delta(mechanisms: list[str]) -> None:
-    """Mechanisms with and without δ share an axis; which is which is said."""
+    """Note which mechanisms have δ and which do not, since both kinds share an axis."""
     meanings = {name: resolve(name).meaning for name in dict.fromkeys(mechanisms)}
     some = [name for name, of in meanings.items() if of is EpsilonMeaning.LOCAL_APPROXIMATE]
     if some and len(set(meanings.values())) > 1:
@@ -141,7 +141,7 @@ def _say_delta(mechanisms: list[str]) -> None:
 
 
 def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
-    """The ε of a refuted claim is no promise; a curve over it does not show that."""
+    """Note which ε belong to refuted claims and are no guarantee: a curve does not show that."""
     rows = evidence.table[
         (evidence.table["quantity"] == "claimed_loss")
         & (evidence.table["lexicon"] == evidence.lexicon)
@@ -200,7 +200,7 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
 def _over(
     evidence: Evidence, by: str, name: str
 ) -> Callable[[], tuple[pd.DataFrame, go.Figure | None, Caption | None]]:
-    """What computes a quantity over what the text gives away, and its figure and caption."""
+    """Return a function that computes a quantity over leakage, with its figure and caption."""
 
     def compute() -> tuple[pd.DataFrame, go.Figure | None, Caption | None]:
         where = {"lexicon": evidence.lexicon} if by == LOSS else evidence.where(by)
@@ -215,7 +215,7 @@ def _over(
 
 
 def _pairs(items: list[T]) -> list[list[T]]:
-    """Two of them a row."""
+    """Group the items in pairs, one pair per row."""
     return [items[start : start + 2] for start in range(0, len(items), 2)]
 
 

@@ -1,4 +1,4 @@
-"""What is shown: the rows of an experiment or of a run, and which part of them is chosen."""
+"""Rows of an experiment or a run, the choice of their part, and views of examples and attacks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OF_ATTACKER = {"auc", "tpr", "roc"}
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of an experiment or a run, and what was computed of them: a click computes little.
+    """Rows of an experiment or a run with results computed from them, so that a click is cheap.
 
     Attributes:
         table: rows with the columns of `dpcore.study.plan`.
@@ -53,7 +53,7 @@ class Rows:
     _known: dict[Hashable, object] = field(default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What `compute` gives, computed at the first call with this key."""
+        """Return the result of `compute`, computed at the first call with this key."""
         if key not in self._known:
             self._known[key] = compute()
         return cast("T", self._known[key])
@@ -61,15 +61,15 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The part of an experiment that is shown.
+    """Shown part of an experiment.
 
     Attributes:
-        name: of the experiment; part of the names of files and elements.
-        rows: all of it.
-        labels: which labels or data the accuracies are of; empty if there is one kind.
-        lexicon: which words and vectors.
-        learner: which classifier; empty if there is none.
-        tested_on: what the accuracies are measured on.
+        name: name of the experiment; part of the names of files and elements.
+        rows: all of its rows.
+        labels: labels or data of the accuracies; empty if there is one kind.
+        lexicon: words and vectors.
+        learner: classifier; empty if there is none.
+        tested_on: texts on which the accuracies are measured.
         attacker: variant of the attacker.
     """
 
@@ -87,12 +87,12 @@ class Evidence:
         return self.rows.table
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What `compute` gives of this part, computed at the first call with this key."""
+        """Return the result of `compute` for this part, computed once for each key."""
         part = (self.labels, self.lexicon, self.learner, self.tested_on, self.attacker)
         return self.rows.once((part, key), compute)
 
     def where(self, quantity: str, *, tested_on: str | None = None) -> dict[str, Any]:
-        """The values of other columns that choose the rows of a quantity."""
+        """Return the values of other columns that choose the rows of a quantity."""
         where: dict[str, Any] = {"lexicon": self.lexicon}
         if quantity in _OF_CLASSIFIER:
             where["learner"] = self.learner
@@ -105,12 +105,12 @@ class Evidence:
         return where
 
     def of(self, quantity: str) -> tuple[str, dict[str, Any]]:
-        """A quantity and where it stands, as the engine takes them."""
+        """Return a quantity and the filter of its rows, as the engine takes them."""
         return quantity, self.where(quantity)
 
     @property
     def quantities(self) -> list[str]:
-        """What can be drawn against ε, accuracy first."""
+        """Quantities that can be drawn against ε, accuracy first."""
 
         def compute() -> list[str]:
             rows = self.table[self.table["epsilon"].notna()]
@@ -120,7 +120,7 @@ class Evidence:
 
     @property
     def has_losses(self) -> bool:
-        """Whether a worst-case loss is known of any mechanism."""
+        """True if a worst-case loss is known for any mechanism."""
         return self.rows.once(
             "losses", lambda: bool((self.table["quantity"] == "claimed_loss").any())
         )
@@ -131,7 +131,7 @@ class Evidence:
         return self.rows.once("trials", lambda: int(self.table["seed"].nunique()))
 
     def lines(self, quantity: str) -> list[Line]:
-        """Baselines of a quantity: text without privacy, and what takes no text at all."""
+        """Return the baselines of a quantity: text without privacy, and guesses without text."""
         return self.once(("lines", quantity), lambda: self._lines(quantity))
 
     def _lines(self, quantity: str) -> list[Line]:
@@ -143,7 +143,7 @@ class Evidence:
                 largest = baseline(self.table, "majority", **self.where("majority"))
                 lines.append(Line(later("largest class always"), largest.mean, "dot"))
         except StudyError:
-            pass  # of a run whose baseline is not done yet
+            pass  # the baseline of a run is not done yet
         if quantity == "auc":
             lines.append(Line(later("guessing"), 0.5, "dot"))
         return lines
@@ -151,7 +151,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class _Options:
-    """What there is to choose from."""
+    """Available options of the choices."""
 
     labels: list[str]
     lexicons: list[str]
@@ -171,7 +171,7 @@ def _options(table: pd.DataFrame) -> _Options:
     return _Options(
         labels,
         list(dict.fromkeys(table["lexicon"])),
-        # Those whose training texts were inferred first: they have all curves.
+        # Those whose training texts were inferred come first, since they have all curves.
         list(dict.fromkeys([*attacks["learner"], *learners])),
         learners,
         [name for name in TESTED if name in there],
@@ -184,8 +184,8 @@ def choose_part(name: str, rows: Rows) -> Evidence:
     """Draw the choice of labels, vectors, classifier, test texts and attacker, where there is one.
 
     Args:
-        name: of the experiment.
-        rows: of it.
+        name: name of the experiment.
+        rows: its rows.
     """
     there = rows.once("options", lambda: _options(rows.table))
     with st.container(horizontal=True):
@@ -233,18 +233,18 @@ def choose_part(name: str, rows: Rows) -> Evidence:
 def _choice(
     label: str, options: list[str], key: str, explained: str, titles: dict[str, str] | None = None
 ) -> str:
-    """The chosen option; nothing is drawn where there is one, or none."""
+    """Return the chosen option; draw nothing if there is one option, or none."""
     if len(options) < 2:
         return options[0] if options else ""
     shown = {name: (titles or {}).get(name, name) for name in options}
     return choose_one(st.selectbox, label, shown, f"use_{key}", help=explained, width=230)
 
 
-# Texts that a classifier of the private texts gets wrong: the original beside what it saw.
+# Texts that a classifier of the private texts gets wrong: the original beside its input.
 
 
 def own_examples(run: Run) -> None:
-    """Draw the examples of a run of one's own."""
+    """Draw the examples of a live run."""
     if not run.job.examples:
         note(
             say(
@@ -300,7 +300,7 @@ def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _example(example: Mapping[str, Any]) -> None:
-    """All in st.text: neither a text nor a label is Markdown."""
+    """Draw one example in st.text, since neither a text nor a label is Markdown."""
     with st.container(border=True, gap="xsmall"):
         left, right = st.columns(2)
         with left:
@@ -313,11 +313,11 @@ def _example(example: Mapping[str, Any]) -> None:
             st.text(say("Read as: {label}", label=example["guessed"]))
 
 
-# Utterances as a network writes them from a noisy vector: recorded with ADePT.
+# Utterances that a network writes from a noisy vector: recorded with ADePT.
 
 
 NOISES = ("adept", "adept-l1", "laplace", "l2-laplace")
-"""The published noise of the vector, and three that keep what they promise."""
+"""The published noise of the vector, and three noises whose guarantee holds."""
 
 
 def choose_latent_epsilon(there: tuple[float, ...], field: str) -> float:
@@ -335,7 +335,7 @@ def choose_latent_epsilon(there: tuple[float, ...], field: str) -> float:
 
 
 def latent_rewrites() -> None:
-    """Draw what the network wrote of one utterance, under the published noise and its repairs."""
+    """Draw the network's outputs for one utterance, under the published noise and its repairs."""
     recorded = examples()
     texts = list(dict.fromkeys(row.text for row in recorded.rewrites))
     number = choose_one(
@@ -394,7 +394,7 @@ _MOST = 3  # values of ε in one figure
 
 
 def membership_view(evidence: Evidence) -> None:
-    """Draw the choice of a curve and its ε, the ROC, and what it means."""
+    """Draw the choice of a curve and its ε, the ROC, and its interpretation."""
     rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
     curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
     if not curves:
@@ -441,7 +441,7 @@ def membership_view(evidence: Evidence) -> None:
 
 
 def _resolution(outside: int, trials: int) -> str:
-    """Below which false-positive rate nothing was seen."""
+    """State the false-positive rate below which nothing was observed."""
     each = (
         say("In the one trial") if trials == 1 else say("In each of {trials} trials", trials=trials)
     )
@@ -456,7 +456,7 @@ def _resolution(outside: int, trials: int) -> str:
 
 
 def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
-    """What differential privacy promises about a whole text, where that was computed."""
+    """Draw the guarantee of differential privacy for a whole text, where it was computed."""
     rows = evidence.table[
         (evidence.table["quantity"] == "document_auc")
         & (evidence.table["lexicon"] == evidence.lexicon)

@@ -1,4 +1,4 @@
-"""The views of a run of one's own: only the open one is computed."""
+"""Views of a live run: only the open one is computed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABS = {
 
 
 def run_views(run: Run, rows: Rows) -> None:
-    """Draw the views of a run of one's own."""
+    """Draw the views of a live run."""
     more: dict[str, View] = {"examples": lambda _: own_examples(run)}
     st.text(title_of(run))
     fragment(_views, "run", rows, more)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.attack.language import reader_training as reader_build
+from dpcore.attack.language import reader_training
 from dpcore.attack.language.reader_training import (
     ReaderPlan,
     build_reader,
@@ -108,13 +108,13 @@ def test_a_build_writes_network_and_manifest(
     needs.torch()
     words = load().words[:60]
     lines = [" ".join(words[(i + j) % 60] for j in range(6)) for i in range(60)]
-    monkeypatch.setattr(reader_build, "sources_of", lambda *_: [([lines], 2)])
-    monkeypatch.setattr(reader_build, "held_out_sentences", lambda _: lines[:3])
-    monkeypatch.setattr(reader_build, "used_sources", lambda *_: [])
-    monkeypatch.setattr(reader_build, "_FITTED", 1)
+    monkeypatch.setattr(reader_training, "sources_of", lambda *_: [([lines], 2)])
+    monkeypatch.setattr(reader_training, "held_out_sentences", lambda _: lines[:3])
+    monkeypatch.setattr(reader_training, "used_sources", lambda *_: [])
+    monkeypatch.setattr(reader_training, "_FITTED", 1)
     plan = ReaderPlan(rank=4, width=8, heads=2, longest=12, steps=2, tokens=60, others=32)
     manifest = build_reader(load(), tmp_path, tmp_path, plan)
     assert manifest == json.loads((tmp_path / "reader.json").read_text(encoding="utf-8"))
-    assert manifest["exponent"] in reader_build.EXPONENTS
+    assert manifest["exponent"] in reader_training.EXPONENTS
     assert manifest["held_out"]["tokens"] > 0
     assert manifest["files"]["reader.npz"]["bytes"] == (tmp_path / "reader.npz").stat().st_size

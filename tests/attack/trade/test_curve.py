@@ -39,6 +39,14 @@ def test_a_table_in_any_order_is_a_curve() -> None:
     assert "kind" not in curve  # it was not measured at every ε
 
 
+def test_an_interval_that_is_not_known_is_not_an_interval_from_zero() -> None:
+    rows = table(word=[0.1, 0.5, 0.9])
+    rows.loc[rows["epsilon"] == 2.0, ["low", "high"]] = math.nan
+    curve = TradeCurve.of(rows, BAYES)
+    assert curve.intervals("word")[1].tolist() == [0.5, 0.5, 0.5]
+    assert curve.interval_at_epsilon("word", 2.0) == pytest.approx((0.5, 0.5, 0.5))
+
+
 def test_between_two_measurements_log_odds_are_linear_in_the_logarithm_of_epsilon() -> None:
     curve = TradeCurve.of(table(word=[0.1, 0.5, 0.9], kept=[0.0, 0.4, 0.8]), BAYES)
     assert curve.epsilon_at("word", 0.5) == 2.0

@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
-from dpcore.learn.pixeldp import certified as module
+from dpcore.learn.pixeldp import certified
 from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
@@ -107,7 +107,7 @@ def test_means_and_votes_of_the_draws(
     rng: MakeRng, monkeypatch: pytest.MonkeyPatch, accounting: Accounting, block: int
 ) -> None:
     """Against 400,000 draws made plainly; both sides by Hoeffding's bound."""
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(certified, "_BLOCK", block)
     layer = NoiseLayer(accounting, 0.5, 2, 2)
     inputs = np.array([[0.1, 0.3], [-0.4, 0.0]])
     draws, plain = 2_000, 400_000

@@ -17,7 +17,7 @@ from dpcore.errors import ParameterError
 from dpcore.jobs.background import BACKGROUND
 from dpcore.lexicon.catalogue import write_stored
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.maps import fit as maps
+from dpcore.measure.maps import fit
 from dpcore.measure.maps import jobs as map_jobs
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
@@ -69,7 +69,7 @@ def test_a_job_builds_the_map_in_another_process(cache: Path, middle: Lexicon) -
     job = map_jobs.start(middle, "pca")
     assert job.wait(LONG)
     assert (job.done, job.error) == (True, None)
-    shown = maps.vocabulary_map(middle, "pca")
+    shown = fit.vocabulary_map(middle, "pca")
     assert len(shown) == len(middle)
     assert map_jobs.start(middle, "pca") is None
     assert not RUNNING
@@ -94,7 +94,7 @@ def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(
 @pytest.mark.slow
 def test_a_map_around_words_is_built_as_it_was_asked_for(cache: Path, middle: Lexicon) -> None:
     assert map_jobs.start(middle, "umap", [7, 3], 40, seed=2).wait(LONG)
-    assert maps.local_map(middle, [7, 3], 40, "umap", seed=2).centres == (7, 3)
+    assert fit.local_map(middle, [7, 3], 40, "umap", seed=2).centres == (7, 3)
 
 
 def test_sessions_share_one_process_that_stops_when_all_have_stopped(
@@ -132,7 +132,7 @@ def test_a_stopped_map_can_be_asked_for_again(
     again = map_jobs.start(middle, "pca")
     assert again.wait(LONG)
     assert again.error is None
-    assert len(maps.vocabulary_map(middle, "pca")) == len(middle)
+    assert len(fit.vocabulary_map(middle, "pca")) == len(middle)
 
 
 def test_only_one_map_is_built_at_a_time(
@@ -205,7 +205,7 @@ def test_what_could_not_be_kept_is_refused_before_or_after(
     cache.unlink()
     cache.mkdir()
     write_stored(small, cache / "lexicons" / "mine", {})
-    monkeypatch.setattr(maps, "keep_map", lambda *_: False)  # the disk is full by now
+    monkeypatch.setattr(fit, "keep_map", lambda *_: False)  # the disk is full by now
     plan = {"projection": "pca", "seed": 0, "centres": [], "neighbours": 0}
     with pytest.raises(ParameterError, match="the map could not be kept in"):
         map_jobs.build({"lexicon": "mine", "plan": plan}, lambda told: None)

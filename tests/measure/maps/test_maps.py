@@ -12,7 +12,7 @@ from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.measure.density import neighbourhood, ordinary_words
-from dpcore.measure.maps import fit as maps
+from dpcore.measure.maps import fit
 from dpcore.measure.maps.fit import (
     density_kept,
     neighbours_kept,
@@ -62,7 +62,7 @@ def test_pca_of_crafted_vectors_is_finite_and_never_stretches(name: str) -> None
 
 
 def test_a_map_shows_pca_to_a_step_and_centred(cache: Path, middle: Lexicon) -> None:
-    shown = maps.build_vocabulary_map(middle, "pca")
+    shown = fit.build_vocabulary_map(middle, "pca")
     points, _ = pca_plane(middle.vectors)
     points -= (points.min(axis=0) + points.max(axis=0)) / 2
     step = shown.parameters["step"]
@@ -81,7 +81,7 @@ def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(
     for word in (30, 7):
         near = np.argsort(np.linalg.norm(vectors - vectors[word], axis=1), kind="stable")
         expected |= set(near[:21].tolist())
-    shown = maps.local_map(middle, [30, 7], 20, "pca")
+    shown = fit.local_map(middle, [30, 7], 20, "pca")
     assert set(shown.words.tolist()) == expected
     assert shown.words.tolist() == sorted(expected)
     assert shown.centres == (30, 7)
@@ -89,7 +89,7 @@ def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(
     absent = next(word for word in range(len(middle)) if word not in expected)
     assert shown.place(absent) is None
     assert shown.place(len(middle)) is None
-    other = maps.local_map(middle.with_metric(Metric.MANHATTAN), [7, 30], 20, "pca")
+    other = fit.local_map(middle.with_metric(Metric.MANHATTAN), [7, 30], 20, "pca")
     assert (other.points == shown.points).all()
     assert other.centres == (7, 30)
     assert other.fingerprint == shown.fingerprint
@@ -97,7 +97,7 @@ def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(
 
 def test_every_neighbour_may_be_on_a_local_map() -> None:
     lexicon = lexicons.cloud(12, 3)
-    shown = maps.local_map(lexicon, [4], 11, "pca")
+    shown = fit.local_map(lexicon, [4], 11, "pca")
     assert len(shown) == 12
     assert shown.k == 10
 
@@ -107,13 +107,13 @@ def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(
 ) -> None:
     for module in ("fit", "store"):
         monkeypatch.setattr(f"dpcore.measure.maps.{module}.MAX_MAP_WORDS", 200)
-    shown = maps.build_vocabulary_map(middle, "pca")
+    shown = fit.build_vocabulary_map(middle, "pca")
     assert shown.words.tolist() == list(range(200))
     assert (shown.parameters["words"], shown.parameters["lexicon_words"]) == (200, 700)
     few = Lexicon("few", middle.words[:200], middle.vectors[:200])
-    assert (maps.build_vocabulary_map(few, "pca").points == shown.points).all()
+    assert (fit.build_vocabulary_map(few, "pca").points == shown.points).all()
     assert shown.fingerprint == middle.fingerprint
-    assert (maps.vocabulary_map(middle, "pca").points == shown.points).all()
+    assert (fit.vocabulary_map(middle, "pca").points == shown.points).all()
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     """The one fit of umap-learn in this suite: compiling it takes most of the time."""
     lexicon = lexicons.cloud(40, 6)
     stages = []
-    shown = maps.build_local_map(
+    shown = fit.build_local_map(
         lexicon, [0, 5], 30, "umap", seed=3, progress=lambda *what: stages.append(what)
     )
     assert np.isfinite(shown.points).all()
@@ -134,25 +134,25 @@ def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     rounds = [done for stage, done, total in stages if stage == "layout" and total == 500]
     assert rounds == sorted(rounds)
     assert rounds[-1] == 500
-    again = maps.build_local_map(lexicon, [5, 0], 30, "umap", seed=3)
+    again = fit.build_local_map(lexicon, [5, 0], 30, "umap", seed=3)
     assert (again.points == shown.points).all()
-    assert (maps.local_map(lexicon, [0, 5], 30, "umap", seed=3).points == shown.points).all()
+    assert (fit.local_map(lexicon, [0, 5], 30, "umap", seed=3).points == shown.points).all()
     with pytest.raises(MapMissingError, match=r"map build --projection umap .*--k 30 --seed 4"):
-        maps.local_map(lexicon, [0, 5], 30, "umap", seed=4)
+        fit.local_map(lexicon, [0, 5], 30, "umap", seed=4)
 
 
 def test_a_missing_map_names_the_command_that_builds_it(cache: Path, small: Lexicon) -> None:
     with pytest.raises(MapMissingError, match="there is no densmap map of lexicon 'test' yet"):
-        maps.vocabulary_map(small, "densmap")
+        fit.vocabulary_map(small, "densmap")
     with pytest.raises(
         MapMissingError,
         match=r"of 'w3' and 'w9' yet.* --projection umap --lexicon PATH-OF-THE-LEXICON "
         "--word w3 --word w9 --k 20",
     ):
-        maps.local_map(small, [9, 3], 20, "umap")
-    assert maps.available_maps(small) == []
-    maps.build_vocabulary_map(small, "pca")
-    assert maps.available_maps(small) == [Projection.PCA]
+        fit.local_map(small, [9, 3], 20, "umap")
+    assert fit.available_maps(small) == []
+    fit.build_vocabulary_map(small, "pca")
+    assert fit.available_maps(small) == [Projection.PCA]
 
 
 @pytest.mark.parametrize("projection", list(Projection))
@@ -161,41 +161,41 @@ def test_too_few_words_for_a_map_are_refused(cache: Path, projection: Projection
     few = lexicons.cloud(least - 1, 4)
     message = f"a {projection} map needs at least {least} words, got {least - 1}"
     refusals: list[Callable[[], object]] = [
-        lambda: maps.vocabulary_map(few, projection),
-        lambda: maps.build_vocabulary_map(few, projection),
-        lambda: maps.local_map(few, [0], least - 2, projection),
+        lambda: fit.vocabulary_map(few, projection),
+        lambda: fit.build_vocabulary_map(few, projection),
+        lambda: fit.local_map(few, [0], least - 2, projection),
     ]
     for refused in refusals:
         with pytest.raises(ParameterError, match=message):
             refused()
     if projection is not Projection.PCA:
         with pytest.raises(ParameterError, match=r"got 3: .* or PCA"):
-            maps.vocabulary_map(lexicons.cloud(3, 4), projection)
+            fit.vocabulary_map(lexicons.cloud(3, 4), projection)
 
 
 def test_wrong_arguments_are_one_sentence(small: Lexicon) -> None:
     for centres in ([], [1, 1], [1, 2, 3]):
         with pytest.raises(ParameterError, match="one word or two different ones"):
-            maps.local_map(small, centres, 20, "pca")
+            fit.local_map(small, centres, 20, "pca")
     for word in (-1, 60):
         with pytest.raises(ParameterError, match=r"must lie in 0\.\.59"):
-            maps.local_map(small, [word], 20, "pca")
+            fit.local_map(small, [word], 20, "pca")
     for k in (0, 60):
         with pytest.raises(ParameterError, match="k must be 1 to 59 neighbours"):
-            maps.local_map(small, [1], k, "pca")
+            fit.local_map(small, [1], k, "pca")
     with pytest.raises(ParameterError, match="k must be at most 500"):
-        maps.local_map(small, [1], 501, "pca")
+        fit.local_map(small, [1], 501, "pca")
     with pytest.raises(ParameterError, match="unknown projection 'tsne': use one of umap"):
-        maps.vocabulary_map(small, "tsne")
+        fit.vocabulary_map(small, "tsne")
     with pytest.raises(ParameterError, match="a seed is"):
-        maps.vocabulary_map(small, "umap", seed=-1)
+        fit.vocabulary_map(small, "umap", seed=-1)
 
 
 # -- the tables of the figures
 
 
 def test_the_point_table_says_what_each_point_is(middle: Lexicon) -> None:
-    shown = maps.local_map(middle, [30, 7], 40, "pca")
+    shown = fit.local_map(middle, [30, 7], 40, "pca")
     table = point_table(middle, shown, [30, 7], 10)
     roles = dict(zip(table["word"], table["role"], strict=True))
     assert len(roles) == len(table) == len(shown)
@@ -220,7 +220,7 @@ def test_the_point_table_says_what_each_point_is(middle: Lexicon) -> None:
 
 def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
     lexicon = catalogue.load()
-    dense, sparse = lexicon.indices(maps.DEFAULT_PAIR)
+    dense, sparse = lexicon.indices(fit.DEFAULT_PAIR)
     assert {dense, sparse} <= set(ordinary_words(lexicon, rows=4_000))
     median = catalogue.available()[0].manifest.facts["median_nearest_distance"]
     near = [neighbourhood(lexicon, word).nearest for word in (dense, sparse)]
@@ -230,14 +230,14 @@ def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
 
 def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache: Path) -> None:
     lexicon = catalogue.load()
-    assert maps.available_maps(lexicon) == list(Projection)
-    centres = lexicon.indices(maps.DEFAULT_PAIR).tolist()
+    assert fit.available_maps(lexicon) == list(Projection)
+    centres = lexicon.indices(fit.DEFAULT_PAIR).tolist()
     for projection in Projection:
-        whole = maps.vocabulary_map(lexicon, projection)
+        whole = fit.vocabulary_map(lexicon, projection)
         assert len(whole) == len(lexicon)
         assert np.isfinite(whole.points).all()
-        pair = maps.local_map(lexicon, centres, maps.DEFAULT_NEIGHBOURS, projection)
-        plain = maps.local_map(lexicon, centres, maps.DEFAULT_NEIGHBOURS, "pca")
+        pair = fit.local_map(lexicon, centres, fit.DEFAULT_NEIGHBOURS, projection)
+        plain = fit.local_map(lexicon, centres, fit.DEFAULT_NEIGHBOURS, "pca")
         assert (pair.words == plain.words).all()
         assert pair.centres == tuple(centres)
 

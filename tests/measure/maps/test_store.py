@@ -13,7 +13,7 @@ from dpcore.errors import MapMissingError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.cache import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.maps import fit as maps
+from dpcore.measure.maps import fit
 from dpcore.measure.maps import store as maps_store
 from dpcore.measure.maps.store import (
     SETTINGS,
@@ -46,9 +46,9 @@ def same(first: Any, second: Any) -> bool:
 @pytest.mark.parametrize("name", ["cloud", *sorted(lexicons.crafted().keys() - {"two words"})])
 def test_a_map_comes_back_to_the_bit(name: str) -> None:
     lexicon = lexicons.cloud(90, 5) if name == "cloud" else lexicons.crafted()[name]
-    built = maps.build_vocabulary_map(lexicon, "pca")
-    assert same(maps.vocabulary_map(lexicon, "pca"), built)
-    local = maps.local_map(lexicon, [1, 2], 9, "pca")
+    built = fit.build_vocabulary_map(lexicon, "pca")
+    assert same(fit.vocabulary_map(lexicon, "pca"), built)
+    local = fit.local_map(lexicon, [1, 2], 9, "pca")
     plan = plan_of_words(lexicon, [1, 2], 9, "pca")
     assert maps_store.keep_map(plan, local)
     recalled = maps_store.recall_map(plan, lexicon.fingerprint)
@@ -57,20 +57,20 @@ def test_a_map_comes_back_to_the_bit(name: str) -> None:
 
 
 def test_a_damaged_map_counts_as_absent_and_is_built_again(cache: Path, small: Lexicon) -> None:
-    built = maps.build_vocabulary_map(small, "pca")
+    built = fit.build_vocabulary_map(small, "pca")
     (path,) = cache.rglob("map-*.bin")
     whole = path.read_bytes()
     for broken in (whole[:-200], whole.replace(b'"k": 10', b'"k": 11'), b"", b"\xff" * 999):
         path.write_bytes(broken)
         with pytest.raises(MapMissingError):
-            maps.vocabulary_map(small, "pca")
-        assert maps.available_maps(small) == []
-    assert same(maps.build_vocabulary_map(small, "pca"), built)
-    assert same(maps.vocabulary_map(small, "pca"), built)
+            fit.vocabulary_map(small, "pca")
+        assert fit.available_maps(small) == []
+    assert same(fit.build_vocabulary_map(small, "pca"), built)
+    assert same(fit.vocabulary_map(small, "pca"), built)
 
 
 def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small: Lexicon) -> None:
-    shown = maps.build_vocabulary_map(small, "pca")
+    shown = fit.build_vocabulary_map(small, "pca")
     for plan in (
         plan_of_vocabulary("umap"),
         MapPlan(Projection.PCA, 0, (3,), 9),
@@ -104,15 +104,15 @@ def test_the_name_of_a_map_depends_on_everything_it_is_made_with(
 
 def test_builders_that_race_leave_a_whole_map(middle: Lexicon) -> None:
     with ThreadPoolExecutor(4) as pool:
-        recalled = list(pool.map(lambda _: maps.build_vocabulary_map(middle, "pca"), range(4)))
+        recalled = list(pool.map(lambda _: fit.build_vocabulary_map(middle, "pca"), range(4)))
     assert all(same(shown, recalled[0]) for shown in recalled)
-    assert same(maps.vocabulary_map(middle, "pca"), recalled[0])
+    assert same(fit.vocabulary_map(middle, "pca"), recalled[0])
 
 
 def test_without_a_cache_folder_a_map_is_still_built(cache: Path, small: Lexicon) -> None:
     cache.parent.mkdir(exist_ok=True)
     cache.write_text("a file where the folder should be")
-    assert len(maps.build_vocabulary_map(small, "pca")) == 60
+    assert len(fit.build_vocabulary_map(small, "pca")) == 60
 
 
 def test_a_bundle_is_read_checked_and_only_for_its_lexicon(
@@ -121,10 +121,10 @@ def test_a_bundle_is_read_checked_and_only_for_its_lexicon(
     folder = tmp_path / "bundle"
     monkeypatch.setattr(maps_store, "_folder", lambda: folder)
     plan = plan_of_vocabulary("pca")
-    built = maps.build_vocabulary_map(small, "pca")
+    built = fit.build_vocabulary_map(small, "pca")
     maps_store.write_bundle(folder, "small", "a command", [(plan, "vocabulary-pca", built)])
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "empty"))
-    assert same(maps.vocabulary_map(small, "pca"), built)
+    assert same(fit.vocabulary_map(small, "pca"), built)
     (facts,) = maps_store.stored_facts(small.fingerprint)
     assert facts["bundled"]
     assert maps_store.recall_map(plan, middle.fingerprint) is None

@@ -16,8 +16,7 @@ from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.mechanisms.additive import additive as shared
-from dpcore.mechanisms.additive import points
+from dpcore.mechanisms.additive import additive, points
 from dpcore.mechanisms.additive.additive import NoisyMechanism, RadialMechanism, SharedDirections
 from dpcore.mechanisms.additive.euclidean import (
     Mahalanobis,
@@ -368,7 +367,7 @@ def test_the_directions_of_the_last_few_settings_are_kept() -> None:
     mechanisms = [Mahalanobis(lexicon=WORDS, lam=0.05 * i) for i in range(12)]
     bundles = [weakref.ref(directions.bundle(mechanism)) for mechanism in mechanisms]
     gc.collect()
-    assert [bundle() is not None for bundle in bundles] == [False] * 9 + [True] * shared._KEPT
+    assert [bundle() is not None for bundle in bundles] == [False] * 9 + [True] * additive._KEPT
     assert directions.bundle(mechanisms[-1]) is bundles[-1]()
     first = directions.bundle(mechanisms[0]).unit
     assert np.array_equal(first, SharedDirections().bundle(mechanisms[0]).unit)

@@ -12,7 +12,7 @@ from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.neighbours import rank
-from dpcore.mechanisms import certificate as calibrated
+from dpcore.mechanisms import certificate
 from dpcore.mechanisms.exponential.tem import TruncatedExponential, log_odds, tem_gamma
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
@@ -298,8 +298,8 @@ def test_between_two_entries_the_smaller_one_holds() -> None:
 def test_a_large_lexicon_without_certificate_has_the_proved_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 59)
-    monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
+    monkeypatch.setattr(certificate, "CERTIFIED_AT_ONCE_WORDS", 59)
+    monkeypatch.setattr(certificate, "known_certificate", lambda *_: None)
     mechanism: Any = create("tem-calibrated", LEXICON)
     assert mechanism.certificate is None
     assert mechanism.nominal(2.0) == 2.0

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk import OneByOne, outputs_at
-from dpcore.mechanisms.exponential import tem_bulk as module
+from dpcore.mechanisms.exponential import tem_bulk
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.exponential.tem_bulk import TemBulk, euclidean, outputs_by_distance
 from dpcore.mechanisms.registry import create
@@ -162,7 +162,7 @@ def test_draws_at_the_edges_of_outcomes_are_those_of_the_exact_units(
             for i in members[~sure].tolist():
                 drawn = Digits(document_generator(SECRET, i), first[i : i + 1])
                 plain[i] = draws(drawn, words[i : i + 1], rows)[0]
-        monkeypatch.setattr(module, "first_words", lambda *_, first=first: first)
+        monkeypatch.setattr(tem_bulk, "first_words", lambda *_, first=first: first)
         # A document each: one that is drawn again is drawn again as a whole.
         rngs = [document_generator(SECRET, i) for i in range(words.size)]
         outputs = TemBulk(mechanism, epsilon)(rngs, words, np.arange(words.size + 1))

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms import distances as all_pairs
-from dpcore.mechanisms import distances as distance_blocks
+from dpcore.mechanisms import distances as distances_module
 from dpcore.mechanisms.exponential.tem import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from tests.mechanisms import lexicons
@@ -40,7 +39,7 @@ def brute(
 def test_the_fast_form_equals_brute_force_over_laws(
     name: str, tile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(all_pairs, "TILE", tile)
+    monkeypatch.setattr(distances_module, "TILE", tile)
     lexicon = lexicons.cloud(45, 4) if name == "cloud" else lexicons.crafted()[name]
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
     etas = np.array([0.01, 0.5, 2.0, 8.0, 60.0]) / typical
@@ -85,7 +84,7 @@ def test_parallel_words_have_one_law_and_no_loss(
     tile: int, gamma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The angle between them is 0, and so is their loss: 0/0 is left out, and hides no other."""
-    monkeypatch.setattr(all_pairs, "TILE", tile)
+    monkeypatch.setattr(distances_module, "TILE", tile)
     lexicon = parallel()
     wanted, apart, logs = brute(lexicon, Metric.ANGULAR, 1.3, gamma)
     assert (apart == 0).sum() > len(lexicon)
@@ -110,7 +109,7 @@ def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch: pytest.Monkey
         apart = distances(vectors, origins, Metric.EUCLIDEAN)
         return np.where(apart < 1.01, 0.0, apart)
 
-    monkeypatch.setattr(distance_blocks, "distances", wrong)
+    monkeypatch.setattr(distances_module, "distances", wrong)
     lexicon = lexicons.line(0.0, 1.0, 3.0, 9.0)
     loss = effective_epsilon(lexicon, "manhattan", 0.5)
     assert (loss.epsilon, loss.error) == (math.inf, 0.0)
@@ -125,7 +124,7 @@ def test_nan_among_the_losses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
         apart[apart == apart.max()] = math.nan
         return apart
 
-    monkeypatch.setattr(distance_blocks, "distances", broken)
+    monkeypatch.setattr(distances_module, "distances", broken)
     with pytest.raises(ComputationError, match="NaN"):
         effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
 
@@ -136,14 +135,14 @@ def test_tiles_beyond_reach_are_not_computed_and_not_missed(
     """Most normalisers of a large ε are alike: then a pair decides that is nearer than most."""
     lexicon = lexicons.cloud(300, 4)
     computed = []
-    distances_of_a_tile = all_pairs.AllPairs._distances
+    distances_of_a_tile = distances_module.AllPairs._distances
 
     def counted(self: Any, *place: Any) -> Any:
         computed.append(place)
         return distances_of_a_tile(self, *place)
 
-    monkeypatch.setattr(all_pairs, "TILE", 10)
-    monkeypatch.setattr(all_pairs.AllPairs, "_distances", counted)
+    monkeypatch.setattr(distances_module, "TILE", 10)
+    monkeypatch.setattr(distances_module.AllPairs, "_distances", counted)
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
     loss = effective_epsilon(lexicon, "euclidean", 20.0 / typical, 0.7 * typical)
     tiles = 30 * 31 // 2

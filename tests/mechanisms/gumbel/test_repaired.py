@@ -16,7 +16,7 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms import certificate as calibrated
+from dpcore.mechanisms import certificate
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
 from dpcore.mechanisms.gumbel.repaired import (
     TruncatedGumbelRepaired,
@@ -216,8 +216,8 @@ def test_what_it_promises_holds(rng: MakeRng) -> None:
 def test_without_certificate_the_bound_for_every_vocabulary_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
-    monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
+    monkeypatch.setattr(certificate, "CERTIFIED_AT_ONCE_WORDS", 10)
+    monkeypatch.setattr(certificate, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
     mechanism = TruncatedGumbelRepaired(lexicon=lexicon)
     low = float(proved_epsilon(np.zeros(()), 60, lexicon.extent.separation))

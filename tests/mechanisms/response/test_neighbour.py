@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms import response as neighbour
+from dpcore.mechanisms import response
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.response import NeighbourResponse
 from tests.chance import assert_law
@@ -65,7 +65,7 @@ def test_a_table_of_all_neighbours_gives_the_same_draws(
     mechanism = create("neighbour-response", LEXICON, {"k": 4})
     words = np.arange(N).repeat(50)
     one_by_one = mechanism.sample(rng(), words, 2.0)
-    monkeypatch.setattr(neighbour, "_FEW", 0)
+    monkeypatch.setattr(response, "_FEW", 0)
     np.testing.assert_array_equal(mechanism.sample(rng(), words, 2.0), one_by_one)
 
 

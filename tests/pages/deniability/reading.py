@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import curves as measuring
+from pages.deniability import curves
 from pages.shared.process import AHEAD
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
@@ -31,14 +31,14 @@ def assert_no_cell_says_none(test: AppTest) -> None:
 
 def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object]) -> None:
     """Hear of every group of words that is measured, but not of the start's work in advance."""
-    measured = measuring._measured
+    measured = curves._measured
 
     def watched(mechanism: Any, part: Any, *rest: Any) -> Any:
         if threading.current_thread().name != AHEAD:
             then(part)
         return measured(mechanism, part, *rest)
 
-    monkeypatch.setattr(measuring, "_measured", watched)
+    monkeypatch.setattr(curves, "_measured", watched)
 
 
 def marks(test: AppTest) -> list[str]:

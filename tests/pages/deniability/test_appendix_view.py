@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import papers as appendix
+from pages.deniability import papers
 from pages.shared.words import OTHER, WORD
 
 
@@ -20,7 +20,7 @@ def script() -> None:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    monkeypatch.setattr(appendix, "_DIRECTIONS", 20)
+    monkeypatch.setattr(papers, "_DIRECTIONS", 20)
 
     def make(**state: Any) -> AppTest:
         test = AppTest.from_function(script, default_timeout=60)

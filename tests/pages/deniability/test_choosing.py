@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.errors import TextError
 from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS, PAGE_WORDS
 from pages.deniability.choosing import LIST, TEXT, Words
-from pages.shared import session as resources
+from pages.shared import session
 from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import shown_text, strings_of
 from tests.pages.deniability.reading import CORPUS
@@ -52,8 +52,8 @@ def test_typed_words_are_no_markup_and_enter_no_shared_cache(
     assert not test.exception
     rendered = [str(e.value) for kind in (test.markdown, test.error) for e in kind]
     assert not any("**hospital**" in text or "<img" in text for text in rendered)
-    words = resources.lexicon("default")
-    shared = [words, *(resources.mechanism(words, f"{short}.v1") for short in CURVE_MECHANISMS)]
+    words = session.lexicon("default")
+    shared = [words, *(session.mechanism(words, f"{short}.v1") for short in CURVE_MECHANISMS)]
     secret = "unmistakablesecretword"
     assert not any(secret in text for thing in shared for text in strings_of(thing))
 
@@ -107,7 +107,7 @@ def test_a_bad_text_gets_one_clear_sentence(
 )
 def test_a_bad_file_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(TextError, match=message):
-        Words(TEXT, 5, text="city", data=data).selection(resources.lexicon("default"), 0)
+        Words(TEXT, 5, text="city", data=data).selection(session.lexicon("default"), 0)
 
 
 def test_a_file_goes_before_the_pasted_text(opened: Callable[..., AppTest]) -> None:

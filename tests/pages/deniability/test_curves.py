@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import curves as measuring
+from pages.deniability import curves
 from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
-from pages.shared import session as resources
+from pages.shared import session
 from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import dials, figures, shown_text
 from tests.pages.deniability.reading import watch_sessions
@@ -82,9 +82,9 @@ def test_a_sample_is_measured_once_for_all_and_typed_words_for_one_session_alone
 def test_what_is_measured_in_advance_is_what_a_first_view_takes(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = resources.lexicon("default")
-    work = measuring.Work(Words(SAMPLE, 3).selection(words, 78), 20, 78, public=True)
-    measuring.measure_ahead([resources.mechanism(words, "tem.v1")], work)
+    words = session.lexicon("default")
+    work = curves.Work(Words(SAMPLE, 3).selection(words, 78), 20, 78, public=True)
+    curves.measure_ahead([session.mechanism(words, "tem.v1")], work)
     watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
     assert len(figures(opened(curve_metric=["tem"], curve_log=[], seed=78))) == 2
 

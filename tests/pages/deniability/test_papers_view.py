@@ -11,7 +11,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.comparison import compare
 from dpcore.papers.studies import STUDIES
 from dpcore.study.recorded import read_recorded
-from pages.shared import taking as recorded
+from pages.shared import taking
 
 
 def script() -> None:
@@ -23,14 +23,14 @@ def script() -> None:
 @pytest.fixture
 def opened() -> Iterator[Callable[..., AppTest]]:
     def make(**state: Any) -> AppTest:
-        recorded.recorded.clear()
+        taking.recorded.clear()
         test = AppTest.from_function(script, default_timeout=60)
         for name, value in state.items():
             test.session_state[name] = value
         return test.run()
 
     yield make
-    recorded.recorded.clear()
+    taking.recorded.clear()
 
 
 @pytest.mark.slow
@@ -80,7 +80,7 @@ def test_a_damaged_record_is_said(
     def damaged(name: str) -> None:
         raise StudyError("it is damaged: record it again")
 
-    monkeypatch.setattr(recorded, "read_recorded", damaged)
+    monkeypatch.setattr(taking, "read_recorded", damaged)
     test = opened()
     assert not test.exception
     assert "could not be read" in test.error[0].value

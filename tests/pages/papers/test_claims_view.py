@@ -14,10 +14,9 @@ from dpcore.lexicon import catalogue
 from dpcore.papers import claims as audited
 from dpcore.papers.claims import CLAIMS, read_recorded
 from dpcore.papers.overview import CITED, PAPERS, REPAIRS, measured
-from pages.papers import detail as pictures
+from pages.papers import detail
 from pages.papers.claims import signed, word
-from pages.shared import progress
-from pages.shared import session as resources
+from pages.shared import progress, session
 from pages.shared.signs import SIGNS
 from tests.mechanisms import lexicons
 from tests.pages.app import component, open_link, shown_text, table
@@ -61,7 +60,7 @@ def test_it_opens_with_the_recorded_verdicts_and_computes_nothing(
 
 
 def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "PROFILED", ())  # the pictures have their own test
+    monkeypatch.setattr(detail, "PROFILED", ())  # the pictures have their own test
     test = opened()
     for key in reversed(CLAIMS):
         test = chosen(test, key)
@@ -126,7 +125,7 @@ def test_the_profile_is_drawn_claimed_against_true() -> None:
 
 
 def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "_PAIRS", 500)
+    monkeypatch.setattr(detail, "_PAIRS", 500)
     test = opened(claim="adept-published")
     assert len(figures(test)) == 2
     assert "above what the claim allows from ε =" in shown_text(test)
@@ -243,7 +242,7 @@ def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -
     few = {key: CLAIMS[key] for key in ("pixeldp", "gaussian")}
     monkeypatch.setattr(audited, "CLAIMS", few)
     monkeypatch.setattr(catalogue, "load", lambda _: lexicons.cloud(50, 6))
-    resources.catalogued.clear()
+    session.catalogued.clear()
     try:
         test = opened(claim="gaussian")
         assert f"0 of {len(CLAIMS)} claims are computed on this lexicon" in shown_text(test)
@@ -255,4 +254,4 @@ def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -
         cell(test)
         assert "--claim gaussian --lexicon PATH-OF-THE-LEXICON" in shown_text(test)
     finally:
-        resources.catalogued.clear()
+        session.catalogued.clear()

@@ -14,7 +14,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.comparison import agreement, compare
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS
-from dpcore.study import live as live_jobs
+from dpcore.study import live
 from pages.papers import experiments
 from pages.shared import taking as shared_recorded
 from pages.shared.taking import recorded as bundled_record
@@ -41,7 +41,7 @@ def with_curves() -> str:
 
 
 def test_it_opens_with_all_records_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_jobs, "start", lambda *_: pytest.fail("a run was started"))
+    monkeypatch.setattr(live, "start", lambda *_: pytest.fail("a run was started"))
     test = opened()
     assert component(test, "listing")["chosen"] == USUAL
     assert set(listed(test)) == set(THERE)

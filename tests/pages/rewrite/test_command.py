@@ -13,7 +13,7 @@ from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.tokens import CasePolicy
 from pages.rewrite.scene import Scene
 from pages.rewrite.tables import command
-from pages.shared import session as resources
+from pages.shared import session
 from pages.shared.session import Bench, admissible
 from pages.shared.sidebar import Choices
 
@@ -23,9 +23,9 @@ TEXT = "Anna's $(dog) `barks`; qqzzyyxx said \"it's 3 o'clock\"!"
 @pytest.mark.slow
 @pytest.mark.parametrize("key", list(MECHANISMS))
 def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = resources.lexicon("default")
+    words = session.lexicon("default")
     settings = (("t", 0.5),) if key.startswith("vickrey") else ()
-    mechanism = resources.mechanism(words, key, settings)
+    mechanism = session.mechanism(words, key, settings)
     treatment = Treatment(UnknownWordPolicy.MASK, True, CasePolicy.SENTENCE)
     sentence = prepare(TEXT, words, treatment)
     bench = Bench(sentence, SharedDirections())

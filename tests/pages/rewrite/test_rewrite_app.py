@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import session as resources
+from pages.shared import session
 from pages.shared.dial import GROUPS
 from pages.shared.session import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS, first_bench
 from pages.shared.sidebar import Choices
@@ -273,12 +273,12 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
     secret = "unmistakablesecretword"
     test = opened(text=f"hello {secret}", view="One word: strip and odds")
     assert secret in json.dumps(grid(test)["source"])
-    assert strings_of(resources.lexicon("default"))
-    words = resources.lexicon("default")
+    assert strings_of(session.lexicon("default"))
+    words = session.lexicon("default")
     first = first_bench(words, Choices("default").treatment)
-    shared = [words, resources.directions(words.fingerprint), first]
-    shared += [resources.mechanism(words, key) for key in rows(test)]
-    for thing in (*shared, resources.lexicon_names()):
+    shared = [words, session.directions(words.fingerprint), first]
+    shared += [session.mechanism(words, key) for key in rows(test)]
+    for thing in (*shared, session.lexicon_names()):
         assert not any(secret in text for text in strings_of(thing))
 
 

@@ -8,8 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
-from pages.shared import session as resources
-from pages.shared import warmup
+from pages.shared import session, warmup
 from tests.pages.app import open_link
 
 _WORDS = 2_000
@@ -28,7 +27,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     """Open the page by a link."""
     monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
     monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
-    resources.catalogued.clear()  # another test may have loaded the whole lexicon
+    session.catalogued.clear()  # another test may have loaded the whole lexicon
 
     yield functools.partial(open_link, "robustness")
-    resources.catalogued.clear()
+    session.catalogued.clear()

@@ -11,7 +11,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.huang2024.autoencoder_examples import read_examples
 from dpcore.study.recorded import read_bundled, read_recorded
 from dpcore.study.robust_curves import training_curves
-from pages.robustness import recorded_view as recorded_frame
+from pages.robustness import recorded_view
 from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.reading import curve
 
@@ -120,10 +120,10 @@ def test_damage_is_said_and_live_views_still_work(
     def damaged() -> None:
         raise StudyError("the manifest is damaged: record it again")
 
-    monkeypatch.setattr(recorded_frame, "read_bundled", damaged)
+    monkeypatch.setattr(recorded_view, "read_bundled", damaged)
     assert "record it again" in shown_text(opened(robust_view="Training"))
     assert "stay right" in shown_text(opened())
-    monkeypatch.setattr(recorded_frame, "read_bundled", tuple)
+    monkeypatch.setattr(recorded_view, "read_bundled", tuple)
     assert "restore the folder data/results/experiments" in shown_text(
         opened(robust_view="Training")
     )

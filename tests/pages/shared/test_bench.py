@@ -6,14 +6,14 @@ import pytest
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.sentence import prepare, redraw
-from pages.shared import session as resources
+from pages.shared import session
 from pages.shared.session import Bench, admissible
 
 BETWEEN = 13.0  # of the steps 12 and 14
 
 
 def _bench() -> Bench:
-    return Bench(prepare("doctor", resources.lexicon("default")), SharedDirections())
+    return Bench(prepare("doctor", session.lexicon("default")), SharedDirections())
 
 
 @pytest.mark.parametrize("short", ["madlib", "tem"])

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon import catalogue
-from pages.shared import session as resources
+from pages.shared import session
 from tests.pages.app import unopened
 
 
@@ -51,11 +51,11 @@ def test_a_lexicon_that_cannot_be_loaded_is_refused_on_every_page(
         raise LexiconError("the file **vectors** is damaged: add it again")
 
     monkeypatch.setattr(catalogue, "load", refuse)
-    resources.catalogued.clear()
+    session.catalogued.clear()
     try:
         test = unopened(page).run()
     finally:
-        resources.catalogued.clear()
+        session.catalogued.clear()
     assert not test.exception, test.exception
     assert [error.value for error in test.error] == ["The lexicon could not be loaded."]
     assert [text.value for text in test.text] == ["the file **vectors** is damaged: add it again"]

@@ -10,7 +10,6 @@ import streamlit as st
 
 from dpcore.limits import MAX_PAGE_WORK
 from pages.shared import once as module
-from pages.shared import once as turn
 from pages.shared import progress
 from pages.shared.once import is_there, once, take_turn
 from pages.shared.progress import Reporter, timed
@@ -70,7 +69,7 @@ def test_who_asks_meanwhile_waits_for_the_same_result() -> None:
         thread.join(10)
     assert len(results) == 3
     assert results[0] is results[1] is results[2]
-    assert module._KEPT > 1
+    assert module._KEPT_ONCE > 1
 
 
 # Long computations of a process: two at a time, others told how many are before them.
@@ -107,11 +106,11 @@ def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     """Every place that is made on the page; nothing counts as short."""
     empty = Slot()
     monkeypatch.setattr(st, "empty", lambda: empty)
-    monkeypatch.setattr(turn, "_PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_PULSE_SECONDS", 0.01)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", -1.0)
     monkeypatch.setattr(progress, "_PULSE_SECONDS", -1.0)
     yield empty
-    assert turn.WORK.join(threading.current_thread()).wait(0)  # everybody has left
+    assert module.WORK.join(threading.current_thread()).wait(0)  # everybody has left
 
 
 def in_a_thread(work: Callable[[], object]) -> threading.Thread:

@@ -6,8 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.catalogue import only_here
 from dpcore.lexicon.readers import read_uploaded
-from pages.shared import once, own_vectors
-from pages.shared import session as resources
+from pages.shared import once, own_vectors, session
 from pages.shared.contents import CONTENTS
 from tests.pages.app import open_page, unopened
 
@@ -84,10 +83,9 @@ def test_nothing_of_them_is_shared() -> None:
         import streamlit as st
 
         from pages.shared import once
-        from pages.shared import session as resources
 
-        words = resources.lexicon("yours")
-        st.text(str(id(resources.mechanism(words, "tem.v1"))))
+        words = session.lexicon("yours")
+        st.text(str(id(session.mechanism(words, "tem.v1"))))
         st.text(str(once.is_there("a kind", (words.fingerprint, 1))))
         once.once("a kind", (words.fingerprint, 1), lambda: 5)
 
@@ -102,4 +100,4 @@ def test_nothing_of_them_is_shared() -> None:
     assert made[0] != made[1]
     assert not any(fingerprint in str(key) for key in once._shelf("a kind").results)
     with pytest.raises(Exception, match="yours"):
-        resources.catalogued("yours")
+        session.catalogued("yours")

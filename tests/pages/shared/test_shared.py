@@ -11,8 +11,7 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
-from pages.shared import progress
-from pages.shared import session as resources
+from pages.shared import progress, session
 from pages.shared.dial import GROUPS, admissible_grid, group_of
 from pages.shared.once import memo
 from pages.shared.session import (
@@ -39,8 +38,8 @@ def test_every_meaning_has_one_group_and_its_grid_ascends() -> None:
 
 
 def test_the_slider_in_ln_epsilon_begins_where_the_mechanism_is_defined() -> None:
-    words = resources.lexicon("default")
-    mechanism = resources.mechanism(words, "truncated-gumbel.v1")
+    words = session.lexicon("default")
+    mechanism = session.mechanism(words, "truncated-gumbel.v1")
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
     assert grid[0] in mechanism.admissible
@@ -54,20 +53,20 @@ def test_the_page_opens_with_six_mechanisms_and_known_presets() -> None:
     assert set(DEFAULT_MECHANISMS) <= shorts
     assert DEFAULT_PRESET in PRESETS
     assert 5 <= len(PRESETS) <= 6
-    words = resources.lexicon("default")
+    words = session.lexicon("default")
     unknown = [len(prepare(text, words).encoding.unknown) for text in PRESETS.values()]
     assert unknown[list(PRESETS).index(DEFAULT_PRESET)] == 0
     assert max(unknown) > 0
 
 
 def test_the_bench_computes_once_and_forgets_the_oldest() -> None:
-    words = resources.lexicon("default")
-    bench = Bench(prepare("a small dog", words), resources.directions(words.fingerprint))
-    tem = resources.mechanism(words, "tem.v1")
+    words = session.lexicon("default")
+    bench = Bench(prepare("a small dog", words), session.directions(words.fingerprint))
+    tem = session.mechanism(words, "tem.v1")
     assert bench.draw(tem, 1, 0) is bench.draw(tem, 1, 0)
     assert bench.draw(tem, 1, 1) is not bench.draw(tem, 1, 0)
     assert bench.has_draw(tem, 1, 0)
-    other = resources.mechanism(words, "tem.v1", (("beta", 0.5),))
+    other = session.mechanism(words, "tem.v1", (("beta", 0.5),))
     assert not bench.has_draw(other, 1, 0)
     law, row = bench.law(tem, bench.word(2), 5.0)
     assert law.epsilons[row] == 5.0
@@ -80,7 +79,7 @@ def test_the_bench_computes_once_and_forgets_the_oldest() -> None:
 
 
 def test_only_the_first_example_has_one_bench_for_all_sessions() -> None:
-    words = resources.lexicon("default")
+    words = session.lexicon("default")
 
     def bench(text: str, choices: Choices) -> Bench:
         st.session_state.clear()  # a session of its own
@@ -134,21 +133,21 @@ def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_missing_from_certainty_is_summed_from_logarithms() -> None:
-    words = resources.lexicon("default")
-    bench = Bench(prepare("doctor", words), resources.directions(words.fingerprint))
-    word, response = bench.word(0), resources.mechanism(words, "k-ary.v1")
+    words = session.lexicon("default")
+    bench = Bench(prepare("doctor", words), session.directions(words.fingerprint))
+    word, response = bench.word(0), session.mechanism(words, "k-ary.v1")
     assert bench.probability(response, word, word, 60.0)[0] == 1.0
     wanted = math.log(len(words) - 1) - 60.0
     assert bench.log_change(response, word, 60.0) == pytest.approx(wanted, rel=1e-12)
-    tem = resources.mechanism(words, "tem.v1")
+    tem = session.mechanism(words, "tem.v1")
     stays = bench.probability(tem, word, word, 2.0)[0]
     assert math.exp(bench.log_change(tem, word, 2.0)) == pytest.approx(1.0 - stays, rel=1e-9)
 
 
 def test_the_odds_of_what_never_comes_out_are_known_by_their_logarithms() -> None:
-    words = resources.lexicon("default")
-    bench = Bench(prepare("doctor", words), resources.directions(words.fingerprint))
-    word, response = bench.word(0), resources.mechanism(words, "k-ary.v1")
+    words = session.lexicon("default")
+    bench = Bench(prepare("doctor", words), session.directions(words.fingerprint))
+    word, response = bench.word(0), session.mechanism(words, "k-ary.v1")
     far, nowhere = (word + 1) % len(words), (word + 2) % len(words)
     assert bench.probability(response, word, nowhere, 1000.0)[0] == 0.0
     logs = [bench.log_probability(response, each, nowhere, 1000.0) for each in (word, far)]

@@ -7,7 +7,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from dpcore import limits
-from pages.shared import server as uploads
+from pages.shared import server
 from pages.shared.server import Uploads
 
 SHORT = 0.2
@@ -98,7 +98,7 @@ def test_all_addresses_together_take_turns() -> None:
 
 
 def test_a_body_slower_than_the_least_rate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "UPLOAD_WINDOW_SECONDS", SHORT)
+    monkeypatch.setattr(server, "UPLOAD_WINDOW_SECONDS", SHORT)
 
     async def work() -> None:
         app = Reader()
@@ -115,7 +115,7 @@ def test_a_body_slower_than_the_least_rate_is_refused(monkeypatch: pytest.Monkey
 
 
 def test_no_upload_takes_longer_than_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MAX_UPLOAD_SECONDS", SHORT)
+    monkeypatch.setattr(server, "MAX_UPLOAD_SECONDS", SHORT)
 
     async def work() -> None:
         endless = body([bytes(limits.UPLOAD_BYTES_A_SECOND)] * 10_000, SHORT / 20)
@@ -127,7 +127,7 @@ def test_no_upload_takes_longer_than_its_deadline(monkeypatch: pytest.MonkeyPatc
 
 
 def test_whose_turn_does_not_come_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MAX_UPLOAD_WAIT_SECONDS", SHORT)
+    monkeypatch.setattr(server, "MAX_UPLOAD_WAIT_SECONDS", SHORT)
 
     async def work() -> None:
         guard = Uploads(Reader())

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
-from pages.shared import session as resources
+from pages.shared import session
 from tests.pages.app import figures, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table
 
@@ -41,7 +41,7 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
     test.button(key="build_map").click().run()
     assert not test.exception
     assert [(str(a[1]), a[2]) for a in asked] == [
-        ("densmap", tuple(resources.lexicon("default").indices(["doctor", "violin"]).tolist()))
+        ("densmap", tuple(session.lexicon("default").indices(["doctor", "violin"]).tolist()))
     ]
     assert not any(button.key == "build_map" for button in test.button)
     test.button(key="stop_map").click().run()
@@ -73,7 +73,7 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
     tiny = Lexicon("tiny", tuple(f"w{i}" for i in range(count)), rows)
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     monkeypatch.setattr(catalogue, "load", lambda *a, **k: tiny)
-    resources.catalogued.clear()
+    session.catalogued.clear()
     try:
         test = opened(**FEW)
         assert shown(test) == ("w0", "w1")
@@ -84,4 +84,4 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
         assert "too few" in shown_text(test) or "at least" in shown_text(test)
         assert len(figures(test)) == (0 if count == 2 else 1)  # PCA of three words or more
     finally:
-        resources.catalogued.clear()
+        session.catalogued.clear()

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.mechanism import Mechanism
-from pages.shared import session as resources
+from pages.shared import session
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.session import admissible
 from pages.words.bench import SEED, PairBench
@@ -23,7 +23,7 @@ SMALL = Lexicon("small", NAMES, _RNG.standard_normal((40, 6)).astype(np.float32)
 
 
 def bench() -> PairBench:
-    return PairBench(Pair.of(SMALL, NAMES[0], "w5"), resources.directions(SMALL.fingerprint))
+    return PairBench(Pair.of(SMALL, NAMES[0], "w5"), session.directions(SMALL.fingerprint))
 
 
 def data(mechanism: Mechanism) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def data(mechanism: Mechanism) -> dict[str, Any]:
 
 @pytest.mark.parametrize("key", ["tem.v1", "madlib.v1", "truncated-gumbel.v1", "vickrey.v1"])
 def test_distances_and_chances_are_the_true_ones(key: str) -> None:
-    mechanism = resources.mechanism(SMALL, key)
+    mechanism = session.mechanism(SMALL, key)
     shown = data(mechanism)
     rows = len(admissible(mechanism))
     assert sorted(row for row in shown["rows"] if row is not None) == list(range(rows))
@@ -60,7 +60,7 @@ def test_distances_and_chances_are_the_true_ones(key: str) -> None:
 
 
 def test_draws_are_those_of_the_mechanism_and_have_its_noise() -> None:
-    mechanism = resources.mechanism(SMALL, "madlib.v1")
+    mechanism = session.mechanism(SMALL, "madlib.v1")
     shown, ours = data(mechanism), bench()
     grid = admissible(mechanism)
     for place, pane in enumerate(shown["panes"]):
@@ -81,20 +81,20 @@ def test_draws_are_those_of_the_mechanism_and_have_its_noise() -> None:
 
 
 def test_a_mechanism_that_moves_no_vector_has_no_noise() -> None:
-    shown = data(resources.mechanism(SMALL, "tem.v1"))
+    shown = data(session.mechanism(SMALL, "tem.v1"))
     assert shown["noise"] is None
     assert all(pane["lengths"] is None for pane in shown["panes"])
 
 
 def test_where_a_mechanism_is_not_defined_there_is_no_row() -> None:
-    mechanism = resources.mechanism(SMALL, "trlaplace.v1")
+    mechanism = session.mechanism(SMALL, "trlaplace.v1")
     shown = data(mechanism)
     for epsilon, row in zip(group_of(mechanism.meaning).grid, shown["rows"], strict=True):
         assert (row is not None) == (epsilon in mechanism.admissible)
 
 
 def test_the_table_holds_what_the_panes_show() -> None:
-    mechanism = resources.mechanism(SMALL, "tem.v1")
+    mechanism = session.mechanism(SMALL, "tem.v1")
     table = pane_table(bench(), mechanism)
     sums = table.groupby(["word", "epsilon"])["probability"].sum()
     assert sums.to_numpy() == pytest.approx(1.0, abs=1e-9)

@@ -17,7 +17,6 @@ from dpcore.cli.main import main
 from dpcore.errors import StudyError
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours import equal_leakage
-from dpcore.papers.ours import equal_leakage as equal_leakage_comparison
 from dpcore.papers.ours.equal_leakage import (
     ARMS,
     LEVELS,
@@ -275,7 +274,7 @@ def test_a_record_without_guesses_or_such_a_classifier_is_refused(figures: Figur
 def test_the_command_line(
     figures: Figures, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for reader in (study_command, equal_leakage_comparison):
+    for reader in (study_command, equal_leakage):
         monkeypatch.setattr(reader, "read_recorded", lambda _: figures.recorded)
     assert main(["study", "compare", "toy"]) == 0
     printed = capsys.readouterr().out

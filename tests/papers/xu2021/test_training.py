@@ -15,8 +15,7 @@ from dpcore.learn.corpus import Bags
 from dpcore.learn.substitutions import Substitutions
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.papers.xu2021 import plans as xu2021_material
-from dpcore.papers.xu2021 import plans as xu2021_training
+from dpcore.papers.xu2021 import plans
 from dpcore.papers.xu2021.plans import (
     AUGMENTED,
     LISTS,
@@ -129,7 +128,7 @@ def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
         tried.append(candidates)
         return []
 
-    monkeypatch.setattr(xu2021_training, "attacked", attacked)
+    monkeypatch.setattr(plans, "attacked", attacked)
     for cell in plan.cells():
         measure(cell, sources)
     assert len(tried) == 2 * 3
@@ -175,8 +174,8 @@ def test_splits_with_other_classes_are_refused(tmp_path: Path) -> None:
 def test_allowed_substitutes_are_counted() -> None:
     table = Substitutions(np.array([1, 2]), np.array([[1, 5, 6], [2, 7, 2]]), np.ones(2))
     before, after = np.array([1, 1, 2, 2, 3]), np.array([5, 9, 7, 1, 4])
-    assert xu2021_training._allowed(table, before, after) == 2 / 5
-    assert xu2021_training._allowed(table, before[:0], after[:0]) == 0
+    assert plans._allowed(table, before, after) == 2 / 5
+    assert plans._allowed(table, before[:0], after[:0]) == 0
 
 
 def test_private_copies_share_their_noise_over_the_curve(tmp_path: Path) -> None:
@@ -188,7 +187,7 @@ def test_private_copies_share_their_noise_over_the_curve(tmp_path: Path) -> None
         for first, second in zip(part[0], single[0], strict=True):
             assert isinstance(first, Bags)
             assert np.array_equal(first.words, second.words)
-    assert xu2021_material.material(trial) is material(trial)
+    assert plans.material(trial) is material(trial)
 
 
 @pytest.mark.parametrize("study", TRAININGS)

@@ -1,22 +1,22 @@
-"""One benchmark over all mechanisms: what each leaves where all give equally much away.
+"""Benchmark of all mechanisms: remaining utility at equal leakage.
 
-Equal in three senses, each at three levels:
+Leakage is equal in three senses, each at three levels:
 
 - *guessed*: the best attacker who knows the mechanism, and takes all words of the lexicon for
-  equally likely, names 5, 10 or 25 of 100 (`dpcore.attack.trade`). ε is found by measuring
-  (`attack.trade.levels`), and what is guessed there is measured again with other noise.
-- *membership*: the AUC of the stronger attacker who asks which texts a classifier learned from
-  is .55, .60 or .70. Read between the ε that were measured (`leaderboard`).
+  equally likely, guesses 5, 10 or 25 words of 100 (`dpcore.attack.trade`). ε is found by measuring
+  (`attack.trade.levels`), and the share guessed there is measured again with other noise.
+- *membership*: the AUC of the stronger attacker, who infers which texts a classifier learned from,
+  is .55, .60 or .70. Read between the measured ε (`board`).
 - *promised*: the same ε is proved, or certified on the lexicon; for metric privacy per unit of
-  Euclidean distance, for local privacy between any two words. Two senses of ε, and never one
-  axis. The levels are the largest ε under which nobody guesses more than 5, 10 or 25 words of
-  100, whatever the mechanism (`attack.frontier`): equal promises, in the same unit as the first
-  sense.
+  Euclidean distance, for local privacy between any two words. These are two senses of ε and never
+  share an axis. The levels are the largest ε under which no attacker guesses more than 5, 10 or 25
+  words of 100, whatever the mechanism (`attack.frontier`): equal guarantees, in the same unit as
+  the first sense.
 
-What is left: words of texts that stay; their meaning by a sentence encoder; what a classifier
-learns from them; and of the lexicon the mean nearness of an output to its word. What it costs:
-processor time a word, over that of randomised response measured in the same minute.
+Utility: words of texts that stay; their meaning by a sentence encoder; the accuracy of a classifier
+that learns from them; and, on the lexicon, the mean nearness of an output to its word. Cost:
+processor time per word, relative to that of randomised response measured in the same minute.
 
-All mechanisms of the registry take part with their default settings, and `VARIANTS` beside them:
-one that is registered later needs no line here. What cannot take part says why.
+All mechanisms of the registry take part with their default settings, with `VARIANTS` beside them:
+a mechanism that is registered later needs no line here. Each that cannot take part gives a reason.
 """

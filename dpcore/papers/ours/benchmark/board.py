@@ -1,7 +1,7 @@
-"""What a benchmark says: its boards, one a sense of equal leakage and level.
+"""Boards of a benchmark: one for each sense and level of equal leakage.
 
-A board has a line a mechanism: where it meets the level, what it promises there, what it still
-leaves and gives away. Places are ranges: two mechanisms are told apart where the interval of their
+A board has a line for each mechanism: where it meets the level, its guarantee there, its remaining
+utility and its leakage. Places are ranges: two mechanisms differ where the interval of their
 difference over common trials does not hold 0, all intervals of a board and utility together.
 """
 
@@ -36,11 +36,11 @@ SENSES = {
     MEMBERSHIP: "attacker's AUC on membership",
     PROMISED: "ε promised",
 }
-"""In which sense the leakage of a board is equal."""
+"""Senses in which the leakage of a board is equal."""
 _ONCE = ("word", "near", "meaning")
 NEAR = 0.15
-"""Relative: what is guessed may differ so much from the level at which ε was looked for, by the end
-of its interval that is nearest."""
+"""Relative: tolerated difference between the share guessed, taken at the nearest end of its
+interval, and the level for which ε was searched."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Board:
 
     Attributes:
         sense: of `SENSES`.
-        level: share of words, AUC, or the share that the promised ε permits.
-        bounds: of a promised ε, what it bounds; else empty.
-        epsilon: the promised ε of the board; else None.
-        lines: those that are on it, the best accuracy first, then those that are not.
+        level: share of words, AUC, or the share that the guaranteed ε permits.
+        bounds: what the guaranteed ε bounds; empty in the other senses.
+        epsilon: the guaranteed ε of the board; None in the other senses.
+        lines: mechanisms on the board, the best accuracy first, then the absent ones.
     """
 
     sense: str
@@ -63,24 +63,24 @@ class Board:
 
     @property
     def there(self) -> tuple[Line, ...]:
-        """The lines that are on it."""
+        """Lines of the mechanisms on the board."""
         return tuple(line for line in self.lines if not line.why)
 
     @property
     def absent(self) -> tuple[Line, ...]:
-        """The lines that are not, each with why."""
+        """Lines of the absent mechanisms, each with the reason."""
         return tuple(line for line in self.lines if line.why)
 
     def best(self, utility: str) -> tuple[Line, ...]:
-        """Those that are not told apart from the best in a utility."""
+        """Return the lines that do not differ from the best in a utility."""
         return tuple(line for line in self.there if line.places.get(utility, (2,))[0] == 1)
 
 
 def boards(benchmark: Benchmark) -> tuple[Board, ...]:
-    """All boards: three levels in each sense, a promised ε by what it bounds.
+    """Return all boards: three levels in each sense, a guaranteed ε by what it bounds.
 
     Raises:
-        StudyError: the record is none of a benchmark.
+        StudyError: the record is not that of a benchmark.
     """
     if not len(benchmark.figures.rows("status")):
         raise StudyError(f"{benchmark.figures.name} is no benchmark: it has no promises")
@@ -98,10 +98,10 @@ def boards(benchmark: Benchmark) -> tuple[Board, ...]:
 
 
 def interpolation_error(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
-    """How far a reading at an AUC may be off, for it stands between ε that were measured.
+    """Return the error of readings at an AUC, which are interpolated between measured ε.
 
-    The middle level of `LEVELS` is left out, and what is left at its AUC is read between its
-    neighbours: the largest difference from what was measured there.
+    The middle level of `LEVELS` is left out, and the utility at its AUC is read between its
+    neighbours: the error is the largest difference from the utility measured there.
 
     Returns:
         By utility, that difference and the number of mechanisms.
@@ -125,11 +125,11 @@ def interpolation_error(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
     return {utility: (max(values), len(values)) for utility, values in off.items()}
 
 
-# -- the three senses: lines, and of each what its trials say
+# -- the three senses: lines, each with its numbers by trial
 
 
 Found = tuple[Line, dict[str, FloatArray]]
-"""A line, and by utility one number a trial (or its like, see `_pseudo`); none if it is absent."""
+"""A line, and by utility one number per trial (or pseudo-value, see `_pseudo`); none if absent."""
 
 
 def _guessed(benchmark: Benchmark, level: float) -> Iterator[Found]:
@@ -180,7 +180,7 @@ def _inferred(benchmark: Benchmark, level: float) -> Iterator[Found]:
 
 
 def _measured_at(benchmark: Benchmark, line: Line, epsilon: float) -> Found:
-    """The line with all that was measured at one ε."""
+    """Return the line with all measurements at one ε."""
     trials = {
         utility: numbers[epsilon]
         for utility in (*benchmark.utilities, "auc")
@@ -211,7 +211,7 @@ def _measured_at(benchmark: Benchmark, line: Line, epsilon: float) -> Found:
 
 
 def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
-    """The line at an AUC, between the ε at which it was measured."""
+    """Return the line at an AUC, read between the measured ε."""
     attacked = benchmark.trials["auc", line.label]
     epsilons = np.array(sorted(attacked))
     auc = np.array([attacked[epsilon] for epsilon in epsilons.tolist()])
@@ -222,7 +222,7 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
         return replace(line, why=f"the AUC is {mean[-1]:.3f} or less at all ε measured"), {}
 
     def read(values: FloatArray) -> FloatArray | None:
-        """One number a trial of what is read there; None if that depends on a trial."""
+        """Return one number per trial; None where leaving out a trial misses the AUC."""
         return _pseudo(epsilons, auc, values, level)
 
     trials = {}
@@ -257,7 +257,7 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
             line,
             status=Status(promise["variant"]),
             epsilon=reached,
-            # A promise is proportional to its own ε.
+            # A guaranteed ε is proportional to the mechanism's own ε.
             promised=float(promise["value"]) * reached.mean / around[-1] if holds else None,
             delta=_number(promise["at"]) if holds else None,
             guessed=readings["word"],
@@ -274,17 +274,17 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
 def _pseudo(
     epsilons: FloatArray, auc: FloatArray, values: FloatArray, level: float
 ) -> FloatArray | None:
-    """What is read of `values` where the mean AUC has a level, as one number a trial.
+    """Read `values` where the mean AUC has a level, as one pseudo-value per trial.
 
     The mean AUC is made to rise with ε (isotonic regression), so that its noise where nothing leaks
     is not taken for a crossing, and read on straight lines, as the dose of an effect is (Stylianou
-    and Flournoy 2002). Jackknife: T times what all trials say, less T − 1 times what they say
-    without this one. So their mean has an interval that also holds what is not known of the AUC.
+    and Flournoy 2002). Jackknife: T times the reading of all trials, less T − 1 times the reading
+    without this trial. So the interval of their mean also covers the uncertainty of the AUC.
 
     Args:
         epsilons: ascending, shape (E,).
-        auc: one column a trial, shape (E, T).
-        values: the same of what is read.
+        auc: one column per trial, shape (E, T).
+        values: the quantity to read, shape (E, T).
         level: of the mean AUC.
     """
     trials = auc.shape[1]
@@ -311,13 +311,13 @@ def _pseudo(
 
 
 def _rising(auc: FloatArray) -> FloatArray:
-    """The mean over trials at each ε, made to rise, shape (E,)."""
+    """Return the mean over trials at each ε, made to rise, shape (E,)."""
     from scipy.optimize import isotonic_regression
 
     return np.asarray(isotonic_regression(auc.mean(axis=1)).x)
 
 
-# -- what a board makes of them
+# -- assembly of a board
 
 
 def _board(
@@ -357,7 +357,7 @@ def _board(
 
 
 def _only(line: Line) -> Line:
-    """A line with its promise and why it is absent, and nothing else."""
+    """Return a line with its guarantee and reason for absence only."""
     return Line(line.label, line.mechanism, line.bounds, line.status, line.reason, line.why)
 
 
@@ -370,7 +370,7 @@ def _number(value: Any) -> float | None:
 
 
 def _repeated(known: dict[float, dict[str, Any]], epsilons: FloatArray, trials: int) -> FloatArray:
-    """What is measured once, as if every trial had measured it."""
+    """Repeat a one-time measurement for every trial."""
     values = np.array([float(known[epsilon]["value"]) for epsilon in epsilons.tolist()])
     return np.repeat(values[:, None], trials, axis=1)
 

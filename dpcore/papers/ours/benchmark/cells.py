@@ -1,4 +1,4 @@
-"""What is measured of one mechanism at the ε that were found."""
+"""Measurements of one mechanism at the ε found for each level, and the search for these ε."""
 
 from __future__ import annotations
 
@@ -27,42 +27,43 @@ from dpcore.study.labelled_trial import Material
 from dpcore.study.plan import Arm, Cell, Given, Plan, Row, Settings, row
 from dpcore.study.runner import Sources
 
-# What the benchmark measures, and how much of it.
+# Sizes and levels of the benchmark, and the measurements of one cell.
 
 
 LEVELS = (0.05, 0.10, 0.25)
-"""Shares of the words that are guessed."""
+"""Shares of words guessed."""
 LADDER = (0.02, 0.05, 0.10, 0.25, 0.50)
-"""The same and more: a curve of each mechanism, between whose points an AUC is met."""
+"""The same levels and more: a curve of each mechanism, between whose points an AUC is met."""
 ATTACK_LEVELS = (0.55, 0.60, 0.70)
 """AUC of the attacker on membership; .5 is a coin."""
 METRIC, LOCAL = "metric", "local"
-"""What a promised ε bounds: the loss per unit of Euclidean distance, or of any two words."""
+"""What a guaranteed ε bounds: the loss per unit of Euclidean distance, or between any two words."""
 HOLDS = (Status.PROVED, Status.CERTIFIED)
 UNIT = "k-ary"
-"""Whose cost a word is 1."""
+"""Mechanism whose cost per word is 1."""
 VARIANTS: tuple[tuple[str, Settings], ...] = (
     ("neighbour-response", (("k", 3),)),
     ("neighbour-response", (("k", 30),)),
 )
-"""Beside the default settings: k is the dial between the word itself and a word like it."""
+"""Beside the default settings: k moves the output between the word itself and a similar word."""
 SEARCH = Outputs(100, 60, 2_000)
 FINAL = Outputs(200, 300, 4_000)
-"""Outputs while ε is looked for, and of what is recorded: columns that are closed forms say the
-share to one or two percent of it, pairs of word and output to a tenth of it where it is .05."""
+"""Outputs used to search for ε, and for the recorded numbers: where columns are closed forms, the
+share is known to one or two percent of itself; pairs of word and output give it to a tenth of
+itself where it is .05."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured.
+    """Size of a benchmark.
 
     Attributes:
-        trials: of the texts, each divided anew.
-        part: of the texts of the teaching corpus that are used.
+        trials: number of trials, each with its own split of the texts.
+        part: share of the texts of the teaching corpus that is used.
         compared: test texts of each trial whose meaning is compared, by the encoder.
         timed: texts whose rewriting is timed.
-        outputs: of a lexicon's words, while ε is looked for and at the ε that were found.
-        calibrate: whether noise is certified for a lexicon first, where that takes minutes.
+        outputs: outputs used to search for ε, and at the ε that were found.
+        calibrate: True to certify noise for a lexicon first, where that takes minutes.
     """
 
     trials: int = 4
@@ -74,7 +75,7 @@ class Size:
 
     @property
     def options(self) -> Settings:
-        """For a plan."""
+        """Options for a plan."""
         found = [(o.columns, o.laws, o.draws) for o in self.outputs]
         return (
             ("trials", self.trials), ("part", self.part), ("compared", self.compared),
@@ -91,23 +92,23 @@ QUICK = Size(
 
 
 def promise_of(guarantee: Guarantee) -> tuple[str, float]:
-    """What a guarantee bounds, and its ε: per unit of Euclidean distance, whatever its metric."""
+    """Return what a guarantee bounds, and its ε: per unit of Euclidean distance for any metric."""
     if isinstance(guarantee, MetricPrivacy):
         return METRIC, guarantee.epsilon * guarantee.euclidean_factor
     return LOCAL, guarantee.epsilon
 
 
-_DRAWS = 10  # outputs of every word, where who repeats what comes out is a poor attacker
+_DRAWS = 10  # outputs of every word, where an attacker who repeats the output guesses poorly
 _LABELLING = "sentiment"
 _KEPT = ("accuracy", "majority", "auc", "nw", "cosine", "matching")
-_POINTS, _BEYOND = 60, 1.5  # ε at which the line that nobody can cross is recorded, and how far
-_TIMINGS, _LONG = 9, 1.0  # of the cost of a word, at most, and seconds of all of them
+_POINTS, _BEYOND = 60, 1.5  # number of ε at which the bound is recorded, and its extent
+_TIMINGS, _LONG = 9, 1.0  # most timings of the cost of a word, and seconds for all of them
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """All trials of one mechanism at all its ε, or of the baseline.
+    """Measure all trials of one mechanism at all its ε, or of the baseline.
 
-    The trials of a cell have seeds from its own on, so that laws are computed once for all.
+    The seeds of a cell's trials count up from the cell's, so that laws are computed once for all.
 
     Options: those of `Size.options`; `encoder`; `files`.
     """
@@ -144,19 +145,19 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
 
 def _texts(trial: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
-    """Texts of one trial, the same for every mechanism."""
+    """Return the texts of one trial, the same for every mechanism."""
     if not trial.data:
         both = divided(trial.shared_generator("split"))[_LABELLING]
         part = float(trial.option("part"))
-        # They are in random order: the first of them are a sample.
+        # They are in random order: the first ones are a sample.
         first, last = (texts.part(range(round(part * len(texts)))) for texts in both)
         return {_LABELLING: (first, last)}
-    # The sizes and the title of the corpus, as `drawn` takes them.
+    # `drawn` takes the sizes and the title of the corpus from the options.
     return drawn(replace(trial, options=dict(trial.option("files"))[trial.data]), sources)
 
 
 def _promises(mechanism: Mechanism, cell: Cell) -> Iterator[Row]:
-    """What is promised at each ε: `at` is δ, `tested_on` what ε bounds."""
+    """Yield the guarantee at each ε: `at` is δ, `tested_on` what ε bounds."""
     for epsilon in cell.epsilons:
         guarantee = mechanism.guarantee(epsilon)
         kind, value = promise_of(guarantee)
@@ -170,7 +171,7 @@ def _promises(mechanism: Mechanism, cell: Cell) -> Iterator[Row]:
 
 
 def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
-    """The trade-off at each ε, and `poorly attacked` where a better attacker may guess far more."""
+    """Return the trade-off at each ε; `poorly attacked`: a better attacker may guess far more."""
     from dpcore.attack.trade.attackers import from_draws, poorly_attacked
     from dpcore.attack.trade.tradeoff import tradeoff
 
@@ -195,7 +196,7 @@ def _weak(amount: Amount, poor: frozenset[float]) -> bool:
 
 
 def _cost(mechanism: Mechanism, cell: Cell, material: Material) -> Iterator[Row]:
-    """Microseconds of the processor for a word, and over that of `UNIT`, at the middle ε."""
+    """Yield processor microseconds per word, and their ratio to `UNIT`'s, at the middle ε."""
     from dpcore.rewrite.documents import encode_all
 
     texts = material.originals[: int(cell.option("timed"))]
@@ -211,7 +212,7 @@ def _cost(mechanism: Mechanism, cell: Cell, material: Material) -> Iterator[Row]
 
 
 def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float:
-    """The median of a few times, each with laws of its own; what a lexicon needs is there."""
+    """Return the median of several timings with fresh laws; the lexicon is warmed up first."""
     from dpcore.rewrite.documents import release_seconds
 
     mechanism.sample(np.random.default_rng(0), np.array([0]), epsilon)
@@ -222,7 +223,7 @@ def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float
 
 
 def _bounds(lexicon: Lexicon) -> Iterator[Row]:
-    """The line that no mechanism crosses: the most that is guessed under a promise of ε."""
+    """Yield the bound for every mechanism: the largest share guessed under a guarantee of ε."""
     from dpcore.attack.frontier.meter import largest_epsilon, meter
 
     for kind in (METRIC, LOCAL):
@@ -239,11 +240,11 @@ def _bounds(lexicon: Lexicon) -> Iterator[Row]:
             )  # fmt: skip
 
 
-# Which ε: at which each mechanism meets the levels, found when the benchmark is run.
+# Search for the ε at which each mechanism meets the levels, run with the benchmark.
 
 
 _FIND = "dpcore.papers.ours.benchmark.cells:find"
-_SAME = 0.005  # relative: a found ε this near to a promised one is that one
+_SAME = 0.005  # relative: a found ε this near to a guaranteed one is replaced by it
 
 
 def complete(
@@ -256,16 +257,16 @@ def complete(
     """Give every mechanism the ε at which it meets the levels.
 
     Args:
-        plan: of the baseline alone.
-        given: the lexicon, and who runs the search.
-        mechanisms: short name or key, with settings; `everything` if there is none.
-        calibrate: whether noise is certified for the lexicon first, where that takes minutes.
+        plan: plan of the baseline alone.
+        given: lexicon and runner of the search.
+        mechanisms: short name or key, with settings; `everything` if empty.
+        calibrate: True to certify noise for the lexicon first, where that takes minutes.
 
     Returns:
-        The plan with an arm a mechanism, and rows of what was found: `absent`; `least`, the largest
-        ε that promises the share `at`, which is the least that can give so much away; `status` and
-        `reason` of each promise; its own ε, or 0, that gives away a share (`level`), and that
-        promises one (`promised`). `variant` holds why.
+        The plan with an arm for each mechanism, and rows of results: `absent`; `least`, the largest
+        ε whose guarantee limits the guessed share to `at`, which is the least ε that can leak so
+        much; `status` and `reason` of each guarantee; the mechanism's own ε (or 0) that leaks a
+        share (`level`), and that guarantees one (`promised`). `variant` holds the reason.
     """
     ((name, lexicon),) = given.lexicons.items()
     named: dict[str, Any] = {"lexicon": name, "data": "", "seed": plan.seeds[0]}
@@ -283,7 +284,7 @@ def complete(
         # A small vocabulary is certified when it is asked for its certificate.
         if calibrated is not None and calibrated.certificate is None and calibrate:
             calibrated.calibrate(given.progress)
-            # Anew: this one remembers that there was no certificate.
+            # Created again: this instance remembers that there was no certificate.
             made[label] = create(mechanism.key, lexicon, dict(settings)), settings
     promises = promised_epsilons(lexicon, compute=calibrate, progress=given.progress)
     rows += [
@@ -314,7 +315,7 @@ def complete(
 
 
 def everything() -> list[tuple[str, Settings]]:
-    """All mechanisms of the registry with their default settings, each with its variants."""
+    """Return all mechanisms of the registry with their default settings, each with its variants."""
     kinds: list[tuple[str, Settings]] = []
     for kind in MECHANISMS.values():
         kinds.append((kind.short, ()))
@@ -323,22 +324,22 @@ def everything() -> list[tuple[str, Settings]]:
 
 
 def label_of(name: str, settings: Settings) -> str:
-    """The short name, and the settings that are not the default ones."""
+    """Return the short name, followed by the settings that differ from the defaults."""
     return ", ".join([resolve(name).short, *(f"{key} = {value}" for key, value in settings)])
 
 
 def promised_epsilons(
     lexicon: Lexicon, *, compute: bool = True, progress: Progress = silent
 ) -> dict[str, list[tuple[float, float]]]:
-    """The largest ε that promises each level, by what ε bounds.
+    """Return the largest ε that guarantees each level, by what ε bounds.
 
     Args:
         lexicon: the words.
-        compute: whether to compute what takes minutes; a small vocabulary is computed anyway.
+        compute: True to compute bounds that take minutes; a small vocabulary is computed anyway.
         progress: called with (stage, done, all).
 
     Returns:
-        Share and ε; what is not known is left out, as is a share that anybody guesses.
+        Share and ε; unknown ε are left out, as are shares that a blind guess reaches.
     """
     n = len(lexicon)
     result: dict[str, list[tuple[float, float]]] = {}
@@ -358,7 +359,7 @@ def promised_epsilons(
 def _levels(
     plan: Plan, made: dict[str, tuple[Mechanism, Settings]], given: Given
 ) -> dict[str, list[tuple[float, float | None, str]]]:
-    """Share, ε and why, of every level of every mechanism."""
+    """Return share, ε and reason for every level of every mechanism."""
     arms = tuple(
         Arm(mechanism.short, first_epsilons(mechanism), settings, label)
         for label, (mechanism, settings) in made.items()
@@ -373,7 +374,7 @@ def _levels(
 
 
 def _own(mechanism: Mechanism, kind: str, epsilon: float) -> tuple[float | None, str]:
-    """The mechanism's own ε whose promise is this one, or why there is none."""
+    """Return the mechanism's own ε that has this guarantee, or the reason why there is none."""
     guarantee = mechanism.guarantee(_somewhere(mechanism))
     bounds, _ = promise_of(guarantee)
     if bounds != kind:
@@ -388,7 +389,7 @@ def _own(mechanism: Mechanism, kind: str, epsilon: float) -> tuple[float | None,
 
 
 def _somewhere(mechanism: Mechanism) -> float:
-    """An ε that it has."""
+    """Return an admissible ε of the mechanism."""
     epsilons = first_epsilons(mechanism)
     return epsilons[len(epsilons) // 2]
 
@@ -396,7 +397,7 @@ def _somewhere(mechanism: Mechanism) -> float:
 def _rounded(
     mechanism: Mechanism, epsilon: float | None, promised: Iterable[float]
 ) -> float | None:
-    """Four digits, and of ε with the same law the least; a promised ε if it is as good as that."""
+    """Round ε to four digits and to the least ε with the same law; prefer a nearby guaranteed ε."""
     if epsilon is None:
         return None
     for other in promised:
@@ -411,7 +412,7 @@ def _facts(
     met: Sequence[tuple[float, float | None, str]],
     asked: dict[str, list[tuple[float, float | None, str]]],
 ) -> Iterator[Row]:
-    """Rows of what was found of one mechanism."""
+    """Yield rows of the results of one mechanism."""
     at = {share: epsilon for share, epsilon, _ in met if epsilon}
     epsilon = at.get(LEVELS[1]) or next(iter(at.values()), None) or _somewhere(mechanism)
     guarantee = mechanism.guarantee(epsilon)
@@ -425,7 +426,7 @@ def _facts(
 
 
 def find(cell: Cell, sources: Sources) -> list[Row]:
-    """The levels of one mechanism: `value` is ε, or 0 where it does not meet the level.
+    """Find the levels of one mechanism: `value` is ε, or 0 where it does not meet the level.
 
     Options: `shares`; `outputs`.
     """

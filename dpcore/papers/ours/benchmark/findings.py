@@ -1,4 +1,4 @@
-"""What there is to see on a board and beside the line that nobody crosses, computed from both."""
+"""Findings on a board and beside the bound for every mechanism, computed from both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def board_caption(board: Board, benchmark: Benchmark) -> Caption:
-    """Who reads texts best on a board, and how many are surely behind."""
+    """Describe the most accurate mechanism on a board, and how many are surely behind it."""
     first = next(iter(benchmark.accuracies), None)
     there = [line for line in board.there if first in line.left]
     if first is None or not there:
@@ -58,14 +58,14 @@ def _where(board: Board) -> str:
 
 
 def frontier(benchmark: Benchmark, bounds: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The line that nobody crosses, and the curves of proved or certified promises under it.
+    """Return the bound for every mechanism, and the curves of proved or certified guarantees.
 
     Args:
-        benchmark: whose.
+        benchmark: the recorded benchmark.
         bounds: `METRIC` or `LOCAL`.
 
     Returns:
-        Columns epsilon and high; and columns label, epsilon (promised, per unit of Euclidean
+        Columns epsilon and high; and columns label, epsilon (guaranteed, per unit of Euclidean
         distance or between any two words), quantity "word", value, low, high.
     """
     import pandas as pd
@@ -86,7 +86,7 @@ _HOLD = ("proved", "certified on this lexicon")
 
 
 def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Caption:
-    """How many times the least ε mechanisms need at a level of words guessed."""
+    """Describe how many times the least possible ε mechanisms need at a level of words guessed."""
     unit = "per unit of distance" if bounds == METRIC else "between any two words"
     how = (
         "The line is the most that a promise permits: no mechanism that keeps its ε lets a "
@@ -106,7 +106,7 @@ def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Capt
 
 
 def report(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
-    """All of it as lines of Markdown: what was measured, what it comes to, and the boards."""
+    """Yield the whole report as lines of Markdown: measurements, findings and boards."""
     entry, names = benchmark.figures.entry, headings(benchmark)
     yield f"{entry.sizes} Recorded with version {entry.version} by `{entry.command}`."
     yield ""

@@ -1,4 +1,4 @@
-"""The record of a benchmark, ready for its boards: trials by utility, what is measured once."""
+"""Record of a benchmark: trials by utility, one-time measurements, and the recorded studies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The two studies that are recorded, and the same on a lexicon of one's own.
+# Definitions of the two recorded studies, and of the same study on another lexicon.
 
 
 TASK = "dpcore.papers.ours.benchmark.cells:measure"
@@ -41,19 +41,19 @@ def study(
     encoder: bool = True,
     command: str = "",
 ) -> Study:
-    """The benchmark on one lexicon.
+    """Return the benchmark on one lexicon.
 
     Args:
-        name: of the study.
-        title: for people.
-        sizes: how much is measured, in a sentence.
+        name: name of the study.
+        title: title for people.
+        sizes: amount of measurement, in a sentence.
         lexicon: its name in the sources.
-        size: how much is measured.
-        files: real corpora, each with `train` and `test` texts of a trial, `words` of each that
-            are read, and `title`.
-        mechanisms: short name or key, with settings; all of the registry if there is none.
-        encoder: whether texts are compared by their meaning.
-        command: that makes it again, if not `study run`.
+        size: amount of measurement.
+        files: real corpora, each with `train` and `test` texts of a trial, `words` read from each
+            text, and `title`.
+        mechanisms: short name or key, with settings; all of the registry if empty.
+        encoder: True to compare the meaning of texts.
+        command: command that repeats the study, if not `study run`.
     """
     data = ("", *(file for file, *_ in files))
     options: Settings = (
@@ -111,28 +111,28 @@ class Line:
     """One mechanism on a board.
 
     Attributes:
-        label: of its curve.
+        label: label of its curve.
         mechanism: short name.
-        bounds: what its ε bounds, `METRIC` or `LOCAL`; empty, as what follows, of a mechanism that
-            could not be made.
-        status: of its promise.
-        reason: of the status.
-        why: why it is not on the board; empty if it is.
+        bounds: what its ε bounds, `METRIC` or `LOCAL`; empty, like the fields after it, for a
+            mechanism that could not be created.
+        status: status of its guarantee.
+        reason: reason for the status.
+        why: reason why it is not on the board; empty if it is.
         epsilon: its own ε there, with an interval where that was read between measured ones.
-        promised: the ε that is proved or certified there, per unit of Euclidean distance or between
-            any two words; None if nothing is.
-        delta: δ of that promise, if it has one.
-        waste: own promise over the largest known ε under which no mechanism gives more away: at
-            most so many times the least ε that any mechanism needs.
-        guessed: share of the words that are guessed.
-        at_least: whether a better attacker may guess more.
-        near: share of the words of which one as near as the nine nearest is guessed.
-        auc: of the attacker on membership.
-        left: what is left, by utility: `kept` (words of texts), `cosine` (meaning of texts by an
+        promised: ε that is proved or certified there, per unit of Euclidean distance or between any
+            two words; None if there is none.
+        delta: δ of that guarantee, if it has one.
+        waste: own guaranteed ε over the largest known ε under which no mechanism leaks more: an
+            upper bound of its ratio to the least ε that any mechanism needs.
+        guessed: share of words guessed.
+        at_least: True if a better attacker may guess more.
+        near: share of words for which a word as near as the nine nearest is guessed.
+        auc: AUC of the attacker on membership.
+        left: remaining utility, by name: `kept` (words of texts), `cosine` (meaning of texts by an
             encoder), and the accuracy under each labelling or corpus by its name.
-        meaning: of the lexicon: 1 − E d(w, y)/d̄, or the like in another record.
-        places: of each of `left`, the first and last place on this board.
-        cost: processor time a word, over that of randomised response.
+        meaning: on the lexicon: 1 − E d(w, y)/d̄, or a similar number in another record.
+        places: first and last place on this board, for each of `left`.
+        cost: processor time per word, relative to that of randomised response.
         microseconds: the same in microseconds.
     """
 
@@ -159,17 +159,17 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """A record, ready to be read.
+    """Recorded benchmark, ready to be read.
 
     Attributes:
-        figures: of the benchmark.
+        figures: figures of the benchmark.
     """
 
     figures: Figures
 
     @cached_property
     def trials(self) -> dict[tuple[str, str], dict[float, FloatArray]]:
-        """One number a trial, by (utility, label) and ε; the trials of all are the same."""
+        """One number per trial, by (utility, label) and ε; all mechanisms share the same trials."""
         by_mechanism: dict[tuple[str, str], dict[float, FloatArray]] = {}
         for utility, rows in _measured(self.figures):
             ordered = rows[rows["epsilon"].notna()].sort_values("seed", kind="stable")
@@ -182,7 +182,7 @@ class Benchmark:
 
     @cached_property
     def shares(self) -> dict[tuple[str, str], dict[float, dict[str, Any]]]:
-        """What is measured once of a lexicon, by (quantity, label) and ε."""
+        """One-time measurements on the lexicon, by (quantity, label) and ε."""
         table = self.figures.recorded.table
         wanted = {"word", "near", "meaning", "promise", "poorly attacked", "cost", "cost ratio"}
         by_mechanism: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
@@ -195,18 +195,18 @@ class Benchmark:
 
     @cached_property
     def utilities(self) -> tuple[str, ...]:
-        """What is left, in the order of the columns: words, meaning, accuracies."""
+        """Names of the utilities, in the order of the columns: words, meaning, accuracies."""
         names = dict.fromkeys(utility for utility, _ in self.trials if utility != "auc")
         return tuple(names)
 
     @cached_property
     def accuracies(self) -> tuple[str, ...]:
-        """The labellings and corpora that are learned from."""
+        """Labellings and corpora that classifiers learn from."""
         return tuple(name for name in self.utilities if name not in {KEPT, COSINE})
 
     @cached_property
     def bare(self) -> tuple[Line, ...]:
-        """Every mechanism with its promise, and those that could not be made, with why."""
+        """Every mechanism with its guarantee; those that could not be created, with the reason."""
         reasons = {str(r["label"]): str(r["variant"]) for r in self._rows("reason")}
         lines = [
             Line(
@@ -227,7 +227,7 @@ class Benchmark:
         return tuple(lines + absent)
 
     def least(self, bounds: str) -> dict[float, float]:
-        """The largest ε that promises each level, by level."""
+        """Return the largest ε that guarantees each level, by level."""
         return {
             float(each["at"]): float(each["value"])
             for each in self._rows("least")
@@ -239,14 +239,14 @@ class Benchmark:
         return [{str(name): value for name, value in each.items()} for each in rows]
 
     def levels(self, quantity: str) -> dict[tuple[str, float], tuple[float | None, str]]:
-        """ε and why, by label and level, of the rows `level` or `promised`."""
+        """Return ε and reason, by label and level, of the rows `level` or `promised`."""
         return {
             (str(r["label"]), float(r["at"])): (float(r["value"]) or None, str(r["variant"]))
             for r in self._rows(quantity)
         }
 
     def without(self) -> dict[str, Reading]:
-        """What is left and what is inferred of texts as they stand, and `auc`."""
+        """Return utility and `auc` of the original texts."""
         readings = {}
         for utility, rows in _measured(self.figures, clean=True):
             numbers = rows.loc[rows["epsilon"].isna(), "value"].to_numpy(dtype=np.float64)
@@ -256,10 +256,10 @@ class Benchmark:
 
 
 def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
-    """A recorded benchmark.
+    """Read a recorded benchmark.
 
     Args:
-        name: of the study.
+        name: name of the study.
 
     Raises:
         StudyError: it is not recorded, or damaged.
@@ -268,7 +268,7 @@ def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
 
 
 def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rows of one number a trial, by utility; the AUC last."""
+    """Yield rows of one number per trial, by utility; the AUC last."""
     yield KEPT, figures.rows("nw", data="")
     cosines = figures.rows("cosine")
     if len(cosines):
@@ -283,7 +283,7 @@ def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, p
 
 
 def reading(values: FloatArray, *, share: bool = False) -> Reading:
-    """Mean and interval; of a share cut at 0 and 1, where what is read may lie beyond."""
+    """Return mean and interval; a share is clipped to 0 and 1, where estimates may lie beyond."""
     mean = mean_interval(values)
     ends = (mean.mean, mean.low, mean.high)
     return Reading(*np.clip(ends, 0.0, 1.0).tolist()) if share else Reading(*ends)

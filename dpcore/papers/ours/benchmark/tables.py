@@ -1,4 +1,4 @@
-"""The boards of a benchmark as tables: numbers for a program, lines for people, Markdown."""
+"""Boards of a benchmark as tables: numbers for a program, lines for people, Markdown."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PER = {METRIC: "per distance", LOCAL: "any two words"}
-"""What an ε bounds, beside its number: the loss per unit of Euclidean distance, or of any two."""
+"""What an ε bounds, beside its number: the loss per unit of Euclidean distance, or of any pair."""
 _LEFT = {KEPT: "words that stay", COSINE: "meaning by an encoder"}
 
 
 def title(board: Board) -> str:
-    """What is equal on a board."""
+    """Return the quantity that is equal on a board."""
     if board.sense == GUESSED:
         return f"{100 * board.level:g} of 100 words are guessed"
     if board.sense == MEMBERSHIP:
@@ -32,7 +32,7 @@ def title(board: Board) -> str:
 
 
 def explained(board: Board) -> str:
-    """The same in a sentence."""
+    """Explain the title of a board in a sentence."""
     if board.sense == GUESSED:
         return (
             f"ε of each mechanism is where a stranger who knows it guesses {100 * board.level:g} "
@@ -50,7 +50,7 @@ def explained(board: Board) -> str:
 
 
 def headings(benchmark: Benchmark) -> dict[str, str]:
-    """The columns of a board for people, by key."""
+    """Return the columns of a board for people, by key."""
     left = {name: _LEFT.get(name, f"accuracy, {name}") for name in benchmark.utilities}
     places = {f"{name} place": "place" for name in benchmark.accuracies[:1]}
     return {
@@ -69,7 +69,7 @@ def headings(benchmark: Benchmark) -> dict[str, str]:
 
 
 def cells(board: Board, benchmark: Benchmark) -> list[dict[str, str]]:
-    """The lines of a board that are on it, as texts by the keys of `headings`."""
+    """Return the mechanisms on a board as texts by the keys of `headings`."""
     return [_cells(line, benchmark) for line in board.there]
 
 
@@ -93,7 +93,7 @@ def _cells(line: Line, benchmark: Benchmark) -> dict[str, str]:
 
 
 def promise(line: Line) -> str:
-    """What is promised, with its status."""
+    """Return the guarantee with its status."""
     if line.promised is None:
         return f"none: {line.status}" if line.status else ""
     delta = "" if line.delta is None else f", δ = {number(line.delta)}"
@@ -102,7 +102,7 @@ def promise(line: Line) -> str:
 
 
 def place(line: Line, utility: str) -> str:
-    """The places that a mechanism may have; "–" where trials cannot say."""
+    """Return the range of places of a mechanism; "–" where there is none."""
     if utility not in line.places:
         return "–"
     first, last = line.places[utility]
@@ -128,7 +128,7 @@ def _ends(reading: Reading | None) -> str:
 
 
 def absent(board: Board) -> list[str]:
-    """Who is not on a board, and why: a sentence for each reason."""
+    """List the mechanisms absent from a board, a sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for line in board.absent:
         reasons.setdefault(line.why, []).append(line.label)
@@ -136,7 +136,7 @@ def absent(board: Board) -> list[str]:
 
 
 def frame(boards: Sequence[Board]) -> pd.DataFrame:
-    """All boards as one table of numbers, a row a mechanism and board."""
+    """Return all boards as one table of numbers, a row for each mechanism and board."""
     import pandas as pd
 
     rows = [_flat(fields(line), board) for board in boards for line in board.lines]
@@ -144,7 +144,7 @@ def frame(boards: Sequence[Board]) -> pd.DataFrame:
 
 
 def _flat(line: dict[str, Any], board: Board) -> dict[str, Any]:
-    """One row: an interval is three columns, a range of places two."""
+    """Flatten a line to one row: an interval becomes three columns, a range of places two."""
     row: dict[str, Any] = {"sense": board.sense, "level": board.level, "board_bounds": board.bounds}
     for name, value in line.items():
         if name == "left":
@@ -165,7 +165,7 @@ def _columns(name: str, ends: list[float | None]) -> dict[str, float | None]:
 
 
 def fields(line: Line) -> dict[str, Any]:
-    """A line as JSON values; a number with an interval is mean, low and high."""
+    """Return a line as JSON values; a number with an interval is mean, low and high."""
     plain = {
         name: getattr(line, name)
         for name in (
@@ -187,14 +187,14 @@ def fields(line: Line) -> dict[str, Any]:
 
 
 def triple(reading: Reading | None) -> list[float | None] | None:
-    """Mean and both ends; an end that there is none of is null."""
+    """Return mean and both ends; a missing end is null."""
     if reading is None:
         return None
     return [None if math.isnan(value) else value for value in reading]
 
 
 def markdown(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
-    """The boards as lines of Markdown, with who is not on them."""
+    """Yield the boards as lines of Markdown, with the mechanisms absent from them."""
     for board in boards:
         yield f"### {title(board)}"
         yield ""
@@ -207,7 +207,7 @@ def markdown(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
 
 
 def markdown_table(board: Board, benchmark: Benchmark) -> Iterator[str]:
-    """One board; columns without an entry are left out."""
+    """Yield one board; columns without an entry are left out."""
     names, lines = headings(benchmark), cells(board, benchmark)
     shown = [key for key in names if any(line.get(key) for line in lines)]
     if not lines:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dpcore.guarantee import Status
-from dpcore.mechanisms import certificate as calibrated
+from dpcore.mechanisms import certificate
 from dpcore.papers.ours.benchmark.cells import LADDER, QUICK, complete
 from dpcore.study.plan import Arm, Given, Plan
 from tests.mechanisms import lexicons
@@ -15,7 +15,7 @@ from tests.mechanisms import lexicons
 def test_noise_that_is_certified_on_the_way_is_used_at_once(
     calibrate: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)  # not by itself
+    monkeypatch.setattr(certificate, "CERTIFIED_AT_ONCE_WORDS", 10)  # not by itself
     lexicon = lexicons.cloud(60, 31 + calibrate)
 
     def run(first: Plan) -> list[dict[str, Any]]:
