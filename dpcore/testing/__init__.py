@@ -18,9 +18,7 @@ from typing import Any
 # Without this, pytest reports only that an `assert` here failed.
 _pytest: Any = sys.modules.get("pytest")
 if _pytest is not None:
-    _pytest.register_assert_rewrite(
-        *(f"{__name__}.{part}" for part in ("chance", "drawing", "guarantees", "laws", "refusals"))
-    )
+    _pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in ("chance", "contract")))
 
 from dpcore.testing.contract import MechanismContract  # noqa: E402  # after the line above
 

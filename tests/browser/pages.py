@@ -17,10 +17,13 @@ AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-pract
 # must have been at rest for a while, and in that while the browser must have had nothing to do
 # several times. On a busy machine it may need longer than the while to draw, and what it has still
 # to send waits behind that. Both are counted in the page, and again from the start at each rerun.
+# A dial tells the server a while after it was last moved (a quarter of a second, like the rest
+# here), so until then nothing is at rest; one that was taken away while it moved counts no more.
 _AT_REST = """rest => {
   const app = document.querySelector('[data-testid=stApp]');
   const resting = app && app.dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
+    && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]')
+    && !(performance.now() - window.__dialMoved < 1000);
   if (!resting) { window.__calm = undefined; return false; }
   if (!window.__calm) {
     const calm = window.__calm = { since: performance.now(), turns: 0 };
@@ -47,6 +50,10 @@ def open_page(page: Page, url: str) -> None:
 _TELL_BREACHES = """document.addEventListener('securitypolicyviolation', breach =>
   console.error(`not allowed: ${breach.effectiveDirective} ${breach.blockedURI}`));"""
 
+_FOLLOW_DIALS = """window.addEventListener('dpcore:dial', event => {
+  window.__dialMoved = event.detail.rest ? undefined : performance.now();
+});"""
+
 _PROBED = re.compile(r"//[^/]+/\w+/_stcore/[\w-]+$")
 """Where a page that is opened by its own address first looks for its server; it is found then."""
 
@@ -63,6 +70,7 @@ class Watch:
     def attach(self, page: Page) -> None:
         """Listen to `page` from now on."""
         page.add_init_script(_TELL_BREACHES)
+        page.add_init_script(_FOLLOW_DIALS)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
         page.on("response", self._response)

@@ -124,6 +124,9 @@ def test_streamlit_walks_nothing_after_a_run() -> None:
     assert settings["runner"]["postScriptGC"] is False
     assert config.get_config_options()["runner.postScriptGC"].type is bool  # it knows the name
     assert settings["server"]["fileWatcherType"] == "none"
+    quiet = "disableWidgetStateDuplicationWarning"  # of a field that a button sets
+    assert settings["global"][quiet] is True
+    assert f"global.{quiet}" in config.get_config_options()
 
 
 def test_the_router_is_ours_from_the_first_session_on() -> None:
