@@ -39,6 +39,7 @@ EPSILONS = {
     "truncated-gumbel": 60.0,
     "truncated-gumbel-repaired": 15.0,
     "trlaplace": 4.0,
+    "hyperbolic": 400.0,
     "santext": 5.0,
     "santext-plus": 5.0,
     "custext": 10.0,
