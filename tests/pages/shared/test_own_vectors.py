@@ -82,7 +82,7 @@ def test_nothing_of_them_is_shared() -> None:
     def page() -> None:
         import streamlit as st
 
-        from pages.shared import once
+        from pages.shared import once, session
 
         words = session.lexicon("yours")
         st.text(str(id(session.mechanism(words, "tem.v1"))))
