@@ -13,18 +13,17 @@ from tests.mechanisms.installed import MINE, install
 from tests.needs import ROOT
 
 SEEN = """
-import json, sys, threading
-from pages.shared import process
+import json, sys
+from pages.shared import warmup
 from tests.pages.app import open_link
+
+warmup._look_ahead = lambda: None  # a thread that computes when the process ends would abort it
 
 test = open_link(*json.loads(sys.argv[1]), **json.loads(sys.argv[2]))
 texts = [str(e.value) for kind in ("markdown", "text", "error") for e in getattr(test, kind)]
 pills = {e.key: [list(e.options), list(e.value), e.help] for e in test.pills}
 boxes = {e.key: list(e.options) for e in test.selectbox}
 print(json.dumps([[str(e.value) for e in test.exception], texts, pills, boxes]))
-for thread in threading.enumerate():  # a server waits for these when it stops
-    if thread.name == process.AHEAD:
-        thread.join()
 """
 
 
