@@ -89,7 +89,7 @@ class DocumentGenerators:
         used.bytes(36)
         self._begin(used, key)
         if used.bytes(256) != _chacha20(key).bytes(256):
-            raise ParameterError("this version of randomgen cannot begin a stream anew")
+            raise ParameterError("this version of randomgen cannot restart a stream")
 
     def __call__(self, secret: bytes, documents: Sequence[int | str]) -> list[np.random.Generator]:
         """Return the streams of documents, in order, as `document_generator` does."""
