@@ -132,8 +132,8 @@ def _hear(session: AppSession, visit: _Visit, looks: int) -> None:
     if looks and session._scriptrunner is not None and _has_ended(session._scriptrunner):
         session._event_loop.call_later(_LOOK_SECONDS, _hear, session, visit, looks - 1)
         return
-    heard, visit.unheard = visit.unheard, []
-    for state in heard:
+    events, visit.unheard = visit.unheard, []
+    for state in events:
         _request_rerun(session, state)
 
 
@@ -148,8 +148,9 @@ def _change_page(session: AppSession, visit: _Visit, state: ClientState, looks: 
         return  # another link was followed meanwhile
     runner = session._scriptrunner
     if visit.unheard or (looks and runner is not None and _has_news(runner)):
-        left = looks if visit.unheard else looks - 1
-        session._event_loop.call_later(_LOOK_SECONDS, _change_page, session, visit, state, left)
+        if not visit.unheard:  # waiting events have a limit of their own
+            looks -= 1
+        session._event_loop.call_later(_LOOK_SECONDS, _change_page, session, visit, state, looks)
         return
     visit.waiting = None
     if state.page_script_hash:

@@ -29,12 +29,12 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
         label: our own fixed text.
         items: the steps; each may be interrupted by the next click, and finished steps stay.
     """
-    slot, shown, turn, start = st.empty(), False, None, time.monotonic()
+    slot, filled, turn, start = st.empty(), False, None, time.monotonic()
     try:
         for done, item in enumerate(items):
             spent = time.monotonic() - start
             if done and spent > _SILENT_SECONDS:
-                shown = True
+                filled = True
                 if turn is None and (turn := take_turn(slot)) is not None:
                     start = time.monotonic() - spent  # waiting does not count as work
                 left = spent / done * (len(items) - done)
@@ -50,7 +50,7 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
     finally:
         if turn is not None:
             turn.leave()
-    if shown:
+    if filled:
         slot.empty()
 
 
