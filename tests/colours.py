@@ -46,7 +46,7 @@ def lab(colours: Sequence[str], vision: str = "normal") -> FloatArray:
 
 
 def ciede2000(first: FloatArray, second: FloatArray) -> FloatArray:
-    """How different colours are (CIEDE2000; Sharma, Wu and Dalal 2005): about 2 is just seen.
+    """Return the difference of colours (CIEDE2000; Sharma, Wu and Dalal 2005): 2 is just visible.
 
     Args:
         first: L*a*b*, shape (…, 3).

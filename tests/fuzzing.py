@@ -1,4 +1,4 @@
-"""What the fuzz tests share: inputs that are the same on every machine, and ways to do damage."""
+"""Helpers of the fuzz tests: inputs that are the same on every machine, and ways to do damage."""
 
 import copy
 import math
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpcore.errors import DpcoreError
 
-LONGEST_SENTENCE = 600  # characters of a message: names of a person's own files may be long
+LONGEST_SENTENCE = 600  # characters of a message: names of uploaded files may be long
 
 # Pieces that mean something to one format or another, or that are wrong in all of them.
 _PIECES = [

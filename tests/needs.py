@@ -1,4 +1,4 @@
-"""What a test may need from outside the repository, and whether its absence is a failure."""
+"""Requirements of tests from outside the repository, and whether their absence is a failure."""
 
 import importlib
 import importlib.util
@@ -18,7 +18,7 @@ DEFAULT_DATA = ROOT.parent / "shared" / "data"
 
 
 def everything_required() -> bool:
-    """Whether a missing browser or data set fails the run (`CI=true`, `DPCORE_REQUIRE_ALL=1`)."""
+    """Return True if a missing browser or data set fails (`CI=true`, `DPCORE_REQUIRE_ALL=1`)."""
     return any(
         os.environ.get(name, "").lower() in {"1", "true"} for name in ("CI", "DPCORE_REQUIRE_ALL")
     )

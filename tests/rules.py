@@ -54,7 +54,7 @@ RANDOM_ALLOWED = {
 # Names of any object that read or write pickles, or put foreign HTML on a page.
 PICKLE_CALLS = {"read_pickle", "to_pickle"}
 HTML_CALLS = {"iframe"}
-OWN_RANDOM = {"Random", "SystemRandom"}  # of Python's module: generators of one's own
+OWN_RANDOM = {"Random", "SystemRandom"}  # of Python's module: other generators
 # A path of one machine: an absolute folder that no reader has. URLs do not match.
 MACHINE_PATH = re.compile(r"(?<![\w.:/$}-])/(?:tmp|work|farm|root|home/\w+|Users/\w+)/")
 REGISTRY_HOST = re.compile(r"\b(?:pypi|npmjs|pythonhosted|anaconda)\.(?:org|com)\b")
@@ -98,7 +98,7 @@ def imports(source: str, module: str = "", package: bool = False) -> list[str]:
 
 
 def imports_at_load(source: str) -> list[str]:
-    """What is imported when the module is: not inside functions, not for the type checker."""
+    """Return the imports that run with the module: none of functions or of types only."""
     statements = _run(ast.parse(source).body, functions=False)
     return [name for node in statements for name in _named(node, "", False)]
 
@@ -166,14 +166,14 @@ def forbidden(source: str) -> list[str]:
 
 
 def _whole_random(node: ast.AST, name: str) -> bool:
-    """Whether NumPy's module of random numbers gets another name, under which no rule knows it."""
+    """Return True if NumPy's module of random numbers gets a name that no rule knows."""
     if isinstance(node, ast.ImportFrom):
         return name == "numpy.random" and node.module == "numpy"
     return name == "numpy.random"
 
 
 def _raw_html(node: ast.Call) -> bool:
-    """Whether something else than one style sheet is put on the page as HTML."""
+    """Return True if anything but one style sheet is put on the page as HTML."""
     if ast.unparse(node.func) != "st.html":
         return False
     written = ast.unparse(node.args[0]).lstrip("f").strip("'\"")
@@ -231,7 +231,7 @@ def unsaid(source: str) -> list[str]:
 
 
 def _written(node: ast.expr) -> list[str]:
-    """What stands in so many words in a text, whichever way a condition goes."""
+    """Return the literal pieces of a text, on either branch of a condition."""
     if isinstance(node, ast.IfExp):
         return [*_written(node.body), *_written(node.orelse)]
     if isinstance(node, ast.BinOp):
@@ -262,7 +262,7 @@ def upward(sources: dict[str, str]) -> list[str]:
 
 
 def room_graph(sources: dict[str, str]) -> dict[str, set[str]]:
-    """Which room imports which other room."""
+    """Return the rooms that each room imports."""
     graph: dict[str, set[str]] = {}
     for path, names in _inner_imports(sources).items():
         importer = room(module_name(path))
@@ -271,7 +271,7 @@ def room_graph(sources: dict[str, str]) -> dict[str, set[str]]:
 
 
 def file_graph(sources: dict[str, str]) -> dict[str, set[str]]:
-    """Which module needs which other when it runs: late imports too, none for the type checker.
+    """Return the modules that each module needs at run time: late imports too, no types only.
 
     Args:
         sources: source texts by their path from the root.

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: running a command, and a small vector file."""
+"""Helpers of the tests of the command line: running a command, and a small vector file."""
 
 import json
 from pathlib import Path

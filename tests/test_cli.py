@@ -118,7 +118,7 @@ def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(
 def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
     capsys: pytest.CaptureFixture[str], vectors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the command hands to the mechanism, without and with a seed."""
+    """Arguments that the command hands to the mechanism, without and with a seed."""
     used = []
     sample, paths = TruncatedExponential.sample, TruncatedExponential.paths
 

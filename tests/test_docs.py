@@ -36,7 +36,7 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
-    """What came out on one machine is no part of the text, and changes with every run."""
+    """Results of one machine are no part of the text, and change with every run."""
     notebook = _read(path)
     nbformat.validate(notebook)
     for cell in notebook.cells:

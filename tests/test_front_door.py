@@ -72,7 +72,7 @@ def test_the_package_itself_imports_no_room() -> None:
 
 
 def test_rooms_that_are_names_of_the_front_door_can_be_called() -> None:
-    import dpcore.audit.report  # after which `dpcore.audit` is the package, whoever asked first
+    import dpcore.audit.report  # after which `dpcore.audit` is the package, in any order of imports
     import dpcore.lexicon.catalogue
 
     assert dpcore.lexicon().fingerprint == load().fingerprint

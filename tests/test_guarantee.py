@@ -108,7 +108,7 @@ def test_a_text_adds_up_its_tokens() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sentence_of_a_promise_that_is_not_kept_says_so(kind: type[Guarantee]) -> None:
-    """Whoever reads the sentence alone must not take it for true."""
+    """A reader of the sentence alone must not take it for true."""
     kept = [_make(kind, status=status) for status in (Status.PROVED, Status.CERTIFIED)]
     assert len({promise.statement for promise in kept}) == 1
     refuted, conditional = (

@@ -1,4 +1,4 @@
-"""What a run without the optional packages says of the tests that need them."""
+"""Messages of a run without the optional packages, about the tests that need them."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""What the README and its pages in docs/ say can be run as it stands."""
+"""Code and commands of the README and of docs/ can be run as they are."""
 
 import ast
 import json

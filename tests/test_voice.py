@@ -27,7 +27,7 @@ RECORDED = {"docs/benchmark.md"}  # written by `python -m dpcore benchmark` from
 
 
 def faults(text: str, *, docstring: bool = False) -> list[str]:
-    """What a text has that is avoided."""
+    """Return the avoided wordings of a text."""
     found = [name for name, pattern in AVOIDED.items() if pattern.search(text)]
     first = re.search(r"\w+", text)
     if docstring and first and first[0].lower() in QUESTIONS:
@@ -36,12 +36,17 @@ def faults(text: str, *, docstring: bool = False) -> list[str]:
 
 
 def prose(source: str) -> Iterator[tuple[int, str, bool]]:
-    """Line, text, and whether it is a docstring: docstrings and comments of a program."""
+    """Docstrings and comments of a program: line, text, and True for a docstring.
+
+    Comments are looked for only where the program has an avoided wording at all.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:
                 yield node.body[0].lineno, text, True
+    if not faults(source):
+        return
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string, False

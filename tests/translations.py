@@ -91,7 +91,7 @@ def extracted(path: Path) -> list[str]:
 
 
 def engine_words() -> set[str]:
-    """What the pages show of the engine and translate: short names, and the lesson."""
+    """Yield the texts of the engine that pages show and translate: short names, and the lesson."""
     from dpcore.audit.verdict import Outcome
     from dpcore.guarantee import Status
     from dpcore.learn.classifiers import TITLES as CLASSIFIERS

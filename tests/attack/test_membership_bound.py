@@ -1,4 +1,4 @@
-"""What a guarantee bounds of membership: the region of errors, and when it says nothing."""
+"""Bounds of a guarantee on membership inference: the region of errors, and when it is vacuous."""
 
 import math
 from typing import Any

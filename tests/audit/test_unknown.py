@@ -1,4 +1,4 @@
-"""What is not known counts as nothing known: no verdict and no composition rests on it."""
+"""Unknown guarantees count as unknown: no verdict and no composition rests on one."""
 
 import math
 from dataclasses import dataclass

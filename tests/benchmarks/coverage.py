@@ -1,4 +1,4 @@
-"""How often the intervals of Nw hold: python -m tests.benchmarks.coverage [options]
+"""Coverage of the intervals of Nw: python -m tests.benchmarks.coverage [options]
 
 Every word is measured with several seeds at ε of ten magnitudes under every mechanism that adds
 noise along rays. Each interval is compared with the mean of the estimates of all other seeds: a

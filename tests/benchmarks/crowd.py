@@ -24,19 +24,19 @@ SHARES = {SLIDE: 0.75, TYPE: 0.12, SWITCH: 0.13}
 PATIENCE = 120.0  # seconds for one answer
 WORDS = "good money city doctor happy sister river train winter music green little".split()
 TYPED = re.compile(rb"own(\d+)own\d+own")
-"""What somebody typed; the number says who."""
+"""Text that a visitor typed; the number says which visitor."""
 
 
 @dataclass
 class Found:
-    """What was measured of a crowd: answers by what was done; and what went wrong."""
+    """Measurements of a crowd: answers by kind of request, and failures."""
 
     answers: dict[str, list[tuple[str, Answer]]] = field(default_factory=lambda: defaultdict(list))
     wrong: list[str] = field(default_factory=list)
 
     @property
     def steps(self) -> int:
-        """How many answers there were, of any kind."""
+        """Number of answers, of any kind."""
         return sum(map(len, self.answers.values()))
 
     def milliseconds(self, what: str, page: str | None = None) -> list[float]:

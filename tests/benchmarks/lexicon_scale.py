@@ -91,7 +91,7 @@ def run_step(step: str, folder: Path) -> None:
 
 
 def work(what: str, name: str, lexicon: Lexicon, folder: Path) -> str:
-    """What a person would do with the vocabulary; returns a note."""
+    """Use the vocabulary as a person would; return a note."""
     import dpcore as dp
 
     if what == "meter":

@@ -48,7 +48,7 @@ DEEP = {"of": "A sample", "eps_metric": "5", "curve_log": "tem", "sample": "8"}
 
 @dataclass(frozen=True)
 class Size:
-    """How much is done."""
+    """Amount of work."""
 
     sessions: tuple[int, ...]
     seconds: float  # of each crowd

@@ -1,4 +1,4 @@
-"""How long a step of a page takes: server, pixels, bytes; and its first view.
+"""Latency of a step of a page (server, pixels, bytes), and of its first view.
 
 Run: python -m tests.benchmarks.page_latency [steps] [PAGE], PAGE one of `PAGES`
 
@@ -95,7 +95,7 @@ _WATCH = """() => {
 
 
 class Frames:
-    """What passes through the page's web socket."""
+    """Traffic of the page's web socket."""
 
     def __init__(self, page: Page) -> None:
         """Listen from the next socket on."""
@@ -156,7 +156,7 @@ def main(steps: int, name: str) -> None:
                 page.locator(visited.ready).first.wait_for(timeout=WAIT_MS)
                 print(f"{visit}: {time.perf_counter() - opened:.2f} s to the first view")
                 wait_idle(page)
-            # What a person waits for who comes from another page: scripts are there already.
+            # The wait of a visitor who comes from another page: scripts are there already.
             page.goto(server.url, timeout=WAIT_MS)
             wait_idle(page)
             if "?" not in visited.path:  # the menu leads to the first view of a page

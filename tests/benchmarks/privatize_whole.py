@@ -57,7 +57,7 @@ def command(root: Path, source: Path, out: Path, short: str, workers: int) -> tu
 
 
 def words_of(record: Path) -> int:
-    """How many words a run has protected; deletes its record."""
+    """Count the words that a run has protected, and delete its record."""
     words = json.loads(record.read_text(encoding="utf-8"))["protected_words"]
     record.unlink()
     return int(words)

@@ -92,7 +92,7 @@ def state_of(widget: Shown, value: object) -> WidgetState:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one request cost: seconds to the end of the script run, and bytes received."""
+    """Cost of one request: seconds to the end of the script run, and bytes received."""
 
     seconds: float
     bytes: int

@@ -56,7 +56,7 @@ def app(start_server: Callable[..., Server]) -> Server:
 
 @pytest.fixture(scope="session")
 def app_url(app: Server) -> str:
-    """Where the shared server answers, without a trailing slash."""
+    """Address of the shared server, without a trailing slash."""
     return app.url
 
 

@@ -1,4 +1,4 @@
-"""What of a page a person could not read: numbers of too many digits, odds without end, captions.
+"""Texts that are hard to read: numbers of too many digits, odds without end, captions.
 
 Cells of a table are drawn on a canvas, and what stands in code, fields and files may be exact:
 these are left out, and so are the texts below, where every digit is what it is about.
@@ -54,7 +54,7 @@ def illegible(text: str) -> list[str]:
 
 
 def illegible_texts(page: Page) -> list[str]:
-    """What is wrong with the numbers in sight and with the captions of figures."""
+    """Return the faults of the visible numbers and of the captions of figures."""
     texts = [] if _open_tabs(page) & set(EXACT_VIEWS) else page.evaluate(_TEXTS)
     faults = [f"{fault}: {text[:90]}" for text in texts for fault in illegible(text)]
     for caption in page.locator("[class*=st-key-finding_]").all_inner_texts():

@@ -1,4 +1,4 @@
-"""What a browser test does with a page: open it, wait until it rests, look for faults."""
+"""Helpers of browser tests: open a page, wait until it rests, look for faults."""
 
 import re
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ class Watch:
 
 
 def accessibility_faults(page: Page, rules: Sequence[str] = AXE_RULES) -> list[str]:
-    """What axe-core finds against WCAG 2.2 A and AA and against good practice: headings in order,
+    """Return the faults that axe-core finds against WCAG 2.2 A and AA and good practice: headings,
     landmarks, names. One line a rule, with the first elements."""
     # What lies under the dial, which stays in sight, is no smaller for that.
     page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)")
@@ -114,7 +114,7 @@ def accessibility_faults(page: Page, rules: Sequence[str] = AXE_RULES) -> list[s
 
 
 def _of_streamlit(rule: str, node: dict[str, str]) -> bool:
-    """Whether a fault is Streamlit's own, where nothing of ours can mend it.
+    """Return True for a fault that is Streamlit's own and cannot be mended here.
 
     empty-table-header: a table whose rows can be chosen begins with a column of boxes, to whose
     header Streamlit gives no name. presentation-role-conflict: the place where a file is dropped

@@ -1,4 +1,4 @@
-"""What is on the first screen of the pages that begin with a picture: the limits of the house.
+"""First screens of the pages that begin with a picture, against the limits of the house.
 
 Where the main picture begins, how many words stand before it, how many controls are in sight.
 """

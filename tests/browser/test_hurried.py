@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 180.0
 
 
 async def hurry(url: str, seed: int) -> list[str]:
-    """What a person in a hurry saw that should not be."""
+    """Faults that a person in a hurry saw."""
     async with websockets.connect(
         f"ws://{urlsplit(url).netloc}/_stcore/stream",
         subprotocols=[Subprotocol("streamlit")],

@@ -17,7 +17,7 @@ async def start(person: Session) -> None:
 
 
 async def told(person: Session) -> list[str]:
-    """What the progress says now."""
+    """Text of the progress bar."""
     await person.rerun()
     return [shown.message.text for shown in person.all("progress")]
 

@@ -138,7 +138,7 @@ def multipart(content: bytes, name: str = "own.csv") -> tuple[dict[str, str], by
 
 
 def token(app: Server) -> dict[str, str]:
-    """What a browser that has opened the app sends along."""
+    """Headers that a browser sends once it has opened the app."""
     _, _, headers = ask(app, "GET", "/_stcore/health")
     cookies = " ".join(value for name, value in headers.items() if name.lower() == "set-cookie")
     match = re.search(r"_streamlit_xsrf=([^;]+)", cookies)

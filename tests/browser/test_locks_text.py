@@ -79,7 +79,7 @@ def views(page: str) -> list[str]:
 
 
 def fields(person: Session) -> list[Shown]:
-    """Where a person can type: boxes, and menus that take a new entry."""
+    """Return the places where a person can type: boxes, and menus that take a new entry."""
     return [
         shown
         for shown in person.screen.values()
@@ -160,7 +160,7 @@ def test_no_field_is_forgotten() -> None:
 
 
 def typing_sites() -> dict[str, str]:
-    """Where the pages call a widget that takes text, and how its help begins."""
+    """Return the calls of text widgets in the pages, and how the help of each begins."""
     sites = {}
     for path in sorted((ROOT / "pages").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -86,7 +86,7 @@ def peak(pid: int) -> float:
 
 
 def forget_peak(pid: int) -> float:
-    """Begin to measure anew; what is held now, in MB."""
+    """Reset the measurement and return the memory in use, in MB."""
     Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
     return peak(pid)
 

@@ -1,4 +1,4 @@
-"""Vectors of a person's own in a real Chromium: sent, checked, used on several pages, forgotten."""
+"""Uploaded vectors in a real Chromium: sent, checked, used on several pages, forgotten."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 
 
 def chosen(page: Page) -> str | None:
-    """What the address says is chosen."""
+    """Selection that the address names."""
     return parse_qs(urlsplit(page.url).query).get("claim", [None])[0]
 
 

@@ -221,7 +221,7 @@ def test_numbers_that_nobody_reads_are_found() -> None:
 
 
 def test_the_faults_are_found(page: Page) -> None:
-    """What the checks above look for, on a page that has all of it."""
+    """Every fault that the checks above look for, on one page."""
     page.set_content(
         "<!doctype html><body style='margin:0'>"
         "<div data-testid=stApp class=stMain style='background:#fff'>"

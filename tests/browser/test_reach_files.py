@@ -1,4 +1,4 @@
-"""What is saved of a figure, in a real Chromium: SVG and PNG with the marks, and the numbers."""
+"""Saved files of a figure in a real Chromium: SVG and PNG with the marks, and the numbers."""
 
 import re
 import struct

@@ -78,7 +78,7 @@ TABLE = "words,kind\n" + "".join(
 
 
 def drop(page: Page) -> None:
-    """Give the page a file of one's own."""
+    """Upload a file to the page."""
     page.get_by_role("button", name="Your file").click(timeout=WAIT_MS)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
         {"name": "<b>own.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}

@@ -82,7 +82,7 @@ def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
 
 
 def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:
-    """What a step costs in the page is its own work, not a new tree of the chart."""
+    """A step costs the page its own work only, and no new tree of the chart."""
     opened(page, f"{app_url}/tradeoff")
     work: dict[str, Any] = page.evaluate(
         """async () => {
@@ -104,7 +104,7 @@ def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:
           return { changes, times };
         }"""
     )
-    assert work["changes"] == 0  # nothing of the chart is built anew, marks are moved
+    assert work["changes"] == 0  # nothing of the chart is rebuilt, marks are moved
     assert len(work["times"]) == 20
 
 

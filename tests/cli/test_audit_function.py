@@ -21,7 +21,7 @@ FIELDS = set(re.sub(r"\[\{.*?\}\]", "", ROW).replace(" ", "").split(","))
 
 @pytest.fixture
 def noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The file of the documents, under a name of its own, beside whoever calls."""
+    """The file of the documents, under a name of its own, in the working directory."""
     source = re.search(r"With this file as `noise.py`.*?```python\n(.*?)```", PAGE, re.DOTALL)[1]
     (tmp_path / "noise_of_the_page.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

@@ -30,7 +30,7 @@ def few(vectors: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def printed(vectors: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    """What one run prints as JSON, and the folder in which finished parts and boards are."""
+    """JSON that one run prints, and the folder of finished parts and boards."""
     folder = tmp_path_factory.mktemp("run")
     out = folder / "answer.json"
     assert main([*few(vectors), "--work", str(folder / "work"), "--out", str(out)]) == 0

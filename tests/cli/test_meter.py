@@ -14,7 +14,7 @@ from tests.shell import small_vectors
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """What the command prints as JSON."""
+    """Return the JSON that the command prints."""
     assert main(["meter", *arguments, "--json"]) == 0
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
     return result

@@ -91,7 +91,7 @@ def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyP
 
 
 def test_a_scheduler_that_goes_away_is_one_sentence() -> None:
-    """What was done before has been yielded."""
+    """Results finished before the failure have been yielded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Cluster(workers=1) as short:

@@ -101,7 +101,7 @@ def alive(pid: int) -> bool:
 
 
 def gone(pid: int, seconds: float = 10.0) -> bool:
-    """Whether a process that is not our child ends in time."""
+    """Return True if a process that is not our child ends in time."""
     end = time.monotonic() + seconds
     while alive(pid) and time.monotonic() < end:
         time.sleep(0.02)

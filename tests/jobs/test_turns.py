@@ -1,4 +1,4 @@
-"""Turns: in order, a few at a time, with a number for who waits; leaving makes room."""
+"""Turns: in order, a few at a time, with a number for each waiting client; leaving makes room."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""What the tests of learning share: a few pictures."""
+"""Fixtures of the tests of learning: a few pictures."""
 
 import pytest
 

@@ -103,7 +103,7 @@ def test_places_are_ranges_where_trials_cannot_tell() -> None:
 
 
 def test_all_places_hold_together_as_often_as_they_say(rng: MakeRng) -> None:
-    """Six rows that are alike in truth: any range that is not 1 to 6 is wrong."""
+    """Six rows that are equally good: any range that is not 1 to 6 is wrong."""
     count = 4_000
     draws = rng().normal(0.0, 1.0, (count, 6, 4)) + rng(1).normal(0.0, 5.0, (count, 1, 4))
     wrong = sum(places(table) != [(1, 6)] * 6 for table in draws)

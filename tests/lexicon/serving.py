@@ -10,7 +10,7 @@ CONTENT = bytes(range(256)) * 4000
 
 @dataclass
 class Behaviour:
-    """What the server does with the requests for one path."""
+    """Behaviour of the server for the requests of one path."""
 
     content: bytes = CONTENT
     resumes: bool = True

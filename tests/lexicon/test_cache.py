@@ -95,7 +95,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> N
 
 @pytest.fixture
 def unwritable(folder: Path) -> Path:
-    """A cache folder in which nothing can be written, whoever runs the tests."""
+    """A cache folder in which nothing can be written, by any user."""
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("a file where the folder should be")
     return folder
@@ -207,7 +207,7 @@ def test_a_lock_ends_with_the_process_that_has_it(tmp_path: Path) -> None:
 
 
 def test_a_lasting_file_makes_no_folder(tmp_path: Path) -> None:
-    """Or what has outlived its run would make the run's folder anew."""
+    """Or a process that outlives its run would create the run's folder again."""
     path = tmp_path / "gone" / "file"
     with pytest.raises(FileNotFoundError), replacing(path, lasting=True):
         pass

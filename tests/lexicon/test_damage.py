@@ -1,4 +1,4 @@
-"""What the system cannot give at the moment is never taken for damage, or for absence."""
+"""Temporary failures of the system are never taken for damage, or for absence."""
 
 import errno
 import json

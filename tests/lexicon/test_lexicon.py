@@ -1,4 +1,4 @@
-"""What a lexicon accepts, refuses, drops and answers."""
+"""Lexicons: inputs accepted, refused and dropped, and answers."""
 
 import dataclasses
 import hashlib

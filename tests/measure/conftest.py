@@ -1,4 +1,4 @@
-"""What the tests of the measures share: a small lexicon."""
+"""Fixtures of the tests of the measures: a small lexicon."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which ε meets a target, and which are comparable."""
+"""ε that meets a target, and which targets are comparable."""
 
 import numpy as np
 import pytest

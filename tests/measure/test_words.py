@@ -1,4 +1,4 @@
-"""Which words are measured."""
+"""Choice of the words that are measured."""
 
 import re
 from collections import Counter

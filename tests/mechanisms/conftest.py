@@ -1,4 +1,4 @@
-"""What the tests of the mechanisms share: small lexicons."""
+"""Fixtures of the tests of the mechanisms: small lexicons."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What tests of all mechanisms share: every mechanism, on one small lexicon, at an ε that matters.
+"""Every mechanism, on one small lexicon, at an informative ε: shared by tests of all mechanisms.
 
 The contract itself is `dpcore.testing`, for the tests of other packages too.
 """

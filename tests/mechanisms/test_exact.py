@@ -1,4 +1,4 @@
-"""What a mechanism gets that says no more than its law, and the promise that belongs to it.
+"""Mechanisms defined by their law alone: inherited methods, and the guarantee computed from it.
 
 False-alarm probability of each randomised assertion: 1e-6.
 """

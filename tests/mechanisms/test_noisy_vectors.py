@@ -52,7 +52,7 @@ def test_epsilon_and_words_are_checked(name: str) -> None:
 
 
 def test_a_large_delta_is_calibrated_too() -> None:
-    """Beyond one half: what TrLaplace's noise has in truth. δ of the σ found is the one asked."""
+    """Beyond one half: the true δ of TrLaplace's noise, at the σ found, is the one asked."""
     from dpcore.mechanisms.clipped.clipped import gaussian_log_delta
 
     for delta in (0.6, 0.9, 0.986):

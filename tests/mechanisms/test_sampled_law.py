@@ -1,4 +1,4 @@
-"""What is drawn has the stated law, within the rounding that a guarantee names, for all words."""
+"""Samples have the stated law, within the rounding that a guarantee names, for all words."""
 
 import math
 from decimal import Decimal, localcontext

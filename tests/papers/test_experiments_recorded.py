@@ -127,7 +127,7 @@ def test_an_experiment_without_a_paper_has_nothing_to_compare() -> None:
 
 
 def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:
-    """What the reasons of the comparison say in words, as inequalities between means."""
+    """Reasons that the comparison gives in words, as inequalities between means."""
     table = read_recorded("carvalho2021-figure-1").table
     where = {"learner": "tf-idf", "tested_on": "clean"}
     clean = baseline(table, "accuracy", **where)

@@ -1,4 +1,4 @@
-"""What can be turned in the lesson: it agrees with the answers, and with plain definitions."""
+"""Controls of the lesson: they agree with the answers, and with plain definitions."""
 
 import math
 

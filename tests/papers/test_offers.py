@@ -1,4 +1,4 @@
-"""What is offered for a goal: it is met, on the safe side, and both numbers are those recorded."""
+"""Offers for a goal: each meets it, on the safe side, and both numbers are those recorded."""
 
 import math
 from functools import cache

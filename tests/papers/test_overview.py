@@ -1,4 +1,4 @@
-"""What stands beside a claim in a row: its source, and one or two figures in a few words."""
+"""Summary of a claim in a row: its source, and one or two figures in a few words."""
 
 import math
 import re

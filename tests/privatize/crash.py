@@ -166,7 +166,7 @@ def orders(base: Path, kind: str, folder: Path) -> dict[str, Order]:
 
 
 def forked(work: Callable[[], Any]) -> Any:
-    """What `work` returns in a fork of this process, as JSON; None if it was killed."""
+    """Return the result of `work` in a fork of this process, as JSON; None if it was killed."""
     ends = os.pipe()
     pid = os.fork()
     if not pid:
@@ -267,7 +267,7 @@ def aftermath(
 def disturbed(
     base: Path, kind: str, folder: Path, workers: int, stop: int, job: Any, kill: Any
 ) -> tuple[Any, bool]:
-    """A run that is killed at an operation: of this process, or of whoever does a job."""
+    """A run that is killed at an operation, of this process or of a worker."""
     hit = mmap.mmap(-1, 1)
 
     def killed() -> None:
@@ -304,7 +304,7 @@ def disturbed(
 
 
 def state(folder: Path) -> tuple[Any, ...]:
-    """What a kill has left: names without what is random in them, modes, and bytes."""
+    """Files left by a kill: names without their random parts, modes, and bytes."""
     return tuple(
         sorted(
             (
@@ -349,7 +349,7 @@ def tried(
 
 
 def undisturbed(base: Path, kind: str) -> tuple[dict[str, Any], int]:
-    """What every order gives when nothing happens, and the number of spans."""
+    """Results of every order when nothing happens, and the number of spans."""
     for name, asked in (("in", "same"), ("other", "input")):
         path = write(base / f"{name}.{kind}", ORDERS[asked][1])
         if kind == "parquet":  # a span lies in one row group

@@ -57,7 +57,7 @@ def run(base: Path, folder: Path, stop: int = 0) -> Any:
 
 
 def fault(base: Path, folder: Path) -> str:
-    """What is wrong after the same command was given again; empty if nothing is."""
+    """Return the fault after the same command was given again; empty if there is none."""
     copy, record = (folder / name for name in ("out.txt", "out.txt.run.json"))
     before = copy.read_bytes(), record.read_bytes()
     label = folder / "label.json"

@@ -1,4 +1,4 @@
-"""What may stand in a corpus, and inputs that are refused in one sentence."""
+"""Contents of a corpus, and inputs that are refused in one sentence."""
 
 import base64
 import errno
@@ -174,7 +174,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path: Path, kin
 
 
 def test_a_link_is_read_as_what_its_own_name_says(tmp_path: Path) -> None:
-    """Also by a worker, that opens the file anew: a CSV that was read as lines lost its columns."""
+    """A worker opens the file too: a CSV that it read as lines lost its columns."""
     stored, source, out = tmp_path / "blob.txt", tmp_path / "in.csv", tmp_path / "out.csv"
     write(tmp_path / "whole.csv").rename(stored)
     source.symlink_to(stored)

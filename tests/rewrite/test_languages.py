@@ -66,7 +66,7 @@ def test_an_eszett_is_never_taken_for_two_letters() -> None:
 
 
 def test_a_german_text_keeps_its_shape() -> None:
-    """What is in the lexicon comes back as it was, with umlauts, capitals and marks."""
+    """Words of the lexicon come back unchanged, with umlauts, capitals and marks."""
     known = TEXT.replace("läuft ", "")
     assert same_words(known) == known
 

@@ -1,4 +1,4 @@
-"""What the tests of studies share: a small vocabulary, a tiny study."""
+"""Fixtures of the tests of studies: a small vocabulary, a tiny study."""
 
 from collections.abc import Callable
 from typing import Any

@@ -47,7 +47,7 @@ def tell_of_it(payload: dict[str, Any], tell: Callable[[dict[str, Any]], object]
 
 
 def fail(payload: dict[str, Any]) -> None:
-    """What no worker expects."""
+    """An error that no worker expects."""
     raise KeyError(payload["x"])
 
 

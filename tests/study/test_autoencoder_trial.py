@@ -1,4 +1,4 @@
-"""What an auto-encoder writes of a toy corpus: limits, who saw what, and one network for all."""
+"""Texts that an auto-encoder writes from a toy corpus: limits, who saw what, one network."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

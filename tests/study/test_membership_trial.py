@@ -25,7 +25,7 @@ TEXTS, WORDS, N = 250, 15, 2_000
 
 @pytest.fixture(scope="module")
 def quarters() -> dict[str, Prepared]:
-    """Labels that nothing explains: whoever gets them right has seen them."""
+    """Labels that nothing explains: a model that gets them right was trained on them."""
     rng = np.random.default_rng(11)
     return {
         name: Prepared(

@@ -190,7 +190,7 @@ def _on_disk(asked: Order, data: bytes) -> bytes:
 
 
 def _in_memory(asked: Order, data: bytes) -> bytes:
-    """What the page does, without a process of its own: it reads, checks, and prints a command."""
+    """Do what the page does, without a separate process: read, check, and print a command."""
     name, columns = asked.source.name, asked.columns
     reading = asked.reading
     if reading.header == "auto" and columns.text != "text":

@@ -178,7 +178,7 @@ def test_a_mechanism_that_spends_more_than_it_says_is_caught(key: str, epsilon: 
 
 
 def test_the_bundled_bounds_are_those_of_the_docs() -> None:
-    """What is said of the bundled lexicon, and that nothing has to be computed for it."""
+    """Statements about the bundled lexicon, from the recorded certificates without computing."""
     text = (Path(__file__).parents[3] / "docs/optimal.md").read_text(encoding="utf-8")
     epsilons = (4.0, 6.0, 8.0, 9.0, 10.0, 11.0, 12.0)
     rows = least_distance(load(None), epsilons, local=True, compute=False).rows

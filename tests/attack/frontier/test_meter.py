@@ -99,7 +99,7 @@ def test_refined_it_is_the_largest_epsilon(prior: Prior | None) -> None:
         assert coarse is None or coarse.epsilon <= reading.epsilon
         assert meter(LEXICON, reading.epsilon, prior).rows[0].high == reading.high
         assert meter(LEXICON, 1.003 * reading.epsilon, prior).rows[0].high > share
-    # Less than who sees nothing guesses anyway is promised by no ε.
+    # Guesses without any output set a floor: no ε guarantees less.
     assert largest_epsilon(LEXICON, 0.9 / N, prior, refine=True) is None
 
 

@@ -1,4 +1,4 @@
-"""Who wrote a released text: the model of an author by hand, and ranks that a text decides."""
+"""Authorship attribution: the author model by hand, and ranks decided by one text."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What attackers get back: counted by hand, and at the two ends of a channel."""
+"""Words that attackers recover: counted by hand, and at the two ends of a channel."""
 
 import numpy as np
 import pytest

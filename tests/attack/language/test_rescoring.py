@@ -1,4 +1,4 @@
-"""What is drawn from the chain, and what a language model that weighs it makes of beliefs."""
+"""Sequences drawn from the chain, and posteriors after rescoring by a language model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What noisy vectors give away, against slow twins, simulation and limits."""
+"""Leakage of noisy vectors, against slow twins, simulation and limits."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What mechanisms give away and leave: the definitions, and the theorem over all of them."""
+"""Leakage and utility of mechanisms: the definitions, and the theorem over all of them."""
 
 import numpy as np
 import pytest

@@ -134,7 +134,7 @@ def test_what_is_exactly_as_claimed_passes(name: str, size: int, rng: MakeRng) -
 
 
 def least_seen(true: float, size: int, calls: int) -> float:
-    """What a bound on k-ary response shows, but for 1e-6, with the calls of four words."""
+    """Largest ε that k-ary response can be shown to have, except with probability 1e-6."""
     draws = int(0.97 * calls) // 8
     p, q = np.exp(canaries.randomised_response(size, true))[:, 0][:2]
     count = int(binom.ppf(0.5 * FALSE_ALARM, draws, p))

@@ -1,4 +1,4 @@
-"""How a function under test is found and called, and what it may give."""
+"""Functions under test: how they are found and called, and their permitted outputs."""
 
 import importlib
 import math

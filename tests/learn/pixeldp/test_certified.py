@@ -68,7 +68,7 @@ def test_a_part_of_the_scores_is_certified_as_in_the_whole(rng: MakeRng) -> None
 
 
 def test_without_the_union_over_classes_they_do_not(rng: MakeRng) -> None:
-    """What the test above would see: the same bounds with the whole error for every class."""
+    """The broken variant that the test above would catch: the whole error for every class."""
     law = (0.1,) * 10
     scores = drawn(rng(), law)
     ends = np.array([clopper_pearson(c, DRAWS, ERROR / 2) for c in range(DRAWS + 1)])

@@ -38,7 +38,7 @@ def test_a_step_that_takes_longer_is_seen(rng: MakeRng, monkeypatch: pytest.Monk
 
 
 def test_networks_that_are_timed_learn_alike(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is timed is a training step: the weights move, with and without the layer."""
+    """The timed function is a training step: the weights move, with and without the layer."""
     import torch
 
     kept = []

@@ -68,7 +68,7 @@ def test_scores_are_those_of_each_text_alone(rng: MakeRng) -> None:
 
 def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> None:
     """Ten thousand texts with as many words replaced as allowed; those that come nearest to
-    another class are drawn anew. The means of both are within Hoeffding's width."""
+    another class are drawn again. The means of both are within Hoeffding's width."""
     model, bags, _ = trained(rng, 1.0)
     generator = rng(4)
     certificates = certify(

@@ -1,4 +1,4 @@
-"""What stands in for the building of a map, in the process that builds."""
+"""Stand-ins for the building of a map, in the process that builds."""
 
 import json
 import os

@@ -58,7 +58,7 @@ def prepares(job: Any) -> None:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended, or waits only to be noticed by its parent."""
+    """Return True if a process has ended, or is a zombie of its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""What comes with the laboratory, damaged: a map or a table counts as absent, without a word."""
+"""Damaged bundled files: such a map or table counts as absent, without a message."""
 
 import io
 import json

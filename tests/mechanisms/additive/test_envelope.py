@@ -132,7 +132,7 @@ def test_running_maxima_keep_what_lies_within_the_tolerance() -> None:
 
 @pytest.mark.parametrize("slack", [0.0, 0.002])
 def test_only_candidates_off_the_hull_are_dropped(slack: float, rng: MakeRng) -> None:
-    """What is dropped lies above the envelope even if every slope is off by its tolerance."""
+    """Dropped lines lie above the envelope even if every slope is off by its tolerance."""
     rays, size = 60, 40
     squared = np.sort(rng(1).uniform(0, 4, (rays, size)), axis=1)
     squared[::3, 5:9] = squared[::3, 5:6]  # ties in distance

@@ -127,7 +127,7 @@ def test_noise_lives_in_the_projected_space(rng: MakeRng) -> None:
 
 @pytest.mark.slow
 def test_the_bundled_stretch_is_that_of_all_pairs() -> None:
-    """Computed anew over all 312 million pairs, on this machine's own product."""
+    """Computed again over all 312 million pairs, on this machine's own product."""
     mechanism = RandomProjection(lexicon=load())
     assert bundled_stretch(mechanism.lexicon.fingerprint, "projection-50-0").keys() > {
         "stretch",

@@ -1,4 +1,4 @@
-"""What mechanisms derive from a lexicon is shared by them, and only the last few are held."""
+"""Data that mechanisms derive from a lexicon: shared, and only the last few are held."""
 
 import gc
 import itertools
@@ -98,7 +98,7 @@ def test_a_cell_that_grows_gains_no_more_than_its_share(family: Radial) -> None:
 
 
 def _exact_noise(mechanism: Any, epsilon: float, seed: int, count: int) -> NDArray[np.longdouble]:
-    """What `noisy` adds, in longdouble from the same draws."""
+    """Return the noise that `noisy` adds, in longdouble from the same draws."""
     rng, d = np.random.default_rng(seed), mechanism.dimension
     if isinstance(mechanism, TrLaplace | TrLaplaceCorrected):
         noise = mechanism.truncation(epsilon)

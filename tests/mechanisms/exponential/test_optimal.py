@@ -77,7 +77,7 @@ def test_columns_are_those_of_the_laws() -> None:
 
 
 def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
-    """Whoever promises ε·d truly stays below the bound, the optimal one reaches it."""
+    """Mechanisms that do guarantee ε·d stay below the bound, and the optimal one reaches it."""
     table = known_weights(LEXICON, MECHANISM_METRIC)
     for row, epsilon in enumerate(table.wanted.tolist()):
         kept = np.mean([math.exp(MECHANISM.log_law(w, epsilon)[w]) for w in range(N)])

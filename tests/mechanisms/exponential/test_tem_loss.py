@@ -101,7 +101,7 @@ def test_words_that_are_all_parallel_are_refused() -> None:
 
 
 def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a metric says 0 of words with different distances to others, the loss is infinite."""
+    """Words at distance 0 with different distances to others have an infinite loss."""
 
     def wrong(
         vectors: NDArray[np.float32], origins: NDArray[np.float64], metric: Metric

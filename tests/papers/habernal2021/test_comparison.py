@@ -1,4 +1,4 @@
-"""What the rows about ADePT say in words, as inequalities between recorded numbers."""
+"""Statements about ADePT in the comparison, as inequalities between recorded numbers."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who wrote a released text: the passages are of documents that nobody has read."""
+"""Study of authorship: its passages come from documents that no model was trained on."""
 
 from pathlib import Path
 

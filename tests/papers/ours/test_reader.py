@@ -1,4 +1,4 @@
-"""What a reader of English gets back: the mechanisms of its record are those of the benchmark."""
+"""Study of a reader of English: the mechanisms of its record are those of the benchmark."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What redactors leave: the pieces of the study on texts by hand, its record, its page."""
+"""Study of redactors: its parts on texts by hand, its record, its page."""
 
 import numpy as np
 import pytest

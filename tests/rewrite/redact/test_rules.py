@@ -179,7 +179,7 @@ def test_time_grows_with_the_text(unit: str) -> None:
 
 
 def test_random_texts_are_the_same_whatever_stands_far_before() -> None:
-    """What stands in a paragraph decides alone what is found in it."""
+    """Findings in a paragraph depend on that paragraph alone."""
     rng = np.random.default_rng(7)
     letters = np.array(list("aRosa 0123456789.,:-/+()@$\n"))
     for _ in range(100):

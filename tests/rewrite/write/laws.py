@@ -1,4 +1,4 @@
-"""What is true of any mechanism that writes, whatever its model: laws written out, and losses."""
+"""Properties of any mechanism that writes, for any model: laws written out, and losses."""
 
 import numpy as np
 import pytest

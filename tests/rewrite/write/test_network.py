@@ -1,4 +1,4 @@
-"""The language model in numpy against a plain twin that reads everything anew."""
+"""The language model in numpy against a plain twin that reads everything at each step."""
 
 import math
 

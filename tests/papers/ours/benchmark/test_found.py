@@ -1,4 +1,4 @@
-"""Which ε, and what is known of the promise there: with what is certified on the way."""
+"""ε of a level of the benchmark, and the status of its guarantee: proved, or certified on the way."""
 
 from typing import Any
 

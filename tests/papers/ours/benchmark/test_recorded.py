@@ -62,7 +62,7 @@ def test_what_is_guessed_on_a_board_is_its_level(benchmark: Benchmark) -> None:
 
 
 def test_no_promise_that_holds_lets_more_be_guessed_than_any_could(benchmark: Benchmark) -> None:
-    """What holds for every mechanism holds for these: measured ends against the bound."""
+    """Bounds on all mechanisms hold for these: measured ends against the bound."""
     for bounds in (METRIC, LOCAL):
         line = benchmark.figures.rows("bound", variant=bounds).sort_values("epsilon")
         words = benchmark.figures.rows("word").set_index(["label", "epsilon"])
@@ -127,7 +127,7 @@ def test_a_study_of_ones_own_needs_no_folder_of_data() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_in_docs_is_what_the_command_writes(name: str) -> None:
-    """`python -m dpcore benchmark --recorded NAME --out FILE.md` makes its part anew."""
+    """`python -m dpcore benchmark --recorded NAME --out FILE.md` reproduces its part."""
     page = (ROOT / "docs/benchmark.md").read_text(encoding="utf-8")
     made = read_benchmark(name)
     assert "\n".join(report(made, boards(made))).rstrip() in page
