@@ -23,6 +23,7 @@ AVOIDED = {
     ),
 }
 QUESTIONS = {"what", "who", "whose", "which", "whether", "where", "how"}
+BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 RECORDED = {"docs/benchmark.md"}  # written by `python -m dpcore benchmark` from what is recorded
 
 
@@ -40,7 +41,9 @@ def prose(source: str) -> Iterator[tuple[int, str, bool]]:
 
     Comments are looked for only where the program has an avoided wording at all.
     """
-    for node in ast.walk(ast.parse(source)):
+    nodes: list[ast.AST] = [ast.parse(source)]
+    for node in nodes:  # statements only: no expression has a docstring
+        nodes += [child for child in ast.iter_child_nodes(node) if isinstance(child, BLOCKS)]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:

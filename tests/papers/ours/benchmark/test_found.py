@@ -1,4 +1,4 @@
-"""ε of a level of the benchmark, and the status of its guarantee: proved, or certified on the way."""
+"""ε of a level of the benchmark, and the status of its guarantee: proved, or certified."""
 
 from typing import Any
 
