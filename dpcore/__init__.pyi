@@ -1,5 +1,5 @@
-from dpcore.attack.frontier.least_distance import least_distance
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.least_distance import least_distance
+from dpcore.attack.bounds.meter import meter
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit
 from dpcore.front import deniability, mechanism, release

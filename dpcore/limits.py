@@ -1,4 +1,4 @@
-"""All limits of the laboratory; a refusal beyond one of them names the number."""
+"""All limits (text, upload, table, vocabulary, draws); a refusal beyond one names the number."""
 
 # Text
 MAX_TEXT_CHARACTERS = 2_000  # of a text typed into a page

@@ -13,8 +13,8 @@ import numpy as np
 from click import Choice, option
 
 from dpcore import __version__
-from dpcore.attack.frontier.least_distance import Nearness, least_distance
-from dpcore.attack.frontier.meter import Meter, Reading, largest_epsilon, meter
+from dpcore.attack.bounds.least_distance import Nearness, least_distance
+from dpcore.attack.bounds.meter import Meter, Reading, largest_epsilon, meter
 from dpcore.attack.output.prior import parse_prior
 from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
 from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes

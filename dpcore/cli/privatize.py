@@ -26,8 +26,8 @@ from dpcore.privatize.label import SUFFIXES, check_label, privacy_label, write_l
 from dpcore.privatize.order import Order, check_files, first_look, is_published, read_published
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment
+from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
-from dpcore.tables.finding import format_of
 from dpcore.tables.shape import Reading
 
 _writing_options = shared.several(

@@ -20,7 +20,7 @@ from dpcore.limits import (
     MAX_LABELLED_ROWS,
     MIN_CLASS_TEXTS,
 )
-from dpcore.tables.finding import find_shape, format_with
+from dpcore.tables.detection import find_shape, format_with
 from dpcore.tables.shape import SEPARATORS, Reading, Shape, packed_name
 from dpcore.tables.streams import GZIP, Uploaded, beginning
 

@@ -1,4 +1,4 @@
-"""Sw and the effective number of candidates, from a law or from counted outputs.
+"""Nw, Sw and the effective number of candidates, from a law or from counted outputs.
 
 Nw is the probability that a word stays, and Sw the number of distinct outputs in R independent
 runs (Feyisetan et al. 2020, Section 4: N_x and S_x with R = 1,000; Xu et al. 2021, Section 5). From

@@ -1,4 +1,4 @@
-"""Deniability of words under a mechanism, measured in one of three labelled ways.
+"""Deniability of words (Nw, Sw) under a mechanism, measured in one of three labelled ways.
 
 `measure` is the single entry point. Exact wherever the law can be computed; Rao–Blackwell over
 noise directions for additive mechanisms; and the papers' protocol (independent runs, counted) for

@@ -1,4 +1,4 @@
-"""Registry of all mechanisms by versioned key; short names resolve to the newest version.
+"""Registry of all mechanisms by versioned key, and plugins; short names mean the newest version.
 
 Mechanisms of other packages follow ours; they are loaded when the registry is first used. An
 installed package offers them in the group `dpcore.mechanisms`:

@@ -1,4 +1,4 @@
-"""Gumbel noise in float64, plain and truncated to [−C, C].
+"""Samplers of noise: Gumbel, plain and truncated; Laplace and others as a direction and a radius.
 
 With X = e^{−g/b}, g ~ Gumbel(0, b) is X ~ Exp(1), and g conditioned to [−C, C] is X conditioned
 to [e^{−C/b}, e^{C/b}]. All formulas below go through z = X − e^{−C/b}, which keeps its relative

@@ -19,8 +19,8 @@ from dpcore.privatize.folder import awaits_publication, folder_of, record_path
 from dpcore.rewrite.documents import vocabulary_caution
 from dpcore.rewrite.languages.known import rules_of
 from dpcore.rewrite.policy import Treatment
+from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns, Format
-from dpcore.tables.finding import format_of
 from dpcore.tables.shape import AS_FOUND, ENDS, FORMATS, Reading, format_by_name, packed_name
 
 _LOOKED_AT_BYTES = 2**16

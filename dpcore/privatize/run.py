@@ -1,4 +1,4 @@
-"""Private copies of a corpus, in constant memory, that continue after a kill or Ctrl-C.
+"""Private copies of a corpus, in constant memory, that resume after a kill or Ctrl-C.
 
 The corpus is read through and checked, then cut into spans; a worker rewrites each span into its
 own file, and at the end these are joined. Until then they are in a folder beside the output with
@@ -37,8 +37,8 @@ from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.privatize.kept import KeptCheck, refuse_risks
 from dpcore.privatize.order import Order, asked, check_files, record_of
 from dpcore.rewrite.reader import Reader
+from dpcore.tables.detection import format_of
 from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format, Span, read_through
-from dpcore.tables.finding import format_of
 from dpcore.tables.shape import Reading, shape_of
 
 # Jobs of a worker for `privatize`: one span of the corpus, written to its own file.

@@ -32,8 +32,8 @@ from dpcore.limits import (
 )
 from dpcore.privatize.kept import KeptCheck, Risk, refuse_risks
 from dpcore.privatize.order import Order, asked, record_of
+from dpcore.tables.detection import format_with
 from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format
-from dpcore.tables.finding import format_with
 from dpcore.tables.streams import Uploaded
 
 JOB = "dpcore.privatize.table:perform"

@@ -1,4 +1,4 @@
-"""Treatment of the words of a text, and the information that a rewritten text reveals.
+"""Policy for unknown words and other words of a text, and the information that it reveals.
 
 The sentences are part of the guarantee: they are shown wherever a text is rewritten.
 """

@@ -32,6 +32,7 @@ from dpcore.plots.deniability.recorded import (
 )
 from dpcore.plots.style import SCALES
 from dpcore.study.recording import provenance, undefined_sentence
+from pages.shared.default_epsilon import APPENDIX_C
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, say
@@ -168,10 +169,11 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
     st.header(say(title), anchor=False)
+    start = APPENDIX_C[group.name]
     epsilon = st.select_slider(
         say("ln ε of the marker") if group.logarithm else say("ε of the marker"),
         grid,
-        value=group.start if group.start in grid else grid[len(grid) // 2],
+        value=start if start in grid else grid[len(grid) // 2],
         format_func=group.label,
         key=f"appendix_eps_{group.name}",
         help=say("The sentences and the table speak of this ε; nothing is computed again."),

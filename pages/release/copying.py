@@ -24,8 +24,8 @@ from dpcore.privatize.label import Label, privacy_label
 from dpcore.privatize.order import Order
 from dpcore.privatize.table import PrivateCopy, TableRelease
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
-from dpcore.tables.finding import format_of
 from dpcore.tables.shape import AUTO, Reading
 from dpcore.tables.streams import Uploaded
 from pages.release.keeping import Kept

@@ -17,6 +17,7 @@ from pages.robustness.sample_view import sample_view
 from pages.robustness.victims import NETWORKS, VICTIMS
 from pages.robustness.words_view import LABELS, prepare
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.shared.default_epsilon import ATTACK_ON_TEXTS
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.figure import show_figure
@@ -33,8 +34,6 @@ from pages.shared.taking import Takeaway, take_it_with_you
 _MECHANISM, _NEAREST = later("what the mechanism puts at ε"), later("the nearest words")
 _NEIGHBOURS = (1, 2, 3, 4, 8)
 _START = 9  # the attack on it takes several changes
-_START_EPSILON = {"metric": 6.0}
-"""By group, an ε at which a mechanism's words still relate to the text."""
 
 
 def attack_view() -> None:
@@ -108,7 +107,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
-        epsilon = epsilon_dial(group, [mechanism], start=_START_EPSILON.get(group.name))
+        epsilon = epsilon_dial(group, [mechanism], start=ATTACK_ON_TEXTS.get(group.name))
         mechanism.check_epsilon(epsilon)
     else:
         neighbours = segments(

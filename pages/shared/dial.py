@@ -153,7 +153,6 @@ class Group:
         explanation: one sentence on what ε bounds.
         meanings: meanings of ε in the group.
         grid: values of ε at the steps of the slider.
-        start: where the slider begins, a value of `grid`.
         logarithm: True if ln ε is displayed and used in links. The slider itself returns ε, so
             callers convert nothing.
     """
@@ -163,7 +162,6 @@ class Group:
     explanation: str
     meanings: tuple[EpsilonMeaning, ...]
     grid: tuple[float, ...]
-    start: float
     logarithm: bool = False
 
     def label(self, epsilon: float) -> str:
@@ -192,7 +190,6 @@ GROUPS = (
         ),
         (EpsilonMeaning.METRIC,),
         _decades(-1, 3),
-        12.0,
     ),
     Group(
         "log",
@@ -204,7 +201,6 @@ GROUPS = (
         ),
         (EpsilonMeaning.METRIC_LOG,),
         tuple(math.exp(quarters / 4) for quarters in range(8, 81)),
-        math.exp(10.0),
         logarithm=True,
     ),
     Group(
@@ -216,12 +212,8 @@ GROUPS = (
         ),
         (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE),
         _decades(-1, 4),
-        60.0,
     ),
 )
-
-START_EPSILON = {"metric": 2.5}
-"""By group, an ε at which an attacker of the bundled lexicon learns some words but not all."""
 
 
 def group_of(meaning: EpsilonMeaning) -> Group:

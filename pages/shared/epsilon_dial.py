@@ -14,22 +14,14 @@ from dpcore.attack.trade.curve import TradeCurve
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
-from pages.shared.dial import (
-    START_EPSILON,
-    Dial,
-    Group,
-    Step,
-    admissible_grid,
-    show_dial,
-    turn_dial,
-)
+from pages.shared.default_epsilon import default_epsilon
+from pages.shared.dial import Dial, Group, Step, admissible_grid, show_dial, turn_dial
 from pages.shared.language import language, later, numeral, say
 from pages.shared.once import once
 from pages.shared.promised import PLAIN, of_100, of_100_at_most, permits
 from pages.shared.session import identity
 
 _LINKED = "epsilons_linked"
-_TELLING = 0.25
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
 _SOME_GUESSED = later("Guessed, if known")
 _GUESSED, _PERMITTED, _UNKNOWN = (
@@ -56,14 +48,14 @@ def epsilon_dial(
         group: the group.
         members: its shown mechanisms; at least one of them is defined at every step.
         on_rest: called when the dial rests and ε is set.
-        start: ε of a new visit; None for `usual_epsilon`.
+        start: ε of a new visit; None for `default_epsilon`.
         grid: the values of ε to choose from; None for those of the group.
 
     Returns:
         ε, a value of the grid.
     """
     steps = tuple(admissible_grid(group, members) if grid is None else grid)
-    usual = _nearest(steps, start or usual_epsilon(group, members))
+    usual = _nearest(steps, start or default_epsilon(group, members))
     epsilon = _present(group, steps, usual)
 
     def rested(step: int) -> None:
@@ -76,23 +68,6 @@ def epsilon_dial(
     dial = once("dials", key, lambda: _dial(group, members, steps))
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon
-
-
-def usual_epsilon(group: Group, members: Sequence[Mechanism]) -> float:
-    """Return an informative default ε: an attacker guesses a quarter of the words there.
-
-    If the first mechanism never leaks that much, half of its largest share is used; without a
-    record, the group's own start.
-    """
-    curve = recorded_curve(members[0])
-    if curve is None:
-        return START_EPSILON.get(group.name, group.start)
-    most = float(curve.values("word").max())
-    wanted = curve.epsilon_at("word", min(_TELLING, most / 2))
-    if wanted is not None:
-        return wanted
-    least = float(curve.epsilons[0])
-    return next((epsilon for epsilon in group.grid if epsilon >= least), least)
 
 
 def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> None:
@@ -110,8 +85,8 @@ def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> Non
 
 
 def epsilon_of(group: Group) -> float:
-    """Return ε of a group whose dial this page has drawn; its start on a page that has none."""
-    return float(st.session_state.get(_key(group), START_EPSILON.get(group.name, group.start)))
+    """Return ε of a group whose dial this page has drawn; its default on a page that has none."""
+    return float(st.session_state.get(_key(group), default_epsilon(group)))
 
 
 def _key(group: Group) -> str:

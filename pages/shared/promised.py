@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.meter import meter
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
 from dpcore.mechanisms.mechanism import Mechanism

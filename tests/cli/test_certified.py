@@ -24,7 +24,7 @@ def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     for module in (certificate, optimal):
         monkeypatch.setattr(module, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr("dpcore.cli.shared.CERTIFIED_AT_ONCE_WORDS", 10)
-    monkeypatch.setattr("dpcore.attack.frontier.least_distance.CERTIFIED_AT_ONCE_WORDS", 10)
+    monkeypatch.setattr("dpcore.attack.bounds.least_distance.CERTIFIED_AT_ONCE_WORDS", 10)
     return _written(tmp_path / "small.txt")
 
 

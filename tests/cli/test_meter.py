@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dpcore.attack.frontier.least_distance import least_distance
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.least_distance import least_distance
+from dpcore.attack.bounds.meter import meter
 from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 from tests.shell import small_vectors

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpcore.attack.frontier.least_distance as least_distance
+import dpcore.attack.bounds.least_distance as least_distance
 import dpcore.attack.language.language as language
 import dpcore.attack.output.spectrum as spectrum
 import dpcore.lexicon.cache as cache

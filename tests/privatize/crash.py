@@ -41,7 +41,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.privatize import run as privatizing
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
-from dpcore.tables.finding import format_of
+from dpcore.tables.detection import format_of
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import order, write
 

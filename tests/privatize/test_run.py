@@ -18,8 +18,8 @@ from dpcore.mechanisms.registry import create
 from dpcore.privatize import run
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
+from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
-from dpcore.tables.finding import format_of
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
 

@@ -14,8 +14,8 @@ from dpcore.errors import DpcoreError, InputError, StudyError, TextError
 from dpcore.jobs import executors
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
+from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
-from dpcore.tables.finding import format_of
 from dpcore.tables.shape import Reading
 from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
 

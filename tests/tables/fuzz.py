@@ -25,8 +25,8 @@ from dpcore.learn.table import read_table
 from dpcore.privatize import table as tables
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
+from dpcore.tables.detection import format_with
 from dpcore.tables.files import Columns
-from dpcore.tables.finding import format_with
 from dpcore.tables.shape import ENCODINGS, SEPARATORS, Reading
 from tests.privatize.corpora import order
 

@@ -15,8 +15,8 @@ from dpcore.errors import DpcoreError, InputError
 from dpcore.learn.table import read_table
 from dpcore.privatize import table as tables
 from dpcore.privatize.run import privatize
+from dpcore.tables.detection import find_shape, format_with
 from dpcore.tables.files import Columns
-from dpcore.tables.finding import find_shape, format_with
 from dpcore.tables.shape import Reading
 from dpcore.tables.streams import Uploaded
 from tests.needs import ROOT

@@ -1,4 +1,4 @@
-"""Maps of a lexicon: look-up, fitting, quality and caching.
+"""Maps of a lexicon (PCA, UMAP, densMAP): look-up, fitting, quality and caching.
 
 UMAP and densMAP of a whole lexicon take minutes, so they are never computed while a page waits:
 they are bundled (for the bundled lexicon) or in the cache, built by `python -m dpcore map build` or

@@ -1,4 +1,4 @@
-"""Multivariate Laplace noise: round, stretched, projected, and with a Vickrey choice."""
+"""Multivariate Laplace noise (Madlib): round, stretched, projected, and with a Vickrey choice."""
 
 from __future__ import annotations
 

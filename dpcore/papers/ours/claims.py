@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.meter import meter
 from dpcore.audit.exact import LawAudit, audit_mechanism
 from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Number, Outcome, Verdict

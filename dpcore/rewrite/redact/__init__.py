@@ -1,1 +1,1 @@
-"""Redactors of personal data: no mechanism, and no guarantee."""
+"""Redactors of personal data (PII): no mechanism, and no guarantee."""

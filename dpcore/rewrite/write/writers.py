@@ -1,4 +1,4 @@
-"""The mechanisms that write, and one call that writes a text."""
+"""Mechanisms that write a text (DP-Prompt, DP-Masked), and one call that writes one."""
 
 from __future__ import annotations
 

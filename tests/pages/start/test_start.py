@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.meter import meter
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.meter import meter
 from dpcore.attack.trade.ground import LEAKAGES, UTILITIES
 from dpcore.lexicon.catalogue import load
 from dpcore.papers.ours.tradeoff import ARMS

@@ -10,7 +10,7 @@ Leakage is equal in three senses, each at three levels:
 - *promised*: the same ε is proved, or certified on the lexicon; for metric privacy per unit of
   Euclidean distance, for local privacy between any two words. These are two senses of ε and never
   share an axis. The levels are the largest ε under which no attacker guesses more than 5, 10 or 25
-  words of 100, whatever the mechanism (`attack.frontier`): equal guarantees, in the same unit as
+  words of 100, whatever the mechanism (`attack.bounds`): equal guarantees, in the same unit as
   the first sense.
 
 Utility: words of texts that stay; their meaning by a sentence encoder; the accuracy of a classifier

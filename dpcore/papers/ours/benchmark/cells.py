@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.attack.frontier.meter import largest_epsilon
+from dpcore.attack.bounds.meter import largest_epsilon
 from dpcore.attack.trade.ground import Amount
 from dpcore.attack.trade.levels import Outputs, epsilons_at, first_epsilons
 from dpcore.errors import DpcoreError
@@ -224,7 +224,7 @@ def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float
 
 def _bounds(lexicon: Lexicon) -> Iterator[Row]:
     """Yield the bound for every mechanism: the largest share guessed under a guarantee of ε."""
-    from dpcore.attack.frontier.meter import largest_epsilon, meter
+    from dpcore.attack.bounds.meter import largest_epsilon, meter
 
     for kind in (METRIC, LOCAL):
         local = kind == LOCAL

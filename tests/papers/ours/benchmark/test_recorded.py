@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpcore.attack.frontier.meter import meter
+from dpcore.attack.bounds.meter import meter
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create

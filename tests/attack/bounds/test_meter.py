@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.attack.frontier.meter import largest_epsilon, meter
+from dpcore.attack.bounds.meter import largest_epsilon, meter
 from dpcore.attack.output.prior import Prior, typed, uniform
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
@@ -120,7 +120,7 @@ def test_nonsense_beside_epsilon_is_refused() -> None:
 
 def test_a_large_vocabulary_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     (whole,) = meter(LEXICON, 0.7123, uniform(LEXICON)).rows
-    monkeypatch.setattr("dpcore.attack.frontier.meter.PACKING_WORDS", 25)
+    monkeypatch.setattr("dpcore.attack.bounds.meter.PACKING_WORDS", 25)
     (parts,) = meter(LEXICON, 0.7124, uniform(LEXICON)).rows
     assert whole.high < parts.high <= 1.0
 

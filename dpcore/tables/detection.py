@@ -1,4 +1,4 @@
-"""Detection of the shape of a table from its name, its first bytes and its first rows."""
+"""Detection of a table's format, encoding, separator and header, from its first bytes and rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Least expected distance between input and output words at any mechanism.
 
-The counterpart of `frontier.meter` for utility: `low` is a bound that no mechanism with the
+The counterpart of `bounds.meter` for utility: `low` is a bound that no mechanism with the
 guarantee goes below, `high` the value that some mechanism with it attains (`docs/optimal.md`,
 Theorems 5 and 6). Words are equally likely, and outputs are words.
 

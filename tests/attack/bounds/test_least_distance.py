@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpcore.attack.frontier.least_distance import CONSTANT, least_distance, local_bounds
+from dpcore.attack.bounds.least_distance import CONSTANT, least_distance, local_bounds
 from dpcore.errors import EpsilonError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 from dpcore.lexicon.catalogue import load
@@ -99,7 +99,7 @@ def test_what_is_attained_per_distance_is_what_optimal_does() -> None:
 
 def test_wrong_prices_are_mended_and_not_believed() -> None:
     """The certificate of absurd prices holds too: it is only worse."""
-    from dpcore.attack.frontier.least_distance import _Pairs
+    from dpcore.attack.bounds.least_distance import _Pairs
     from dpcore.lexicon.progress import silent
 
     lexicon = lexicons.cloud(7, 3)

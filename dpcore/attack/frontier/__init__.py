@@ -1,1 +1,0 @@
-"""Bounds that no mechanism crosses: the largest share of guessed words, the least distance."""
