@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from dpcore.display import card
 from dpcore.errors import ParameterError
 from dpcore.outwards import at_most, delta_at_most
 
@@ -157,8 +158,6 @@ class Guarantee(ABC):
 
     def _repr_html_(self) -> str:
         """Return the notebook card of a guarantee: sentence, status with its reason, source."""
-        from dpcore.display import card
-
         rounding = "" if self.rounding is None else self.rounding.reason
         return card(
             self.statement, f"{self.status}: {self.reason}", f"Source: {self.source}", rounding

@@ -74,6 +74,7 @@ def install_releases(needed: Iterable[Requirement], part: str) -> str:
 @cache
 def requirements(part: str) -> tuple[Requirement, ...]:
     """Return the packages of a part with their ranges, on this system; empty if undeclared."""
+    # Late, so that `install` can advise where even this package is missing.
     from packaging.requirements import Requirement
 
     needed = [each for each in map(Requirement, _declared(part)) if _applies(each, part)]

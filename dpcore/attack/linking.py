@@ -15,8 +15,9 @@ from itertools import combinations
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.learn.corpus import Bags, Corpus
+from dpcore.learn.corpus import Bags, Corpus, bags_of
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.rewrite.languages.known import rules_of
 
 MOST_KNOWN = 3  # words: a long text has some ten thousand sets of three
 
@@ -113,9 +114,6 @@ def ordinary_words_of(corpus: Corpus, lexicon: Lexicon) -> list[frozenset[int]]:
     Spans that are marked in the corpus are cut out of the text; of the rest only words of the
     lexicon count.
     """
-    from dpcore.learn.corpus import bags_of
-    from dpcore.rewrite.languages.known import rules_of
-
     texts = []
     for text, spans in zip(corpus.texts, corpus.spans, strict=True):
         ends = [0, *(span.end for span in spans)]

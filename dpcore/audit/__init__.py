@@ -20,6 +20,7 @@ class _CallableRoom(ModuleType):
         self, subject: Mechanism | Function | str, epsilon: float, **options: Any
     ) -> AuditReport | FunctionReport:
         """Audit a mechanism or any function: `dpcore.audit.report.audit`."""
+        # Not at the top: every module of this package would load all others.
         from dpcore.audit.report import audit
 
         return audit(subject, epsilon, **options)

@@ -15,6 +15,7 @@ from typing import Any, overload
 import numpy as np
 
 from dpcore.arrays import a_number
+from dpcore.audit.blackbox.audit import audit_function
 from dpcore.audit.blackbox.function import Form, Function
 from dpcore.audit.blackbox.report import FunctionReport
 from dpcore.audit.exact import audit_mechanism
@@ -22,8 +23,10 @@ from dpcore.audit.montecarlo import resolution
 from dpcore.audit.profiles.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
 from dpcore.audit.samplers import noise_report
 from dpcore.audit.verdict import Outcome, SamplerTest
+from dpcore.display import card
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, Status
+from dpcore.lexicon.catalogue import lexicon_option
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -137,8 +140,6 @@ class AuditReport:
 
     def _repr_html_(self) -> str:
         """Return the verdict as a card: the figures, the least protected words, the method."""
-        from dpcore.display import card
-
         least = ""
         if self.worst is not None:
             output = "" if self.worst.output is None else f", by the output “{self.worst.output}”"
@@ -360,16 +361,12 @@ def audit(subject: Any, epsilon: float, **options: Any) -> AuditReport | Functio
         ParameterError: neither of them.
     """
     if isinstance(subject, Mechanism):
-        from dpcore.audit.report import audit_report
-
         return audit_report(subject, epsilon, **options)
     if not (callable(subject) or isinstance(subject, str)):
         raise ParameterError(
             "an audit needs a mechanism, a function from words to words, or the name of one, got "
             f"a value of type {type(subject).__name__}"
         )
-    from dpcore.audit.blackbox.audit import audit_function
-
     return audit_function(subject, epsilon, **options)
 
 
@@ -465,8 +462,6 @@ class AuditSettings:
 
     def options(self, lexicon: Lexicon, *names: str) -> str:
         """Return the options of that command: settings that are not defaults, and the lexicon."""
-        from dpcore.lexicon.catalogue import lexicon_option
-
         plain = AuditSettings()
         changed = [
             f"--at {name}={getattr(self, name)}"

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.checkpoint import Checkpoint
 from dpcore.learn.corpus import Bags
-from dpcore.learn.text_network.classifier import NetworkClassifier
+from dpcore.learn.text_network.classifier import NetworkClassifier, recall
 from dpcore.lexicon.cache import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.optional import quiet, sklearn
+from dpcore.optional import quiet, sklearn, torch
 
 
 class Kind(StrEnum):
@@ -241,9 +241,6 @@ def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Che
         MissingPackageError: torch or safetensors is not installed.
         ParameterError: another name, or another lexicon.
     """
-    from dpcore.learn.text_network.classifier import recall
-    from dpcore.optional import torch
-
     torch()  # report a missing package first
     return recall(network_path(name), lexicon)
 
@@ -260,8 +257,6 @@ def network_of(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpo
         MissingPackageError: torch or safetensors is not installed.
         ParameterError: the file holds no network, or one of another lexicon.
     """
-    from dpcore.learn.text_network.classifier import recall
-
     if str(path) in NETWORKS and not path.exists():
         return bundled_network(str(path), lexicon)
     return recall(path, lexicon)

@@ -23,6 +23,7 @@ from dpcore.errors import CorpusError, ParameterError
 from dpcore.lexicon.cache import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MIN_CLASS_TEXTS
+from dpcore.rewrite.documents import encode_all
 
 SENTIMENTS = ("negative", "positive")
 TOPICS = ("food", "health", "home", "technology", "travel", "work")
@@ -300,8 +301,6 @@ def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> 
         lexicon: the vocabulary.
         most: number of protected positions of a document to keep, its first ones; None keeps all.
     """
-    from dpcore.rewrite.documents import encode_all
-
     plain = (text.replace("<br />", " ") for text in texts)
     read = encode_all(plain, lexicon, for_text=False)
     words, offsets = read.words, read.offsets

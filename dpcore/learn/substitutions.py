@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.neighbours import ExactIndex
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_SUBSTITUTES
 from dpcore.mechanisms.mechanism import Mechanism
@@ -123,8 +124,6 @@ def nearest_words(
     Raises:
         ParameterError: a number is outside its range.
     """
-    from dpcore.lexicon.neighbours import ExactIndex
-
     most = min(MAX_SUBSTITUTES, len(lexicon) - 1)
     if not 1 <= count <= most:
         raise ParameterError(f"a word has 1 to {most:,} substitutes, got {count}")

@@ -35,6 +35,7 @@ class _CallableRoom(ModuleType):
         progress: Progress | None = None,
     ) -> Lexicon:
         """Load a lexicon, as `dpcore.lexicon.catalogue.load` does."""
+        # Not at the top: every module of this package would load the catalogue, a circle.
         from dpcore.lexicon.catalogue import load
 
         return load(name_or_path, limit=limit, language=language, progress=progress)

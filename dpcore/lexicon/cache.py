@@ -138,6 +138,7 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DPCORE_CACHE")
     if chosen:
         return Path(chosen)
+    # Late, so that `dpcore doctor` can report the package as missing.
     from platformdirs import user_cache_path
 
     # On Windows neither under the name of an author nor in a separate folder "Cache".
@@ -224,6 +225,7 @@ def alone(path: Path, refusal: DpcoreError) -> Iterator[None]:
         DpcoreError: `refusal`.
         OSError: the file cannot be made, or the file system has no locks.
     """
+    # Late: it takes up to a tenth of a second to load, and only writers need it.
     from filelock import FileLock, Timeout
 
     # Where the system has no locks, an imitation by files could outlive its process.

@@ -39,7 +39,7 @@ from dpcore.lexicon.cache import (
 from dpcore.lexicon.lexicon import ENGLISH, Lexicon, check_language, freeze
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress
-from dpcore.lexicon.readers import ReadReport
+from dpcore.lexicon.readers import ReadReport, read_lexicon
 from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY
 
 # The stored format of a lexicon: a folder with vectors.npy, words.txt and manifest.json.
@@ -359,7 +359,6 @@ def _read(
         )
     if path.is_dir():
         return read_stored(path, limit=limit), None
-    from dpcore.lexicon.readers import read_lexicon
 
     return read_lexicon(text, limit=limit, progress=progress)
 

@@ -30,6 +30,7 @@ from dpcore.lexicon.catalogue import DEFAULT_NAME, HYPERBOLIC_NAME, added_folder
 from dpcore.lexicon.extent import Extent, extent_of
 from dpcore.lexicon.lexicon import ENGLISH, Lexicon, check_language
 from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.neighbours import ApproximateIndex
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.readers import ReadReport, read_lexicon
 
@@ -550,8 +551,6 @@ def build(
     if "neighbours" in parts:
         lexicon.neighbours(progress=progress)
     if "hnsw" in parts:
-        from dpcore.lexicon.neighbours import ApproximateIndex
-
         ApproximateIndex(lexicon, progress)
     return BuildReport(lexicon.fingerprint, parts, extent, cache_status().writable)
 

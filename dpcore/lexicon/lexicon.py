@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -14,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arguments import a_kind, described
 from dpcore.arrays import Float32Array, FloatArray, IntArray
+from dpcore.display import card
 from dpcore.errors import LexiconError, ParameterError, UnknownWordError
-from dpcore.lexicon.extent import Extent
+from dpcore.lexicon.extent import Extent, extent_of
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.lexicon.neighbours import NeighbourTable
+from dpcore.lexicon.neighbours import NeighbourTable, table_of
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY, NEIGHBOUR_TABLE_WIDTH
 
@@ -324,8 +326,6 @@ class Lexicon:
 
     def _repr_html_(self) -> str:
         """Return the card of a lexicon, with its most frequent words."""
-        from dpcore.display import card
-
         return card(
             f"Lexicon “{self.name}”",
             f"{len(self):,} words, {self.dimension} dimensions, {self.metric} metric",
@@ -366,8 +366,6 @@ class Lexicon:
         return np.array([self.index(word) for word in words], dtype=np.int64)
 
     def _unknown(self, word: str) -> str:
-        from difflib import get_close_matches
-
         shown = repr(word if len(word) <= 40 else word[:39] + "…")
         message = f"{shown} is not in lexicon {self.name!r} ({len(self):,} words)"
         if word.lower() in self._positions:
@@ -435,14 +433,10 @@ class Lexicon:
         (`Extent.exact` is False) unless the exact values were built on request before
         (`python -m dpcore lexicon build`).
         """
-        from dpcore.lexicon.extent import extent_of
-
         return extent_of(self.vectors, self.metric, self.fingerprint)
 
     @cached_property
     def _nearest_search(self) -> NearestSearch:
-        from dpcore.lexicon.nearest_word import NearestSearch
-
         return NearestSearch(self.vectors)
 
     def nearest_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
@@ -475,8 +469,6 @@ class Lexicon:
         Raises:
             ParameterError: count is out of range, or the metric is not Euclidean.
         """
-        from dpcore.lexicon.neighbours import table_of
-
         if self.metric is not Metric.EUCLIDEAN:
             raise ParameterError(f"the neighbour table is Euclidean, not {self.metric.value}")
         return table_of(self.vectors, self.fingerprint, count, progress or silent)

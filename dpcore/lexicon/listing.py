@@ -15,6 +15,7 @@ from dpcore.lexicon.extent import extent_of
 from dpcore.lexicon.fetch import SOURCES
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress
+from dpcore.lexicon.train.vectors import word_similarity
 
 
 def list_lexicons() -> dict[str, Any]:
@@ -88,8 +89,6 @@ def similarity(lexicon: Lexicon, pairs: Path) -> list[dict[str, Any]]:
     Raises:
         LexiconError: the file cannot be read or lacks a column.
     """
-    from dpcore.lexicon.train.vectors import word_similarity
-
     try:
         scores = word_similarity(lexicon.words, lexicon.vectors, pairs)
     except OSError as error:

@@ -16,11 +16,13 @@ import numpy as np
 
 from dpcore.arguments import a_name, a_whole
 from dpcore.arrays import FloatArray, IntArray
+from dpcore.display import table
 from dpcore.errors import ParameterError
 from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
 from dpcore.measure.counting import Counts, effective_number, expected_distinct, inverse
+from dpcore.measure.directions import direction_figures
 from dpcore.measure.figures import Figures, independent_mean_error, ranked, seal
 from dpcore.measure.probability_intervals import Tally
 from dpcore.measure.words import Selection
@@ -163,8 +165,6 @@ class Deniability:
 
     def _repr_html_(self) -> str:
         """Return the main columns of `rows` as a table."""
-        from dpcore.display import table
-
         columns = ("word", "epsilon", "nw", "sw", "effective")
         return table(
             ("word", "ε", "Nw", "Sw", "effective number"),
@@ -262,18 +262,12 @@ def measure(
     a_whole(repetitions, "repetitions", 1)
     figures: Figures
     if chosen is Method.EXACT:
-        from dpcore.measure.deniability import exact_figures
-
         figures = exact_figures(mechanism, words, weights, values, runs, progress)
     elif chosen is Method.RAO_BLACKWELL and mechanism.rays is not None:
-        from dpcore.measure.directions import direction_figures
-
         figures = direction_figures(
             mechanism.rays, words, weights, values, runs, seed, repetitions, progress
         )
     else:
-        from dpcore.measure.deniability import protocol_figures
-
         figures = protocol_figures(mechanism, words, weights, values, runs, seed, progress)
     return Deniability(mechanism.key, chosen, selection, values, runs, figures)
 

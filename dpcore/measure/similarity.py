@@ -7,6 +7,7 @@ extra with torch and transformers. Nothing is downloaded at run time.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -194,8 +195,6 @@ def load_encoder(threads: int = 1) -> Encoder:
     Raises:
         MissingPackageError: torch, transformers or the encoder's package is not installed.
     """
-    import importlib
-
     try:
         torch = importlib.import_module("torch")
         transformers = importlib.import_module("transformers")

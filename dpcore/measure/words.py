@@ -11,9 +11,12 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError, TextError, UnknownWordError
+from dpcore.learn.table import read_table
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
+from dpcore.measure.density import vocabulary_density
+from dpcore.rewrite.sentence import decode, prepare
 
 _NAMED = 5  # unknown words named in a refusal
 
@@ -107,8 +110,6 @@ def sample(
     by = Stratum(by)
     order = np.arange(n, dtype=np.int64)
     if by is Stratum.DENSITY:
-        from dpcore.measure.density import vocabulary_density
-
         order = np.argsort(vocabulary_density(lexicon, 1, progress).nearest, kind="stable")
     # Stratum j holds the places from ⌊j·n/count⌋ to before ⌊(j + 1)·n/count⌋ of the order.
     edges = np.arange(count + 1) * n // count
@@ -128,8 +129,6 @@ def corpus(lexicon: Lexicon, text: str, *, max_characters: int = MAX_FILE_CHARAC
     Raises:
         TextError: the text is empty, or too long, or contains no word of the vocabulary.
     """
-    from dpcore.rewrite.sentence import prepare
-
     sentence = prepare(text, lexicon, max_characters=max_characters, max_tokens=MAX_FILE_TOKENS)
     known = sentence.words[sentence.words >= 0]
     if not known.size:
@@ -214,9 +213,6 @@ def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Sele
         TextError: it cannot be read, is not UTF-8, has no such column, or as `corpus`.
         CorpusError: a column is named and the file is not a table.
     """
-    from dpcore.learn.table import read_table
-    from dpcore.rewrite.sentence import decode
-
     try:
         if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:
             msg = f"{path} is larger than {4 * MAX_FILE_CHARACTERS:,} bytes: split it"

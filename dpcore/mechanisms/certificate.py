@@ -30,6 +30,7 @@ from dpcore.lexicon.cache import (
     refuse_of_the_system,
     write_text,
 )
+from dpcore.lexicon.catalogue import lexicon_option
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -386,8 +387,6 @@ class CalibratedMechanism(Mechanism):
     @property
     def calibrate_command(self) -> str:
         """Shell command that computes the certificate of this lexicon and these settings."""
-        from dpcore.lexicon.catalogue import lexicon_option
-
         parts = ["python", "-m", "dpcore", "calibrate", "--mechanism", self.short]
         for name, value in self.settings().items():
             if value != getattr(type(self), name, None):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
+from dpcore.display import bars, card
 from dpcore.errors import ParameterError
 from dpcore.guarantee import Rounding
 from dpcore.lexicon.lexicon import Lexicon
@@ -133,8 +134,6 @@ class Law:
 
     def _repr_html_(self) -> str:
         """Return bars of the likeliest words, at each of the first few ε, as HTML."""
-        from dpcore.display import bars, card
-
         kind = "exact" if self.exact else f"estimated, standard error up to {self.error:.2g}"
         pictures = [
             bars(self.top(_BARS, place), caption=f"ε = {epsilon:g}")

@@ -32,10 +32,13 @@ from dpcore.lexicon.catalogue import open_lexicon, shipped
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk import KEPT_BYTES, Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators, generator
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.privatize.kept import KeptCheck, refuse_risks
 from dpcore.privatize.order import Order, asked, check_files, record_of
+from dpcore.rewrite.documents import release_all
+from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.reader import Reader
 from dpcore.tables.detection import format_of
 from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format, Span, read_through
@@ -112,8 +115,6 @@ def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
     A worker without the certificate or the distances of the run would add other noise than the
     record states.
     """
-    from dpcore.noise.streams import generator
-
     rng = generator(0, "canary", mechanism.key)
     words = rng.integers(len(mechanism.lexicon), size=_CANARY_WORDS)
     return [int(word) for word in mechanism.sample(rng, words, epsilon)]
@@ -133,12 +134,6 @@ class _Open:
 @lru_cache(maxsize=1)
 def _opened(folder: Path, number: str, laws: bool) -> _Open:
     """Open a run once per process; `number` is its id."""
-    from dpcore.mechanisms.bulk import bulk
-    from dpcore.mechanisms.registry import create
-    from dpcore.noise.streams import DocumentGenerators
-    from dpcore.rewrite.policy import Treatment
-    from dpcore.rewrite.reader import Reader
-
     run = resume(folder)
     state = run.state
     if state["run"] != number or run.complete:
@@ -277,8 +272,6 @@ def _read(
 
 def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[str | None], Json]:
     """Rewrite texts; return them and the lengths of documents, which the output shows anyway."""
-    from dpcore.rewrite.documents import release_all
-
     documents = opened.reader.read((text or "" for text in texts), first=first)
     # Noise is keyed by the number in the corpus, so it does not depend on how the corpus is cut.
     ids = range(first, first + len(texts))

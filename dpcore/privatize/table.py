@@ -17,12 +17,15 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.jobs.background import Background, Job
 from dpcore.jobs.executors import Executor
 from dpcore.jobs.worker import Json, Tell, now_and_then
 from dpcore.learn.table import Table
 from dpcore.lexicon.cache import only_in_memory
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.progress import silent
 from dpcore.limits import (
     MAX_PAGE_RELEASES,
@@ -30,9 +33,15 @@ from dpcore.limits import (
     PAGE_RELEASE_ROWS,
     PAGE_RELEASE_WORDS,
 )
+from dpcore.mechanisms.bulk import bulk
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
 from dpcore.privatize.kept import KeptCheck, Risk, refuse_risks
 from dpcore.privatize.order import Order, asked, record_of
 from dpcore.tables.detection import format_with
+from dpcore.rewrite.documents import release_all
+from dpcore.rewrite.policy import Treatment
+from dpcore.rewrite.reader import Reader
 from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format
 from dpcore.tables.streams import Uploaded
 
@@ -230,16 +239,6 @@ def perform(payload: Json, tell: Tell | None = None) -> dict[str, Any]:
 
 
 def _released(payload: Json, tell: Tell | None) -> dict[str, Any]:
-    import numpy as np
-
-    from dpcore.lexicon.catalogue import load
-    from dpcore.mechanisms.bulk import bulk
-    from dpcore.mechanisms.registry import create
-    from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
-    from dpcore.rewrite.documents import release_all
-    from dpcore.rewrite.policy import Treatment
-    from dpcore.rewrite.reader import Reader
-
     progress = now_and_then(tell) if tell else silent
     lexicon = load(payload["lexicon"])
     if lexicon.fingerprint != payload["fingerprint"]:

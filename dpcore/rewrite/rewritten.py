@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.display import marked
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.languages.language import Language
@@ -70,8 +71,6 @@ class Rewrite:
         Args:
             before: text before it, such as its ε.
         """
-        from dpcore.display import marked
-
         written = [token for token in self.tokens if token.output]
         return marked([(token.before, token.output, token.changed) for token in written], before)
 

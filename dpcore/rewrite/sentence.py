@@ -14,6 +14,7 @@ import numpy as np
 from dpcore.arguments import a_kind, a_whole
 from dpcore.arguments import epsilons as checked_epsilons
 from dpcore.arrays import FloatArray, IntArray
+from dpcore.display import card, marked
 from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.neighbours import NeighbourIndex, Ranking, rank
@@ -195,8 +196,6 @@ class Sentence:
 
     def _repr_html_(self) -> str:
         """Return the text as HTML, with the words marked that a mechanism replaces."""
-        from dpcore.display import card, marked
-
         replaced = {slot.source for slot in self.encoding.open_slots}
         pieces = [
             (token.before, token.text, place in replaced) for place, token in enumerate(self.tokens)

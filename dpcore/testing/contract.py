@@ -18,6 +18,7 @@ from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import ApproximateIndex, ExactIndex, rank
+from dpcore.mechanisms.additive.rays import Bundle
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import construct
@@ -244,8 +245,6 @@ def exact_laws(mechanism: Any, epsilon: float) -> FloatArray:
 
     A line has no other directions.
     """
-    from dpcore.mechanisms.additive.rays import Bundle
-
     n = len(mechanism.lexicon)
     if mechanism.exact_law:
         laws = [mechanism.law(w, [epsilon]) for w in range(n)]

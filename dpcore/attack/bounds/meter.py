@@ -8,6 +8,7 @@ the share that some mechanism with this guarantee does give away (`docs/optimal.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -316,8 +317,6 @@ def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, 
 
 def _kind(prior: Prior, metric: Metric) -> str:
     """Return the name of the cache file; it contains no word of a typed prior."""
-    import hashlib
-
     digest = hashlib.sha256(np.ascontiguousarray(prior.probability, dtype="<f8").tobytes())
     return f"meter-{metric}-{digest.hexdigest()[:16]}"
 

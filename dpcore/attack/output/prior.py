@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.language.language import word_frequencies
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
@@ -167,8 +168,6 @@ def _share(text: str) -> float:
 
 def frequency(lexicon: Lexicon) -> Prior:
     """Make words as frequent as in the shipped counts (`dpcore.attack.language.language`)."""
-    from dpcore.attack.language.language import word_frequencies
-
     return Prior(
         "frequency",
         word_frequencies(lexicon),

@@ -41,6 +41,7 @@ from dpcore.audit.montecarlo import (
 )
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import EpsilonError, ParameterError
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.lexicon.progress import Progress, silent
@@ -212,8 +213,6 @@ def audit_function(
     check_seed(seed)
     tested = WordFunction(function, promise.epsilon, form)
     if lexicon is None:
-        from dpcore.lexicon.catalogue import load
-
         lexicon = load(progress=progress)
     return _Audit(tested, promise, lexicon, budget, seed, error, progress).report()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.audit.blackbox.function import Form, Probe, Repeats
 from dpcore.audit.blackbox.search import Evidence
 from dpcore.audit.verdict import Outcome
+from dpcore.display import card
 from dpcore.outwards import at_least, at_most
 
 if TYPE_CHECKING:
@@ -227,8 +228,6 @@ class FunctionReport:
 
     def _repr_html_(self) -> str:
         """Return the verdict as a card: bounds, other findings, assumptions."""
-        from dpcore.display import card
-
         return card(
             f"Audit of {self.name} ({self.promise.sentence}): {self.label}",
             self.shown,

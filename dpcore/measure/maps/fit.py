@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import MapMissingError, MissingPackageError
+from dpcore.lexicon.catalogue import lexicon_option
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.neighbours import ExactIndex, rank, refine
@@ -387,8 +388,6 @@ def _look_up(euclidean: Lexicon, plan: MapPlan) -> Map:
 
 def build_command(lexicon: Lexicon, plan: MapPlan) -> str:
     """Return the command that builds a map, ready for a shell."""
-    from dpcore.lexicon.catalogue import lexicon_option
-
     parts = ["python", "-m", "dpcore", "map", "build", "--projection", str(plan.projection)]
     parts += lexicon_option(lexicon)
     for word in plan.centres:

@@ -19,6 +19,7 @@ from dpcore.jobs.background import Background, Job
 from dpcore.jobs.executors import Processes
 from dpcore.jobs.worker import Json, Tell, now_and_then
 from dpcore.lexicon.cache import cache_folder
+from dpcore.lexicon.catalogue import load, name_of, write_stored
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_MAP_JOBS
@@ -100,8 +101,6 @@ def start(
 @contextmanager
 def _requested(lexicon: Lexicon, plan: MapPlan) -> Iterator[list[Json]]:
     """Yield the only payload; files that it refers to exist while the context is open."""
-    from dpcore.lexicon.catalogue import name_of, write_stored
-
     with tempfile.TemporaryDirectory(prefix="map-") as folder:
         name = name_of(lexicon)
         if name is None:  # the process cannot load it by name
@@ -126,8 +125,6 @@ def build(request: Json, tell: Tell) -> Json:
         ParameterError: the map cannot be kept, or as `build_vocabulary_map`.
         MissingPackageError: as `build_vocabulary_map`.
     """
-    from dpcore.lexicon.catalogue import load
-
     check_cache()
     progress = now_and_then(tell)
     progress("reading", 0, 0)
