@@ -38,10 +38,10 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
 from dpcore.privatize.kept import KeptCheck, Risk, refuse_risks
 from dpcore.privatize.order import Order, asked, record_of
-from dpcore.tables.detection import format_with
 from dpcore.rewrite.documents import release_all
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.reader import Reader
+from dpcore.tables.detection import format_with
 from dpcore.tables.files import SPAN_BYTES, Columns, Documents, Format
 from dpcore.tables.streams import Uploaded
 
