@@ -237,6 +237,17 @@ def test_the_rule_finds_circles_of_files() -> None:
             TopologicalSorter(rules.file_graph(below | {"dpcore/noise/towards.py": back})).prepare()
 
 
+def test_what_pages_share_imports_no_page() -> None:
+    def climbing(text: str) -> list[str]:
+        return [name for name in rules.imports(text) if re.match(r"pages\.(?!shared\b)", name)]
+
+    below = {name: text for name, text in APP.items() if name.startswith("pages/shared/")}
+    assert below
+    assert not breaches(below, climbing)
+    assert climbing("def draw():\n    from pages.lesson.steps import step")
+    assert not climbing("from pages.shared.sharing import share")
+
+
 def test_pages_use_no_primary_button() -> None:
     assert not breaches(APP, rules.primary_buttons)
 

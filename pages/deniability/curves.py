@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,13 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import Deniability, Method, choose_method, joined, measure, part_of
 from dpcore.measure.words import Selection, named
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import resolve
 from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
 from dpcore.plots.style import short_name
+from pages.deniability.choosing import START_RUNS, first_selection
 from pages.deniability.moving import COMPARED, draw_dials
 from pages.deniability.tables import equal_table, read_table
+from pages.shared import link, session
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.figure import Still, still_figure
@@ -128,8 +131,21 @@ def measure_waiting(
     place.empty()
 
 
+def ahead(words: Lexicon) -> list[Callable[[], object]]:
+    """Return what the server computes before the first request.
+
+    Args:
+        words: a public lexicon.
+    """
+    work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
+    mechanisms = [
+        session.mechanism(words, resolve(short).key) for short in session.CURVE_MECHANISMS
+    ]
+    return [lambda: measure_ahead(mechanisms, work)]
+
+
 def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
-    """Measure a public sample ahead of the first request."""
+    """Measure a public sample."""
     for mechanism in mechanisms:
         for places in groups(mechanism, len(work.selection)):
             measure_group(mechanism, work, places, silent)

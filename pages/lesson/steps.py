@@ -237,6 +237,27 @@ def step(key: str) -> Step:
     return next(each for each in STEPS if each.key == key)
 
 
+def explain(page: str) -> None:
+    """Draw the explanations of a page in everyday words.
+
+    Args:
+        page: address of the page, a key of `BY_PAGE` or another.
+    """
+    for key in BY_PAGE.get(page, ()):
+        explained = step(key)
+        with st.container(border=True):
+            st.markdown(f"**{say(explained.title)}**")
+            st.markdown(say(explained.story))
+            with st.expander(say("The formula")):
+                st.markdown(say(explained.formula))
+            st.page_link(
+                "pages/lesson/page.py",
+                label=say("Take a guess in the lesson"),
+                icon=":material/school:",
+                query_params={"step": key},
+            )
+
+
 # Movable part of a step: bars, or one draw of noise, at settings that are all sent at once.
 #
 # Data that would give the answer away stays on the server until the guess is made.

@@ -7,37 +7,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.comparison import Agreement, agreement, compare, comparison_table
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
-from dpcore.plots.style import Caption
-from dpcore.plots.utility.curves import TITLES
-from dpcore.plots.utility.equal import X_TITLES
-from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
-from dpcore.study.utility import LOSS, at_equal, loss_sentence
-from dpcore.study.utility_summary import frontier
 from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.claims import Row, listing
 from pages.shared import link
-from pages.shared.figure import show_figure
 from pages.shared.language import later, say
-from pages.shared.learning.curves import curves_view, solve_view
-from pages.shared.learning.evidence import (
-    Evidence,
-    Rows,
-    choose_part,
-    membership_view,
-    show_examples,
-)
-from pages.shared.link import choose_one
+from pages.shared.learning.curves import LEARNING_TABS, VIEW, learning_views
+from pages.shared.learning.evidence import Evidence, Rows, choose_part, show_examples
+from pages.shared.link import short_tabs
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.taking import Takeaway, compared_rows, made_view, papers_view, recorded
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 View = Callable[[], None]
 
@@ -116,12 +103,12 @@ def comes_to(counts: Agreement) -> str:
     )
 
 
-def compare_ahead() -> None:
-    """Compare all records with their papers ahead of the first request, which takes some seconds.
+def ahead(_: Lexicon) -> list[Callable[[], object]]:
+    """Return what the server computes before the first request: it takes some seconds."""
+    return [_compare_all]
 
-    Raises:
-        DpcoreError: a record cannot be read.
-    """
+
+def _compare_all() -> None:
     for entry in entries().values():
         _agreement(entry)
 
@@ -163,85 +150,13 @@ def _take(name: str) -> None:
     link.put({STUDY: [name]})
 
 
-# Frontier: how much text still teaches against how much it gives away, one mark per mechanism and
-# ε.
-
-
-def frontier_view(evidence: Evidence) -> None:
-    """Draw the choice of both axes, and the figure."""
-    there = evidence.quantities
-    costs: list[str] = [name for name in ("auc", "nw", "word") if name in there]
-    if evidence.has_losses:
-        costs.append(LOSS)
-    gains = [name for name in there if name not in {"auc", "nw", "word"}]
-    if not (costs and gains):
-        note(say("There is nothing to compare yet."))
-        return
-    with st.container(horizontal=True):
-        private = choose_one(
-            st.selectbox,
-            say("Privacy measured by"),
-            {name: X_TITLES[name] for name in costs},
-            "use_cost",
-            help=say("Less is more private."),
-            width=360,
-        )
-        useful = choose_one(
-            st.selectbox,
-            say("Utility measured by"),
-            {name: TITLES[name] for name in gains},
-            "use_gain",
-            help=say("More is more useful."),
-            width=300,
-        )
-    points, figure, caption = evidence.once(
-        ("frontier", private, useful), lambda: _drawn(evidence, private, useful)
-    )
-    if figure is None or caption is None:
-        note(say("Nothing is known of any mechanism on these axes."))
-        return
-    show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
-    if private == LOSS:
-        st.text(loss_sentence(evidence.table, lexicon=evidence.lexicon))
-    trials = (
-        say("one trial") if evidence.trials == 1 else say("{trials} trials", trials=evidence.trials)
-    )
-    note(
-        say(
-            "Marks are means over {trials}; two marks that differ by less than their intervals "
-            "(see the curves) may change places in another experiment.",
-            trials=trials,
-        )
-    )
-
-
-def _drawn(
-    evidence: Evidence, private: str, useful: str
-) -> tuple[pd.DataFrame, go.Figure | None, Caption | None]:
-    """Return the marks, their figure and its caption."""
-    where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
-    table = at_equal(evidence.table, (private, where), evidence.of(useful))
-    if not len(table):
-        return table, None, None
-    points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
-    axes = X_TITLES[private], TITLES[useful]
-    lines, logarithm = evidence.lines(useful), private == LOSS
-    figure = frontier_figure(points, *axes, lines, logarithm=logarithm)
-    return points, figure, frontier_caption(points, *axes)
-
-
 # Details of one recorded experiment: its curves, paper against measurement, provenance.
 
 
-VIEW = "use_view"
 TABS = {
     "board": later("Leaderboard"),
     "line": later("Nobody crosses"),
-    "curves": later("Curves"),
-    "frontier": later("Frontier"),
-    "membership": later("Membership"),
-    "solve": later("Solve for ε"),
-    "examples": later("Examples"),
+    **LEARNING_TABS,
     "papers": later("Paper against measurement"),
     "command": later("How it was made"),
 }
@@ -295,7 +210,7 @@ def experiment(record: Recorded) -> None:
         _rewriting(record)
         return
     _elsewhere(entry.name)
-    _tabs(_about(record))
+    short_tabs(_about(record), TABS, VIEW)
 
 
 def takeaway(record: Recorded) -> Takeaway:
@@ -341,18 +256,13 @@ def _rewriting(record: Recorded) -> None:
         with above:
             return choose_part(record.entry.name, recorded_rows(record.entry.name))
 
-    views: dict[str, View] = {
-        "curves": lambda: curves_view(evidence()),
-        "frontier": lambda: frontier_view(evidence()),
-        "membership": lambda: membership_view(evidence()),
-        "solve": lambda: solve_view(evidence()),
-    }
+    views = learning_views(evidence)
     if is_benchmark(record):
         views = {"board": lambda: board_view(record), "line": lambda: line_view(record)} | views
     examples = record.examples
     if examples is not None:
         views["examples"] = lambda: recorded_examples(examples, evidence())
-    _tabs(views | _about(record))
+    short_tabs(views | _about(record), TABS, VIEW)
 
 
 def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
@@ -388,17 +298,3 @@ def _elsewhere(name: str) -> None:
         icon=":material/arrow_forward:",
         query_params=view | ({field: name} if field else {}),
     )
-
-
-def _tabs(views: dict[str, View]) -> None:
-    """Draw tabs; only the open one is computed."""
-    first = next(iter(views))
-    if st.session_state.get(VIEW) not in {say(TABS[key]) for key in views}:
-        linked = st.query_params.get(VIEW, "")
-        st.session_state[VIEW] = say(TABS[linked if linked in views else first])
-    tabs = st.tabs([say(TABS[key]) for key in views], key=VIEW, on_change="rerun")
-    for tab, (key, view) in zip(tabs, views.items(), strict=True):
-        if tab.open:
-            link.write(VIEW, key, first)
-            with tab:
-                view()

@@ -15,11 +15,10 @@ from dpcore.study.live import Live
 from pages.release.board import Goal, Row, chosen_row, in_vocabulary, step_of
 from pages.release.copying import end_of, private_copy
 from pages.release.keeping import Kept, choose_kept
-from pages.release.running import Run, choose_run
+from pages.release.running import Run, choose_run, run_views
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
-from pages.shared.learning.views import run_views
 from pages.shared.messages import inform, note
 from pages.shared.promised import promised_epsilon
 from pages.shared.session import Settings

@@ -1,4 +1,4 @@
-"""Run on the texts: set-up, start and stop, progress, results."""
+"""Run on the texts: set-up, start and stop, progress, views of the results."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from dpcore.study.plan import Arm, grid
 from dpcore.study.tables import tidy
 from pages.release.uploading import CORPORA, Source, labelled
 from pages.shared.dial import grouped
+from pages.shared.figure import csv_button
 from pages.shared.fragments import fragment
 from pages.shared.language import say
-from pages.shared.learning.evidence import Rows
-from pages.shared.link import pick, whole_number
-from pages.shared.messages import inform, refuse
+from pages.shared.learning.curves import LEARNING_TABS, VIEW, learning_views
+from pages.shared.learning.evidence import Rows, choose_part, show_examples
+from pages.shared.link import pick, short_tabs, whole_number
+from pages.shared.messages import inform, note, refuse
 from pages.shared.own_vectors import NAME
 from pages.shared.session import Settings
 
@@ -308,8 +310,41 @@ def _ending(run: Run) -> None:
         )
 
 
-def title_of(run: Run) -> str:
-    """Return a short title of the run."""
+def run_views(run: Run, rows: Rows) -> None:
+    """Draw the views of the results so far."""
+    st.text(_title(run))
+    fragment(_views, run, rows)
+    csv_button(say("All numbers of the run as CSV"), "run", lambda: rows.table, key="csv_use_all")
+
+
+def _views(run: Run, rows: Rows) -> None:
+    part = choose_part("run", rows)
+    views = learning_views(lambda: part) | {"examples": lambda: _examples(run)}
+    short_tabs(views, LEARNING_TABS, VIEW)
+
+
+def _examples(run: Run) -> None:
+    """Draw the examples of a live run."""
+    if not run.job.examples:
+        note(
+            say(
+                "There are none: in what was measured no text was read rightly as it was "
+                "written and wrongly in its private form."
+            )
+            if run.job.done
+            else say("There are none yet: they come with the first mechanism of the first trial.")
+        )
+        return
+    show_examples(run.job.examples)
+    note(
+        say(
+            "The original is shown only here, to you: whoever releases the private text keeps "
+            "it to themselves."
+        )
+    )
+
+
+def _title(run: Run) -> str:
     live = run.live
     trials = say("1 trial") if live.seeds == 1 else say("{seeds} trials", seeds=live.seeds)
     return say(

@@ -26,6 +26,7 @@ from dpcore.study.recorded import Recorded
 from pages.rewrite.scene import Scene
 from pages.shared.language import later, numeral, say
 from pages.shared.language_model import load_language_model
+from pages.shared.latent import latent_rewrites
 from pages.shared.link import segments, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
@@ -77,8 +78,6 @@ def _own_sentence(scene: Scene) -> None:
         )
         asked = None if name == _AUTO_ENCODER else _form_and_tokens(name)
     if asked is None:
-        from pages.shared.learning.evidence import latent_rewrites
-
         note(
             say(
                 "An auto-encoder reads a whole text as one vector, adds noise, and writes a text "

@@ -21,7 +21,7 @@ from pages.robustness.recorded_view import Parts
 from pages.robustness.reproducing import computed_now, seeds
 from pages.shared.figure import show_figure
 from pages.shared.language import later, numeral, say
-from pages.shared.learning.evidence import NOISES, choose_latent_epsilon, latent_rewrites
+from pages.shared.latent import NOISES, choose_latent_epsilon, latent_rewrites
 from pages.shared.link import choose_one, choose_seed
 from pages.shared.once import once
 from pages.shared.table import show_table

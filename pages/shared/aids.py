@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.lesson.steps import BY_PAGE, step
 from pages.shared.footer import IN_ENGLISH
 from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, language, say
 from pages.shared.link import choose_one
@@ -35,11 +34,11 @@ html { font-size: 22px; }
 """
 
 
-def reading_aids(page: str) -> None:
-    """Draw the language and two switches into the sidebar, and their effects above the page.
+def reading_aids() -> bool:
+    """Draw the language and two switches into the sidebar, and the letters that they choose.
 
-    Args:
-        page: address of the page, a key of `pages.lesson.steps.BY_PAGE` or another.
+    Returns:
+        True if the page should be explained in everyday words.
     """
     with st.sidebar, st.expander(say("Reading aids")):
         choose_one(
@@ -66,21 +65,4 @@ def reading_aids(page: str) -> None:
             help=say("For a projector, or for tired eyes. Charts have larger letters too."),
         )
     st.html(f"<style>{_ALWAYS}{_LARGE if large else ''}</style>")
-    if explain:
-        _explanations(page)
-
-
-def _explanations(page: str) -> None:
-    for key in BY_PAGE.get(page, ()):
-        explained = step(key)
-        with st.container(border=True):
-            st.markdown(f"**{say(explained.title)}**")
-            st.markdown(say(explained.story))
-            with st.expander(say("The formula")):
-                st.markdown(say(explained.formula))
-            st.page_link(
-                "pages/lesson/page.py",
-                label=say("Take a guess in the lesson"),
-                icon=":material/school:",
-                query_params={"step": key},
-            )
+    return explain

@@ -337,7 +337,30 @@ def choose_seed(meaning: str, width: int = 200) -> int:
     return whole_number(say("Seed"), 0, MAX_SEED, link.SEED, "seed", meaning, width=width)
 
 
-# Tabs of which only the open one is computed; its title is part of the link.
+# Tabs of which only the open one is computed; it is part of the link.
+
+
+def short_tabs(
+    views: Mapping[str, Callable[[], object]], titles: Mapping[str, str], key: str
+) -> None:
+    """Draw tabs whose open one appears in the link under a short name.
+
+    Args:
+        views: short name -> function that draws the tab; the first one is open at first.
+        titles: displayed English titles by short name.
+        key: name in the link.
+    """
+    first = next(iter(views))
+    shown = {name: say(titles[name]) for name in views}
+    if st.session_state.get(key) not in shown.values():
+        st.session_state[key] = shown.get(st.query_params.get(key, ""), shown[first])
+    for tab, (name, view) in zip(
+        st.tabs(list(shown.values()), key=key, on_change="rerun"), views.items(), strict=True
+    ):
+        if tab.open:
+            link.write(key, name, first)
+            with tab:
+                view()
 
 
 def tabs(views: Mapping[str, Callable[..., object]], key: str, *given: Any) -> None:

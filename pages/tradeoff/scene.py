@@ -203,12 +203,16 @@ def scene_or_stop(
     return Scene(tuple(shown), leakage, utility, without, (seed, number))
 
 
-def draw_ahead(words: Lexicon) -> None:
-    """Draw the default view ahead of the first request.
+def ahead(words: Lexicon) -> list[Callable[[], object]]:
+    """Return what the server computes before the first request.
 
     Args:
         words: the bundled lexicon.
     """
+    return [lambda: _draw_ahead(words)]
+
+
+def _draw_ahead(words: Lexicon) -> None:
     bench, curves = first_bench(words, DEFAULT_TREATMENT), recorded_curves()
     for label in FIRST.values():
         _drawn(bench, curves[label], LEAKAGES[0], link.SEED, 0)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import resolve
+from pages.shared import session
 from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.progress import timed
+from pages.shared.sidebar import START_MECHANISM
 from pages.words.bench import Measured, PairBench
 from pages.words.session import default_bench
 
@@ -26,16 +31,21 @@ def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
     return sum(len(bench.missing(m)) for m in mechanisms)
 
 
-def panes_ahead(words: Lexicon, mechanism: Mechanism) -> None:
-    """Compute the default panes ahead of the first request.
+def ahead(words: Lexicon) -> list[Callable[[], object]]:
+    """Return what the server computes before the first request: the default panes, then the pair.
 
     Args:
         words: a public lexicon.
-        mechanism: the default mechanism.
     """
-    bench = default_bench(words)
-    for place in (0, 1):
-        bench.fate(mechanism, place)
+    first = session.mechanism(words, resolve(START_MECHANISM).key)
+    compared = [session.mechanism(words, resolve(short).key) for short in session.CURVE_MECHANISMS]
+
+    def panes() -> None:
+        bench = default_bench(words)
+        for place in (0, 1):
+            bench.fate(first, place)
+
+    return [panes, lambda: measure_ahead(words, compared)]
 
 
 def stopped(bench: PairBench) -> bool:
@@ -80,7 +90,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
 
 
 def measure_ahead(words: Lexicon, mechanisms: list[Mechanism]) -> None:
-    """Measure the default pair ahead of the first request.
+    """Measure the default pair.
 
     Args:
         words: a public lexicon.

@@ -1,4 +1,4 @@
-"""Curves against ε, one figure per meaning of ε or all at equal privacy, and solving for ε."""
+"""Views of a classifier's results: curves over ε or at equal privacy, solving for ε, frontier."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dpcore.guarantee import EpsilonMeaning, Status
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.style import SCALES, Caption, number, percent
 from dpcore.plots.utility.curves import TITLES, utility_caption, utility_figure
-from dpcore.plots.utility.equal import equal_caption, equal_figure
+from dpcore.plots.utility.equal import X_TITLES, equal_caption, equal_figure
+from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
 from dpcore.study.utility import LOSS, at_equal, loss_sentence, solve
-from dpcore.study.utility_summary import curves
+from dpcore.study.utility_summary import curves, frontier
 from pages.shared.dial import GROUPS, Group
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, numeral, say
-from pages.shared.learning.evidence import Evidence
+from pages.shared.learning.evidence import Evidence, membership_view
 from pages.shared.link import choose_one, choose_some
 from pages.shared.messages import inform, note, refuse
 from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     import plotly.graph_objects as go
 
 
@@ -38,7 +38,31 @@ EQUAL = {
     "auc": later("equal attacker success"),
     LOSS: later("equal proved loss"),
 }
+LEARNING_TABS = {
+    "curves": later("Curves"),
+    "frontier": later("Frontier"),
+    "membership": later("Membership"),
+    "solve": later("Solve for ε"),
+    "examples": later("Examples"),
+}
+"""Titles of the views of an experiment or a run, by their short names in the link."""
+VIEW = "use_view"
+"""Name of the open view in the link."""
 _FIRST = ("accuracy", "auc", "nw")  # the first two of those available
+
+
+def learning_views(evidence: Callable[[], Evidence]) -> dict[str, Callable[[], object]]:
+    """Return the views of an experiment or a run, by their keys in `LEARNING_TABS`.
+
+    Args:
+        evidence: draws the choice of the part, and returns it; called by the open view alone.
+    """
+    return {
+        "curves": lambda: curves_view(evidence()),
+        "frontier": lambda: frontier_view(evidence()),
+        "membership": lambda: membership_view(evidence()),
+        "solve": lambda: solve_view(evidence()),
+    }
 
 
 def curves_view(evidence: Evidence) -> None:
@@ -284,3 +308,70 @@ def solve_view(evidence: Evidence) -> None:
             "one quantity.**"
         )
     )
+
+
+# Frontier: how much text still teaches against how much it gives away, one mark per mechanism and
+# ε.
+
+
+def frontier_view(evidence: Evidence) -> None:
+    """Draw the choice of both axes, and the figure."""
+    there = evidence.quantities
+    costs: list[str] = [name for name in ("auc", "nw", "word") if name in there]
+    if evidence.has_losses:
+        costs.append(LOSS)
+    gains = [name for name in there if name not in {"auc", "nw", "word"}]
+    if not (costs and gains):
+        note(say("There is nothing to compare yet."))
+        return
+    with st.container(horizontal=True):
+        private = choose_one(
+            st.selectbox,
+            say("Privacy measured by"),
+            {name: X_TITLES[name] for name in costs},
+            "use_cost",
+            help=say("Less is more private."),
+            width=360,
+        )
+        useful = choose_one(
+            st.selectbox,
+            say("Utility measured by"),
+            {name: TITLES[name] for name in gains},
+            "use_gain",
+            help=say("More is more useful."),
+            width=300,
+        )
+    points, figure, caption = evidence.once(
+        ("frontier", private, useful), lambda: _marks(evidence, private, useful)
+    )
+    if figure is None or caption is None:
+        note(say("Nothing is known of any mechanism on these axes."))
+        return
+    show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
+    if private == LOSS:
+        st.text(loss_sentence(evidence.table, lexicon=evidence.lexicon))
+    trials = (
+        say("one trial") if evidence.trials == 1 else say("{trials} trials", trials=evidence.trials)
+    )
+    note(
+        say(
+            "Marks are means over {trials}; two marks that differ by less than their intervals "
+            "(see the curves) may change places in another experiment.",
+            trials=trials,
+        )
+    )
+
+
+def _marks(
+    evidence: Evidence, private: str, useful: str
+) -> tuple[pd.DataFrame, go.Figure | None, Caption | None]:
+    """Return the marks, their figure and its caption."""
+    where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
+    table = at_equal(evidence.table, (private, where), evidence.of(useful))
+    if not len(table):
+        return table, None, None
+    points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
+    axes = X_TITLES[private], TITLES[useful]
+    lines, logarithm = evidence.lines(useful), private == LOSS
+    figure = frontier_figure(points, *axes, lines, logarithm=logarithm)
+    return points, figure, frontier_caption(points, *axes)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
 
-from dpcore.attack.latent import examples
 from dpcore.errors import StudyError
 from dpcore.learn.classifiers import TITLES as LEARNERS
 from dpcore.learn.classifiers import learner_of
-from dpcore.mechanisms.registry import resolve
 from dpcore.outwards import at_most
 from dpcore.plots.style import Caption
 from dpcore.plots.utility.curves import TITLES, Line
@@ -23,13 +21,11 @@ from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import baseline, roc_curves
 from pages.shared.figure import show_figure
 from pages.shared.language import later, numeral, say
-from pages.shared.link import choose_one, pick, steps
+from pages.shared.link import choose_one, pick
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from pages.release.running import Run
 
 
 T = TypeVar("T")
@@ -243,27 +239,6 @@ def _choice(
 # Texts that a classifier of the private texts gets wrong: the original beside its input.
 
 
-def own_examples(run: Run) -> None:
-    """Draw the examples of a live run."""
-    if not run.job.examples:
-        note(
-            say(
-                "There are none: in what was measured no text was read rightly as it was "
-                "written and wrongly in its private form."
-            )
-            if run.job.done
-            else say("There are none yet: they come with the first mechanism of the first trial.")
-        )
-        return
-    show_examples(run.job.examples)
-    note(
-        say(
-            "The original is shown only here, to you: whoever releases the private text keeps "
-            "it to themselves."
-        )
-    )
-
-
 def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
     """Draw the choice of a mechanism and its ε, and the examples."""
     labels = list(dict.fromkeys(example["label"] for example in examples))
@@ -311,78 +286,6 @@ def _example(example: Mapping[str, Any]) -> None:
             st.markdown(say("**Private**"))
             st.text(example["private"])
             st.text(say("Read as: {label}", label=example["guessed"]))
-
-
-# Utterances that a network writes from a noisy vector: recorded with ADePT.
-
-
-NOISES = ("adept", "adept-l1", "laplace", "l2-laplace")
-"""The published noise of the vector, and three noises whose guarantee holds."""
-
-
-def choose_latent_epsilon(there: tuple[float, ...], field: str) -> float:
-    """Draw the choice of the claimed ε."""
-    return steps(
-        say("ε that is claimed"),
-        there,
-        there[len(there) // 2],
-        field,
-        say(
-            "Between any two utterances. The published noise is too small for its claim: its "
-            "true ε is √32 = 5.66 times as large here."
-        ),
-    )
-
-
-def latent_rewrites() -> None:
-    """Draw the network's outputs for one utterance, under the published noise and its repairs."""
-    recorded = examples()
-    texts = list(dict.fromkeys(row.text for row in recorded.rewrites))
-    number = choose_one(
-        st.selectbox,
-        say("Utterance"),
-        {str(i): text for i, text in enumerate(texts)},
-        "adept_text",
-        help=say("Written for this laboratory; the network was trained on ATIS."),
-    )
-    measured = {row.epsilon for row in recorded.rewrites if row.epsilon is not None}
-    epsilon = choose_latent_epsilon(tuple(sorted(measured)), "adept_epsilon")
-    text = texts[int(number)]
-    rows = [row for row in recorded.rewrites if row.text == text]
-    clean = next(row for row in rows if not row.mechanism)
-    st.text(
-        say(
-            "Written: {text}\nWithout noise: {clean}",
-            text=text,
-            clean=_shown(clean.output, clean.in_corpus),
-        )
-    )
-    noisy = {row.mechanism: row for row in rows if row.epsilon == epsilon}
-    for pair in (NOISES[:2], NOISES[2:]):
-        for column, name in zip(st.columns(2), pair, strict=True):
-            row = noisy.get(name)
-            if row is None:
-                continue
-            with column, st.container(border=True, gap="xsmall"):
-                st.markdown(f"**{say(resolve(name).title)}**")
-                st.text(_shown(row.output, row.in_corpus))
-                st.text(
-                    say(
-                        "claimed ε = {claimed:g}, true ε = {true:.3g}",
-                        claimed=epsilon,
-                        true=row.true_epsilon,
-                    )
-                )
-    note(
-        say(
-            "The network is small (32 coordinates): what is lost without noise is the network's "
-            "doing, the rest is the noise's. One draw of each noise serves every ε."
-        )
-    )
-
-
-def _shown(output: str, in_corpus: bool) -> str:
-    return say("(an utterance of ATIS, not shown)") if in_corpus else output or say("(nothing)")
 
 
 # Membership inference: can an attacker tell which texts a model was trained on?

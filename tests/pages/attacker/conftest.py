@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
-from pages.shared import warmup
+from pages.opening import warmup
 from tests.pages.app import forget, open_link
 from tests.pages.attacker.reading import small
 

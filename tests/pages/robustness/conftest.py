@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
-from pages.shared import session, warmup
+from pages.opening import warmup
+from pages.shared import session
 from tests.pages.app import open_link
 
 _WORDS = 2_000

@@ -14,7 +14,7 @@ from tests.needs import ROOT
 
 SEEN = """
 import json, sys
-from pages.shared import warmup
+from pages.opening import warmup
 from tests.pages.app import open_link
 
 warmup._look_ahead = lambda: None  # a thread that computes when the process ends would abort it

@@ -76,7 +76,7 @@ show()
 # Every script run is a thread of its own, and what one thread sets is not always set for others.
 WARM = """
 import threading
-from pages.shared import warmup
+from pages.opening import warmup
 warmup._look_ahead = lambda: None
 warmup.warm_up()
 def run():
@@ -91,8 +91,9 @@ thread.join()
 # What a server does before anybody has come.
 READY = """
 import asyncio, sys, threading
-from pages.shared import once, process, warmup
-from pages.shared.lifespan import prepared
+from pages.opening import warmup
+from pages.shared import once, process
+from pages.opening.lifespan import prepared
 warmup._look_ahead = lambda: None
 async def serve():
     async with prepared(None):
@@ -264,7 +265,7 @@ def test_a_process_that_ends_waits_for_one_step_of_what_it_computes_and_no_more(
     printed = _printed(
         """
 import threading, time
-from pages.shared.warmup import _in_background
+from pages.opening.warmup import _in_background
 
 begun = threading.Event()
 

@@ -25,6 +25,6 @@ async def prepared(_: App) -> AsyncIterator[None]:
 
 
 def _make_ready() -> None:
-    from pages.shared.warmup import warm  # its caches need a running server
+    from pages.opening.warmup import warm  # its caches need a running server
 
     warm()

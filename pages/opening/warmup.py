@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 
 import streamlit as st
 
@@ -20,7 +19,7 @@ from pages.shared.process import (
     send_at_once,
 )
 from pages.shared.server import bound_uploads
-from pages.shared.session import CURVE_MECHANISMS, DEFAULT_MECHANISMS, Bench, catalogued, mechanism
+from pages.shared.session import DEFAULT_MECHANISMS, Bench, catalogued, mechanism
 
 _BEGUN = threading.Event()
 
@@ -45,6 +44,7 @@ def warm() -> None:
         import faiss  # noqa: F401
 
         # The imports of the first page come first: a visitor may be waiting for it.
+        import pages.lesson.steps
         import pages.papers.store
         import pages.shared.aids
         import pages.shared.frame
@@ -64,7 +64,7 @@ def warm() -> None:
         import pages.release.board
         import pages.release.copying
         import pages.robustness.views
-        import pages.shared.learning.views
+        import pages.shared.learning.curves
         import pages.tradeoff.views
         import pages.words.board  # noqa: F401
     from dpcore.papers.studies import EXPERIMENTS
@@ -96,38 +96,20 @@ def _draw_all(bench: Bench) -> None:
 
 def _look_ahead() -> None:
     """Start background work for the first views of other pages."""
-    from dpcore.mechanisms.registry import resolve
-    from pages.deniability.choosing import START_RUNS, first_selection
-    from pages.deniability.curves import Work, measure_ahead
-    from pages.papers.experiments import compare_ahead
-    from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
-    from pages.robustness.pictures_work import measure_ahead as measure_scale
-    from pages.robustness.words_work import Rules, share_table
-    from pages.shared.sidebar import START_MECHANISM
-    from pages.tradeoff.scene import draw_ahead
-    from pages.words.measuring import measure_ahead as measure_pair
-    from pages.words.measuring import panes_ahead
+    from pages.deniability import curves
+    from pages.papers import experiments
+    from pages.robustness import views
+    from pages.tradeoff import scene
+    from pages.words import measuring
 
     try:
         words = catalogued("default")
-        kinds = [resolve(short) for short in CURVE_MECHANISMS]
-        work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
-        mechanisms = [mechanism(words, kind.key) for kind in kinds]
+        # In the order in which visitors are likely to come.
+        pages = (scene, curves, measuring, views, experiments)
+        jobs = [job for page in pages for job in page.ahead(words)]
     except DpcoreError:
         return  # as above
-    _in_background(
-        [
-            lambda: draw_ahead(words),
-            lambda: measure_ahead(mechanisms, work),
-            lambda: panes_ahead(words, mechanism(words, resolve(START_MECHANISM).key)),
-            lambda: measure_pair(words, mechanisms),
-            lambda: accuracy_table(Noise(), Bounded()),
-            lambda: share_table(words, Rules()),
-            # A step of that slider trains a classifier: half a second, once for all sessions.
-            *(partial(measure_scale, scale) for scale in SCALES),
-            compare_ahead,
-        ]
-    )
+    _in_background(jobs)
 
 
 def _in_background(jobs: Sequence[Callable[[], object]]) -> None:
