@@ -21,7 +21,8 @@ from dpcore.attack.output.posterior import posterior, posterior_bound, worst_odd
 from dpcore.attack.output.prior import Prior, parse_prior
 from dpcore.attack.output.success import overall_success
 from dpcore.attack.output.two_words import Comparison, compare
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import build_mechanisms, epsilons_of_each
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.reading import read_rows, reading_options
 from dpcore.cli.shell import Options, command, one_of
@@ -72,20 +73,20 @@ def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]])
                 reader=options.reader, seed=options.seed, progress=options.progress,
             )  # fmt: skip
             attacks += [
-                shared.settings_fields(mechanism)
+                fields.of_settings(mechanism)
                 | {
                     "epsilon": epsilon,
                     "attacker": attacker,
                     "first": ranked.first(attacker),
-                    "place": shared.fields(ranked.mean(attacker), "mean low high"),
+                    "place": fields.some(ranked.mean(attacker), "mean low high"),
                 }
                 for attacker in ranked.places
             ]
-    fields = {"authors": authors.count, "texts": len(texts), "tried": len(tried)}
+    sizes = {"authors": authors.count, "texts": len(texts), "tried": len(tried)}
     return Answer(
-        shared.lexicon_fields(lexicon)
+        fields.of_lexicon(lexicon)
         | {"seed": options.seed, "reader": options.reader, "first_words": options.first_words}
-        | fields
+        | sizes
         | {"chance": {"first": 1 / authors.count, "place": (authors.count + 1) / 2}}
         | {"attacks": attacks},
         _author_lines(authors.count, attacks),
@@ -130,7 +131,7 @@ _RECOVERED = (
 @one_of(
     {
         "--words": {
-            "type": shared.names, "metavar": "A,B", "help": "two different words to be told apart",
+            "type": flags.names, "metavar": "A,B", "help": "two different words to be told apart",
         },
         "--output": {"metavar": "WORD", "help": "one released word"},
         "--text": {"help": "a text that is released once and read by attackers"},
@@ -140,9 +141,9 @@ _RECOVERED = (
         },
     }
 )  # fmt: skip
-@shared.compared_options
-@shared.settings_option
-@shared.runs_option
+@flags.compared
+@flags.settings
+@flags.runs
 @option(
     "--prior",
     default="uniform",
@@ -154,8 +155,8 @@ _RECOVERED = (
     metavar="TEXT",
     help="of --prior context: what stands around the word, with _ in its place",
 )
-@shared.number("--top", 10, "words to name", least=1, most=MAX_DRAWS)
-@shared.number(
+@flags.number("--top", 10, "words to name", least=1, most=MAX_DRAWS)
+@flags.number(
     "--outputs",
     None,
     "of --output: also the success over all outputs (estimated from N for long priors)",
@@ -175,24 +176,24 @@ _RECOVERED = (
 @option("--text-column", default="text", metavar="NAME", help="of --authors")
 @option("--author-column", default="author", metavar="NAME", help="of --authors")
 @reading_options
-@shared.number(
+@flags.number(
     "--first-words",
     50,
     "of --authors: words of each text that are released",
     least=1,
     most=MAX_AUTHOR_WORDS,
 )
-@shared.number(
+@flags.number(
     "--texts", 40, "of --authors: texts that are released", least=2, most=MAX_LABELLED_ROWS
 )
-@shared.seed_option("of whatever is drawn")
-@shared.lexicon_option
+@flags.seed("of whatever is drawn")
+@flags.lexicon
 def attack_command(options: Options) -> Answer:
     """Compute the attacker's gain from one output, about two words, a text or its author."""
     check_runs(options.runs)
     check_seed(options.seed)
-    mechanisms = shared.build_each(options, options.mechanism)
-    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+    mechanisms = build_mechanisms(options, options.mechanism)
+    grids = epsilons_of_each(options.epsilon, mechanisms)
     asked = list(zip(mechanisms, grids, strict=True))
     if options.text is not None:
         return _on_text(options, asked)
@@ -217,7 +218,7 @@ def _on_words(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) 
         )
     options.progress("mechanisms", len(asked), len(asked))
     return Answer(
-        shared.selection_fields(options, lexicon, selection)
+        fields.of_selection(options, lexicon, selection)
         | {
             "distance": pair.distance,
             "directions": _DIRECTIONS,
@@ -250,13 +251,13 @@ def _on_output(options: Options, asked: Sequence[tuple[Mechanism, list[float]]])
     prior = prior_of(lexicon, options.prior, options.sentence)
     attacker = _nearest if options.nearest else _bayes
     attacks = [
-        shared.settings_fields(mechanism) | row
+        fields.of_settings(mechanism) | row
         for mechanism, grid in asked
         for row in attacker(options, mechanism, prior, output, grid)
     ]
     support = int(prior.support.size)
     return Answer(
-        shared.lexicon_fields(lexicon)
+        fields.of_lexicon(lexicon)
         | {
             "seed": options.seed,
             "output": options.output,
@@ -285,7 +286,7 @@ def _on_text(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -
                 reader=options.reader, progress=options.progress,
             )  # fmt: skip
             attacks.append(
-                shared.settings_fields(mechanism)
+                fields.of_settings(mechanism)
                 | {
                     "epsilon": epsilon,
                     "text": sentence.write(outputs).text,
@@ -299,7 +300,7 @@ def _on_text(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -
                 }
             )
     return Answer(
-        shared.lexicon_fields(lexicon)
+        fields.of_lexicon(lexicon)
         | {"seed": options.seed, "reader": options.reader, "attacks": attacks},
         [line for row in attacks for line in _text_lines(row)],
     )
@@ -352,7 +353,7 @@ def _bayes(
             more["worst_odds"] = {
                 "word": lexicon.words[worst.first],
                 "other": lexicon.words[worst.second],
-            } | shared.fields(worst, "distance log_ratio claimed broken")
+            } | fields.some(worst, "distance log_ratio claimed broken")
         if options.outputs is not None:
             overall = overall_success(
                 channel, prior, epsilon,
@@ -363,9 +364,9 @@ def _bayes(
             "epsilon": epsilon,
             "attacker": "bayes",
             "method": likelihood.method,
-            **shared.fields(belief, "error log_evidence"),
+            **fields.some(belief, "error log_evidence"),
             "guess": lexicon.words[belief.best],
-            **shared.fields(belief, "success perplexity"),
+            **fields.some(belief, "success perplexity"),
             "candidates": candidates,
             "guarantee": guarantee.to_dict(),
             **more,
@@ -382,7 +383,7 @@ def _nearest(
     if prior.support.size <= MAX_ATTACK_PRIOR_WORDS:
         guess = nearest_guess(mechanism.lexicon, output, prior.support)
     for e, epsilon in enumerate(epsilons):
-        curves = shared.fields(success, "value error low high")
+        curves = fields.some(success, "value error low high")
         overall = {name: float(curve[e]) for name, curve in curves.items()}
         yield {
             "epsilon": epsilon,

@@ -16,7 +16,13 @@ from dpcore.audit.blackbox.report import LEVEL, FunctionReport
 from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
 from dpcore.audit.report import AuditReport, AuditSettings, audit_report
 from dpcore.audit.verdict import Verdict
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import (
+    build_mechanism,
+    epsilons_of_each,
+    load_lexicon,
+    with_certificate,
+)
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
@@ -42,10 +48,10 @@ from dpcore.plots.style import probability_text
 _INTERRUPTED = 130
 _FORMS = [str(form) for form in Form]
 
-function_options = shared.several(
+function_options = flags.several(
     option("--metric", help=f"of the claim: {', '.join(Metric)}, or {ANY} between any two words"),
     option("--delta", help="the claimed δ  [default: 0]"),
-    shared.number("--samples", None, f"calls in all  [default: {DEFAULT_CALLS}]"),
+    flags.number("--samples", None, f"calls in all  [default: {DEFAULT_CALLS}]"),
     option(
         "--form",
         type=Choice([str(form) for form in Form]),
@@ -66,7 +72,7 @@ def function_answer(options: Options) -> Answer:
     report = audit_function(
         options.callable,
         options.epsilon,
-        lexicon=shared.lexicon(options),
+        lexicon=load_lexicon(options),
         seed=options.seed or 0,
         progress=options.progress,
         **given,
@@ -131,21 +137,21 @@ _OF_OPTIMAL = ("optimal", "epsilon-two")  # claims that need its weights
 )
 @option("--epsilon", help="the claimed ε (with --mechanism and --callable)")
 @function_options
-@shared.pairs(
+@flags.pairs(
     "--set",
     "a parameter of the mechanism; d=N: without a lexicon, the noise between any two clipped "
     "inputs of N coordinates",
 )
-@shared.number("--words", None, "compare N words drawn by the seed")
+@flags.number("--words", None, "compare N words drawn by the seed")
 @option("--pairs", metavar="all|N", default="all", help="compare all pairs, or N drawn by the seed")
-@shared.pairs(
+@flags.pairs(
     "--at",
     "a setting of --claim or --all: epsilon, delta, delta_root, latent, clip_norm, edge, words, "
     "draws or seed",
 )
-@shared.file("--file", "with --all: also keep the verdicts in this JSON file")
-@shared.seed_option("of what is drawn  [default: 0]", None)
-@shared.lexicon_option
+@flags.file("--file", "with --all: also keep the verdicts in this JSON file")
+@flags.seed("of what is drawn  [default: 0]", None)
+@flags.lexicon
 def audit_command(options: Options) -> Answer:
     """Is a claimed guarantee true?"""
     if options.file is not None and not options.all:
@@ -181,7 +187,7 @@ def _mechanism(options: Options) -> Answer:
         raise ParameterError(
             f"--pairs takes `all` or a whole number, got {options.pairs[:40]!r}"
         ) from None
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     report = audit_report(
         mechanism,
         options.epsilon,
@@ -190,9 +196,8 @@ def _mechanism(options: Options) -> Answer:
         seed=options.seed or 0,
         progress=options.progress,
     )
-    return Answer(
-        shared.mechanism_fields(mechanism) | _fields(report), _report_lines(mechanism, report)
-    )
+    result = fields.of_mechanism(mechanism) | _fields(report)
+    return Answer(result, _report_lines(mechanism, report))
 
 
 def _any_inputs(options: Options) -> Answer:
@@ -207,7 +212,7 @@ def _any_inputs(options: Options) -> Answer:
             "--pairs, or leave out d"
         )
     report = any_inputs_report(mechanism, options.epsilon)
-    head = shared.mechanism_fields(mechanism) | {"lexicon": None, "fingerprint": None}
+    head = fields.of_mechanism(mechanism) | {"lexicon": None, "fingerprint": None}
     head["parameters"] |= {"d": mechanism.lexicon.dimension}
     return Answer(head | _fields(report), _report_lines(mechanism, report))
 
@@ -224,12 +229,12 @@ def _fields(report: AuditReport) -> dict[str, Any]:
         "claimed_log_delta": finite(report.claimed_log_delta),
         "epsilon_effective": finite(report.epsilon_effective),
         "epsilon_at_most": finite(report.epsilon_most),
-        **shared.fields(report, "delta_true"),
+        **fields.some(report, "delta_true"),
         "error": finite(report.error),
         "outcome": str(report.outcome),
         "verdict": report.label,
         "worst": None if report.worst is None else dataclasses.asdict(report.worst),
-        **shared.fields(report, "method resolution"),
+        **fields.some(report, "method resolution"),
         "sampler": None if report.sampler is None else report.sampler.to_dict(),
     }
 
@@ -274,10 +279,10 @@ def _claims(options: Options) -> Answer:
     settings = _settings(options)
     if options.claim is not None and options.claim not in CLAIMS:
         raise ParameterError(f"unknown claim {options.claim[:40]!r}; known are {', '.join(CLAIMS)}")
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     keys = None if options.all else [options.claim]
     if options.all or options.claim in _OF_OPTIMAL:
-        shared.certified(options, create("optimal", lexicon))
+        with_certificate(options, create("optimal", lexicon))
     verdicts = all_verdicts(lexicon, settings, keys=keys, progress=options.progress)
     if options.file is not None:
         keep(options.file, lexicon, settings, verdicts)
@@ -319,28 +324,28 @@ _TABLE = (
 
 @command("appendix-c")
 @option(
-    "--words", type=shared.names, metavar="A,B,C",
+    "--words", type=flags.names, metavar="A,B,C",
     help="these words  [default: a dense and a sparse one]",
 )  # fmt: skip
 @option(
     "--epsilon",
     multiple=True,
     metavar="[MECHANISM=]VALUES",
-    help=f"{shared.VALUES}, for madlib or truncated-gumbel; repeatable  [default: "
+    help=f"{flags.EPSILON_VALUES}, for madlib or truncated-gumbel; repeatable  [default: "
     + ", ".join(f"{m}={e}" for m, e in _EPSILONS.items())
     + "]",
 )
-@shared.number("--runs", 1000, "noise directions of madlib")
-@shared.seed_option("of these directions")
-@shared.lexicon_option
+@flags.number("--runs", 1000, "noise directions of madlib")
+@flags.seed("of these directions")
+@flags.lexicon
 def appendix_c_command(options: Options) -> Answer:
     """Compare how often words stay: formulas of Xu et al. 2021, Appendix C, and exact values."""
     check_runs(options.runs)
     check_seed(options.seed)
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     chosen = named(lexicon, options.words or everyday_extremes(lexicon))
     mechanisms = [create(name, lexicon) for name in _EPSILONS]
-    grids = shared.epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
+    grids = epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
     laplace, gumbel = (
         appendix_rows(
             mechanism, chosen, grid,
@@ -353,7 +358,7 @@ def appendix_c_command(options: Options) -> Answer:
     sentences = laplace_sentences(laplace, grids[0][len(grids[0]) // 2], lexicon.dimension)
     sentences += gumbel_sentences(gumbel, grids[1][0], len(lexicon))
     return Answer(
-        shared.selection_fields(options, lexicon, chosen) | {"rows": rows, "sentences": sentences},
+        fields.of_selection(options, lexicon, chosen) | {"rows": rows, "sentences": sentences},
         [*table(_TABLE, _printed(rows)), "", *sentences],
     )
 

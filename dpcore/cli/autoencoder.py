@@ -17,8 +17,9 @@ from click import Choice, option
 from dpcore import __version__
 from dpcore.attack.latent import examples_path as adept_examples_path
 from dpcore.audit.composition import composition
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
 from dpcore.cli.printer import Answer
+from dpcore.cli.reading import read_text
 from dpcore.cli.shell import Options, command, group, one_of
 from dpcore.cli.texts import EXPERIMENT_NOTE, promises
 from dpcore.errors import ParameterError, StudyError, TextError
@@ -74,28 +75,28 @@ _model_option = option(
     type=Choice(["words", "adept"]),
     help="words: a vector a word; adept: one for the whole utterance",
 )
-_noise_options = shared.several(
+_noise_options = flags.several(
     option("--mechanism", help="a name from `mechanisms`: the noise on the vectors"),
     option("--epsilon", help="of the mechanism"),
-    shared.settings_option,
+    flags.settings,
     option("--vectors", metavar="NAME|PATH", help=f"a lexicon, or {_RANDOM}  [default: ours]"),
-    shared.device_option,
+    flags.device,
 )
 
 
 @command("train", autoencoder_command)
 @_model_option
-@shared.number("--latent", 32, "of adept: coordinates of the vector")
-@shared.number("--longest", 15, "of adept: words read")
-@shared.file("--data", "public: .txt, one sentence a line, or .parquet  [default: ours]")
+@flags.number("--latent", 32, "of adept: coordinates of the vector")
+@flags.number("--longest", 15, "of adept: words read")
+@flags.file("--data", "public: .txt, one sentence a line, or .parquet  [default: ours]")
 @option("--text-column", default="text", metavar="NAME", help="of a .parquet file")
-@shared.number("--vocabulary", 3_000, "words at most")
+@flags.number("--vocabulary", 3_000, "words at most")
 @option("--norm", type=float, metavar="C", help="of clipped vectors  [default: none is clipped]")
-@shared.number("--hidden", 128)
+@flags.number("--hidden", 128)
 @option("--dropout", default=0.5)
-@shared.training_options(epochs=10, batch=64, rate=0.003, patience=2)
+@flags.training(epochs=10, batch=64, rate=0.003, patience=2)
 @_noise_options
-@shared.seed_option("of the network")
+@flags.seed("of the network")
 def _train(options: Options) -> Answer:
     """Train an auto-encoder on public sentences, with the noise of a mechanism if one is named."""
     torch(), safetensors("numpy")  # an error should come before a corpus is read
@@ -105,7 +106,7 @@ def _train(options: Options) -> Answer:
 
 def _train_words(options: Options, state: Path) -> Answer:
     architecture = Architecture(options.hidden, options.dropout, options.norm)
-    training = shared.training(options)
+    training = flags.training_of(options)
     texts = _public(options)
     lexicon = frequent_words(texts, _vectors(options), options.vocabulary)
     noise, name = None, ""
@@ -121,13 +122,13 @@ def _train_words(options: Options, state: Path) -> Answer:
     facts = {"epochs": _history(fitted), "best": fitted.best}
     save_autoencoder(options.out, model, facts | {"noise": name, "seed": training.seed})
     state.unlink(missing_ok=True)
-    fields = {
+    about = {
         "texts": len(texts),
         "words": len(lexicon),
         "lexicon": lexicon.name,
         "fingerprint": lexicon.fingerprint,
     }
-    return _trained(options, fitted, fields, f"{len(lexicon):,} words")
+    return _trained(options, fitted, about, f"{len(lexicon):,} words")
 
 
 def _train_adept(options: Options, state: Path) -> Answer:
@@ -141,7 +142,7 @@ def _train_adept(options: Options, state: Path) -> Answer:
         Shape(hidden=options.hidden, latent=options.latent),
         most=options.vocabulary,
         longest=options.longest,
-        training=shared.training(options, clip=5.0),
+        training=flags.training_of(options, clip=5.0),
     )
     texts = [text for text in _public(options) if words_of(text)]
     model, fitted = train_adept(
@@ -150,7 +151,7 @@ def _train_adept(options: Options, state: Path) -> Answer:
     save_adept(options.out, model)
     state.unlink(missing_ok=True)
     words = len(model.vocabulary.words)
-    fields = {
+    about = {
         "texts": len(texts),
         "words": words,
         "lexicon": _VOCABULARY,
@@ -159,7 +160,7 @@ def _train_adept(options: Options, state: Path) -> Answer:
         "clip_norm_l1": model.manhattan,
     }
     size = f"{words:,} words, {options.latent} latent coordinates"
-    return _trained(options, fitted, fields, size)
+    return _trained(options, fitted, about, size)
 
 
 def _public(options: Options) -> list[str]:
@@ -180,7 +181,7 @@ def _public(options: Options) -> list[str]:
 
 def _lines(name: str) -> list[str]:
     """Read the lines of a text file, or of standard input."""
-    text = shared.read_text(name)
+    text = read_text(name)
     check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
     return text.splitlines()
 
@@ -209,10 +210,10 @@ def _mechanism(
 
 def _history(fitted: Fitted) -> list[dict[str, float]]:
     """Return the losses of each epoch, as rows of the result and of the checkpoint."""
-    return [shared.fields(epoch, "loss held_out seconds") for epoch in fitted.epochs]
+    return [fields.some(epoch, "loss held_out seconds") for epoch in fitted.epochs]
 
 
-def _trained(options: Options, fitted: Fitted, fields: dict[str, Any], size: str) -> Answer:
+def _trained(options: Options, fitted: Fitted, about: dict[str, Any], size: str) -> Answer:
     """Describe a trained network: data, size and course of the training."""
     history = _history(fitted)
     lines = [
@@ -223,9 +224,9 @@ def _trained(options: Options, fitted: Fitted, fields: dict[str, Any], size: str
     return Answer(
         {
             "file": options.out.name,
-            **fields,
+            **about,
             "epochs": history,
-            **shared.fields(fitted, "best stopped"),
+            **fields.some(fitted, "best stopped"),
             "version": __version__,
         },
         [*lines, f"{options.out}: {kept}"],
@@ -233,10 +234,10 @@ def _trained(options: Options, fitted: Fitted, fields: dict[str, Any], size: str
 
 
 @command("rewrite", autoencoder_command)
-@shared.file("--checkpoint", "of `autoencoder train`", metavar="FILE.safetensors", required=True)
+@flags.file("--checkpoint", "of `autoencoder train`", metavar="FILE.safetensors", required=True)
 @one_of({"--text": {}, "--in file": {"metavar": "FILE", "help": "one text a line; - reads stdin"}})
 @_noise_options
-@shared.seed_option("makes the noise repeatable: an experiment, not for release", None)
+@flags.seed("makes the noise repeatable: an experiment, not for release", None)
 def _rewrite(options: Options) -> Answer:
     """Rewrite private text."""
     if options.text is not None:
@@ -266,7 +267,7 @@ def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
     composed = composition(mechanism, epsilon, longest)
     guarantee = composed.guarantee
     return Answer(
-        shared.mechanism_fields(mechanism)
+        fields.of_mechanism(mechanism)
         | {
             "epsilon": epsilon,
             "texts": texts,
@@ -338,8 +339,8 @@ def _promise(noisy: NoisyLatents) -> tuple[str, str]:
 
 @command("examples", autoencoder_command)
 @_model_option
-@shared.file("--data", "of adept: folder of corpora", metavar="DIR")
-@shared.file("--out", "[default: ours]", metavar="FILE.json")
+@flags.file("--data", "of adept: folder of corpora", metavar="DIR")
+@flags.file("--out", "[default: ours]", metavar="FILE.json")
 def _examples(options: Options) -> Answer:
     """Record the examples that the app shows."""
     if options.model == "adept":

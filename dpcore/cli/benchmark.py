@@ -8,7 +8,8 @@ from typing import Any
 
 from click import option
 
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import load_lexicon, settings_of_each
 from dpcore.cli.printer import Answer, table, to_json
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
@@ -22,9 +23,9 @@ from dpcore.papers.ours.benchmark.record import REAL, STUDIES, Benchmark, read_b
 from dpcore.papers.ours.benchmark.tables import (
     absent,
     cells,
-    fields,
     frame,
     headings,
+    line_fields,
     title,
     triple,
 )
@@ -48,13 +49,13 @@ _WORDS = {"label", "promise"}  # columns that are read from the left
     multiple=True,
     help="a name from `mechanisms`; repeatable  [default: all of them]",
 )
-@shared.settings_option
-@shared.lexicon_option
+@flags.settings
+@flags.lexicon
 @option("--quick", is_flag=True, help="two trials of a fifth of the texts: for a first look")
-@shared.file("--data", "folder of sst2.parquet and agnews.parquet, learned from too", metavar="DIR")
-@shared.number("--workers", 1, "processes")
-@shared.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
-@shared.file("--out", "write the boards too: as .md, .csv or .json")
+@flags.file("--data", "folder of sst2.parquet and agnews.parquet, learned from too", metavar="DIR")
+@flags.number("--workers", 1, "processes")
+@flags.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
+@flags.file("--out", "write the boards too: as .md, .csv or .json")
 @option(
     "--recorded",
     is_flag=False,
@@ -84,7 +85,7 @@ def benchmark_command(options: Options) -> Answer:
 
 def _measured(options: Options, notes: list[str]) -> Benchmark:
     chosen = tuple(_chosen(options))
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     name = options.lexicon or DEFAULT_NAME
     encoder = len(installed(_ENCODER)) == len(_ENCODER)
     if not (encoder or options.quick):
@@ -140,14 +141,14 @@ def _chosen(options: Options) -> Iterator[tuple[str, Settings]]:
     if not options.mechanism and not options.set:
         return
     names = options.mechanism or [short for short, settings in everything() if not settings]
-    for short, given in shared.settings_of_each(options, names).items():
+    for short, given in settings_of_each(options, names).items():
         yield short, tuple(sorted(given.items()))
 
 
 def _result(benchmark: Benchmark, every: Sequence[Board], notes: Sequence[str]) -> dict[str, Any]:
     entry = benchmark.figures.entry
     return {
-        **shared.fields(entry, "name title sizes command version date seconds lexicons data"),
+        **fields.some(entry, "name title sizes command version date seconds lexicons data"),
         "notes": list(notes),
         "without": {name: triple(reading) for name, reading in benchmark.without().items()},
         "interpolation": {
@@ -155,8 +156,8 @@ def _result(benchmark: Benchmark, every: Sequence[Board], notes: Sequence[str]) 
             for name, (error, count) in interpolation_error(benchmark).items()
         },
         "boards": [
-            shared.fields(board, "sense level bounds epsilon")
-            | {"lines": [fields(line) for line in board.lines]}
+            fields.some(board, "sense level bounds epsilon")
+            | {"lines": [line_fields(line) for line in board.lines]}
             for board in every
         ],
     }

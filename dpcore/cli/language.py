@@ -12,21 +12,22 @@ from dpcore.attack.language.language import language, language_folder
 from dpcore.attack.language.reader_training import ReaderPlan, build_reader, reader_manifest
 from dpcore.attack.language.trial import TrialPlan, run
 from dpcore.attack.output.spectrum import BUNDLE, write_bundle
-from dpcore.cli import shared
+from dpcore.cli import flags
+from dpcore.cli.construction import load_lexicon
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
 
 language_command = group("language", "What an attacker knows about English.")
 
-_texts_option = shared.file("--data", "folder of the texts", metavar="DIR", required=True)
-_out_option = shared.file("--out", "folder to write", metavar="DIR", required=True)
+_texts_option = flags.file("--data", "folder of the texts", metavar="DIR", required=True)
+_out_option = flags.file("--out", "folder to write", metavar="DIR", required=True)
 
 
 @command("info", language_command)
-@shared.lexicon_option
+@flags.lexicon
 def _info(options: Options) -> Answer:
     """Describe the language model: counts and predictive accuracy."""
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     model = language(lexicon)
     text = (language_folder() / "manifest.json").read_text(encoding="utf-8")
     manifest: dict[str, Any] = json.loads(text)
@@ -52,10 +53,10 @@ def _info_lines(manifest: dict[str, Any], top: Sequence[str]) -> Iterator[str]:
 
 
 @command("count", language_command)
-@shared.several(_texts_option, _out_option, shared.lexicon_option)
+@flags.several(_texts_option, _out_option, flags.lexicon)
 def _count(options: Options) -> Answer:
     """Count the openly licensed texts again."""
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     manifest = build(lexicon, options.data, options.out, CountPlan(), options.progress)
     size = sum(written["bytes"] for written in manifest["files"].values())
     pairs = f"{manifest['pairs']:,} pairs of words in {size:,} bytes"
@@ -63,14 +64,14 @@ def _count(options: Options) -> Answer:
 
 
 @command("train", language_command)
-@shared.several(_texts_option, _out_option)
-@shared.number("--steps", ReaderPlan.steps, "of the optimiser")
-@shared.seed_option("of the start, of the order and of what is hidden")
-@shared.lexicon_option
+@flags.several(_texts_option, _out_option)
+@flags.number("--steps", ReaderPlan.steps, "of the optimiser")
+@flags.seed("of the start, of the order and of what is hidden")
+@flags.lexicon
 def _train(options: Options) -> Answer:
     """Train the network that reads whole sentences again; needs torch."""
     plan = ReaderPlan(steps=options.steps, seed=options.seed)
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     manifest = build_reader(lexicon, options.data, options.out, plan, options.progress)
     size = sum(written["bytes"] for written in manifest["files"].values())
     return Answer(
@@ -90,10 +91,10 @@ def _reader_lines(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 @command("spectrum", language_command)
-@shared.several(_out_option, shared.lexicon_option)
+@flags.several(_out_option, flags.lexicon)
 def _spectrum(options: Options) -> Answer:
     """Compute the distances of all words, for data/lexicon, again."""
-    lexicon, bundle = shared.lexicon(options), options.out / BUNDLE
+    lexicon, bundle = load_lexicon(options), options.out / BUNDLE
     write_bundle(lexicon, bundle, options.progress)
     size = bundle.stat().st_size
     return Answer(
@@ -103,14 +104,14 @@ def _spectrum(options: Options) -> Answer:
 
 
 @command("attack", language_command)
-@shared.several(_texts_option, _out_option)
-@shared.number("--sentences", 150, "to try")
-@shared.seed_option("of the sentences and of the noise")
-@shared.lexicon_option
+@flags.several(_texts_option, _out_option)
+@flags.number("--sentences", 150, "to try")
+@flags.seed("of the sentences and of the noise")
+@flags.lexicon
 def _attack(options: Options) -> Answer:
     """Try three attackers on held-out sentences again."""
     plan = TrialPlan(options.sentences, options.seed)
-    result = run(shared.lexicon(options), options.data, options.out, plan, options.progress)
+    result = run(load_lexicon(options), options.data, options.out, plan, options.progress)
     line = (
         "{mechanism:<16}{epsilon:>6g}  {words:<8} {attacker:<10}{share:>7.1%}  "
         "({low:.1%} to {high:.1%})"

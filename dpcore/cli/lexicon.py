@@ -9,7 +9,8 @@ from typing import Any
 
 from click import Choice, argument, option
 
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import load_lexicon
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import MapMissingError, ParameterError
@@ -49,14 +50,14 @@ _HYPERBOLIC = HyperbolicPlan()
 
 lexicon_command = group("lexicon", "The vocabularies and their word vectors.")
 
-_limit_option = shared.number("--limit", None, "keep only the first words")
-_chosen_options = shared.several(
+_limit_option = flags.number("--limit", None, "keep only the first words")
+_chosen_options = flags.several(
     argument("lexicon", required=False),
     _limit_option,
-    shared.language_option,
+    flags.language,
     option("--metric", default="euclidean", help="or manhattan, chebyshev, angular"),
 )
-_adding_options = shared.several(
+_adding_options = flags.several(
     option("--name", help="name of the lexicon"),
     _limit_option,
     option("--replace", is_flag=True, help="replace one of this name"),
@@ -87,7 +88,7 @@ def _cache_line(cache: dict[str, Any]) -> str:
 
 @command("info", lexicon_command)
 @_chosen_options
-@shared.file("--similarity", "score on word pairs judged by people", metavar="CSV")
+@flags.file("--similarity", "score on word pairs judged by people", metavar="CSV")
 def _info(options: Options) -> Answer:
     """Describe a lexicon: a name or a path; the bundled one if left out."""
     progress = options.progress
@@ -148,7 +149,7 @@ def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
 @command("build", lexicon_command)
 @_chosen_options
 @option("--parts", default="extent,neighbours", help="of extent, neighbours, hnsw; comma between")
-@shared.file("--extent-file", "also enter the extent in this table", metavar="JSON")
+@flags.file("--extent-file", "also enter the extent in this table", metavar="JSON")
 def _build(options: Options) -> Answer:
     """Compute the exact extent and the neighbour table of a lexicon: a name or a path."""
     parts = tuple(part.strip() for part in options.parts.split(",") if part.strip())
@@ -169,7 +170,7 @@ def _build(options: Options) -> Answer:
         lines.append(f"diameter {extent.diameter:.10g}, separation {extent.separation:.10g}")
     if not report.kept:
         lines.append("the cache folder cannot be written, so only an --extent-file was kept")
-    result = shared.fields(report, "fingerprint parts extent kept")
+    result = fields.some(report, "fingerprint parts extent kept")
     result["extent"] = extent.as_json() if extent else None
     return Answer(result, lines, indent=_INDENT)
 
@@ -185,7 +186,7 @@ def _add(options: Options) -> Answer:
 
 @command("fetch", lexicon_command)
 @argument("source")
-@shared.number("--dimension", None, "glove-6b: 50, 100, 200 or 300")
+@flags.number("--dimension", None, "glove-6b: 50, 100, 200 or 300")
 @_adding_options
 def _fetch(options: Options) -> Answer:
     """Download public word vectors: glove-6b, glove-840b, fasttext-wiki-news, ..."""
@@ -193,7 +194,7 @@ def _fetch(options: Options) -> Answer:
 
 
 def _kept_as(options: Options) -> dict[str, Any]:
-    return shared.fields(options, "name limit replace progress")
+    return fields.some(options, "name limit replace progress")
 
 
 def _added(added: Added) -> Answer:
@@ -201,7 +202,7 @@ def _added(added: Added) -> Answer:
         {
             "name": added.name,
             "folder": str(added.folder),
-            **shared.fields(added, "words dimension fingerprint"),
+            **fields.some(added, "words dimension fingerprint"),
             **_read_fields(added.report),
         },
         [
@@ -214,12 +215,12 @@ def _added(added: Added) -> Answer:
 
 
 @command("train", lexicon_command)
-@shared.file("--data", "folder of the texts", metavar="DIR", required=True)
-@shared.file("--out", "folder to write", metavar="DIR", required=True)
-@shared.number("--words", _PLAN.selection.words, "words at most")
-@shared.number("--dimensions", _PLAN.dimensions, "columns of the vectors")
-@shared.number("--seed", _PLAN.seed, "of the decomposition")
-@shared.number("--threads", 2, "of the sentence encoder")
+@flags.file("--data", "folder of the texts", metavar="DIR", required=True)
+@flags.file("--out", "folder to write", metavar="DIR", required=True)
+@flags.number("--words", _PLAN.selection.words, "words at most")
+@flags.number("--dimensions", _PLAN.dimensions, "columns of the vectors")
+@flags.number("--seed", _PLAN.seed, "of the decomposition")
+@flags.number("--threads", 2, "of the sentence encoder")
 @option("--no-encoder", is_flag=True, help="from co-occurrence alone, without torch")
 def _train(options: Options) -> Answer:
     """Train a lexicon on openly licensed text."""
@@ -237,14 +238,14 @@ def _train(options: Options) -> Answer:
 
 @command("hyperbolic", lexicon_command)
 @argument("lexicon", required=False)
-@shared.file("--wordnet", "the table of Open English WordNet", metavar="PARQUET", required=True)
-@shared.file("--out", "folder to write", metavar="DIR", required=True)
-@shared.number("--dimensions", _HYPERBOLIC.dimensions, "columns of the vectors")
-@shared.number("--epochs", _HYPERBOLIC.epochs, "passes over all pairs")
-@shared.number("--seed", _HYPERBOLIC.seed, "of the training")
+@flags.file("--wordnet", "the table of Open English WordNet", metavar="PARQUET", required=True)
+@flags.file("--out", "folder to write", metavar="DIR", required=True)
+@flags.number("--dimensions", _HYPERBOLIC.dimensions, "columns of the vectors")
+@flags.number("--epochs", _HYPERBOLIC.epochs, "passes over all pairs")
+@flags.number("--seed", _HYPERBOLIC.seed, "of the training")
 def _hyperbolic(options: Options) -> Answer:
     """Train points of hyperbolic space for the words of a lexicon that have hypernyms."""
-    plan = HyperbolicPlan(**shared.fields(options, "dimensions epochs seed"))
+    plan = HyperbolicPlan(**fields.some(options, "dimensions epochs seed"))
     lexicon = load(options.lexicon)
     manifest = train_hyperbolic(options.wordnet, lexicon, options.out, plan, options.progress)
     quality = manifest.facts["quality"]
@@ -262,8 +263,8 @@ def _hyperbolic(options: Options) -> Answer:
 
 @command("kinds", lexicon_command)
 @argument("lexicon", required=False)
-@shared.file("--wordnet", "of the bundled words: make the table again", metavar="PARQUET")
-@shared.file("--out", "and write it, as it is bundled", metavar="NPZ")
+@flags.file("--wordnet", "of the bundled words: make the table again", metavar="PARQUET")
+@flags.file("--out", "and write it, as it is bundled", metavar="NPZ")
 def _kinds(options: Options) -> Answer:
     """Count the words of a lexicon by kind, after the classes of WordNet."""
     given = (options.lexicon, options.wordnet is None, options.out is None)
@@ -295,12 +296,12 @@ map_command = group("map", "Maps of a lexicon: build them, list them.")
 @command("build", map_command)
 @option("--projection", default="all", type=Choice([*_PROJECTIONS, "all"]))
 @option("--word", multiple=True, help="only the neighbourhood of this word; twice for two words")
-@shared.number("--k", None, "of --word: nearest words of each that are mapped  [default: 60]")
-@shared.seed_option("of UMAP and densMAP")
-@shared.file(
+@flags.number("--k", None, "of --word: nearest words of each that are mapped  [default: 60]")
+@flags.seed("of UMAP and densMAP")
+@flags.file(
     "--bundle", "make the maps that come with the laboratory and write them there", metavar="FOLDER"
 )
-@shared.lexicon_option
+@flags.lexicon
 def _build_map(options: Options) -> Answer:
     """Make maps and keep them in the cache."""
     bundled = options.bundle is not None
@@ -310,7 +311,7 @@ def _build_map(options: Options) -> Answer:
         raise ParameterError("--k is the number of neighbours of --word, which is not given")
     if bundled and options.word:
         raise ParameterError("--bundle makes fixed maps: it takes no --word")
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     if bundled:
         maps = _bundle(lexicon, options.bundle, options.progress)
     else:
@@ -320,7 +321,7 @@ def _build_map(options: Options) -> Answer:
 
 def _chosen(options: Options, lexicon: Lexicon) -> list[Map]:
     names = _PROJECTIONS if options.projection == "all" else (options.projection,)
-    common = shared.fields(options, "seed progress")
+    common = fields.some(options, "seed progress")
     if not options.word:
         return [build_vocabulary_map(lexicon, name, **common) for name in names]
     centres = lexicon.indices(options.word).tolist()
@@ -349,10 +350,10 @@ def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
 
 
 @command("list", map_command)
-@shared.lexicon_option
+@flags.lexicon
 def _list_map(options: Options) -> Answer:
     """The maps that are there."""
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     facts = stored_facts(lexicon.with_metric(Metric.EUCLIDEAN).fingerprint)
     if not facts and not options.json:
         raise MapMissingError(
@@ -375,7 +376,7 @@ def _answer(lexicon: Lexicon, maps: Sequence[dict[str, Any]]) -> Answer:
         for facts in maps
     ]
     return Answer(
-        shared.lexicon_fields(lexicon) | {"maps": rows},
+        fields.of_lexicon(lexicon) | {"maps": rows},
         [
             *table(_TABLE, _printed(rows)),
             "kept: share of the nearest words that are nearest on the map; density: rank "

@@ -18,7 +18,15 @@ from dpcore.attack.bounds.meter import Meter, Reading, largest_epsilon, meter
 from dpcore.attack.output.prior import parse_prior
 from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
 from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import (
+    build_mechanisms,
+    epsilons_of_each,
+    load_lexicon,
+    name_calibrate,
+    parse_epsilons,
+    with_certificate,
+)
 from dpcore.cli.printer import Answer, note, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import DpcoreError, ParameterError
@@ -34,10 +42,10 @@ from dpcore.outwards import at_least, at_most
 
 
 @command("mechanisms")
-@shared.lexicon_option
+@flags.lexicon
 def mechanisms_command(options: Options) -> Answer:
     """List the mechanisms and their parameters."""
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     rows, problems = [], []
     for key, kind in MECHANISMS.items():
         try:
@@ -47,17 +55,17 @@ def mechanisms_command(options: Options) -> Answer:
                 raise
             problems.append(f"warning: {error}")
             continue
-        shared.name_calibrate(options, mechanism)
+        name_calibrate(options, mechanism)
         allowed = mechanism.admissible
         rows.append(
             {
                 "key": key,
                 "name": kind.short,
-                **shared.fields(kind, "title summary"),
+                **fields.some(kind, "title summary"),
                 "caution": mechanism.caution,
                 "source": kind.source,
                 "epsilon_means": str(kind.meaning),
-                **shared.fields(kind, "exact_law accepts_approximate_search"),
+                **fields.some(kind, "exact_law accepts_approximate_search"),
                 "epsilon_above": allowed.low,
                 "epsilon_below": allowed.high if math.isfinite(allowed.high) else None,
                 "parameters": {
@@ -93,13 +101,13 @@ _TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
 
 
 @command("calibrate")
-@shared.mechanism_options
+@flags.one_mechanism
 @option("--again", is_flag=True, help="compute it even if it is known")
-@shared.file("--file", "also enter the certificate in this file", metavar="JSON")
+@flags.file("--file", "also enter the certificate in this file", metavar="JSON")
 def calibrate_command(options: Options) -> Answer:
     """Compute with how little noise a mechanism keeps its ε on a lexicon."""
     resolve(options.mechanism)  # refuses a wrong name before a large lexicon is read
-    asked = create(options.mechanism, shared.lexicon(options), options.set)
+    asked = create(options.mechanism, load_lexicon(options), options.set)
     mechanism = asked.calibrated
     if mechanism is None:
         raise ParameterError(
@@ -126,7 +134,7 @@ def calibrate_command(options: Options) -> Answer:
         for epsilon, strength in certificate.to_json()
     ]
     return Answer(
-        shared.mechanism_fields(mechanism) | {"certificate": rows},
+        fields.of_mechanism(mechanism) | {"certificate": rows},
         [f"{mechanism.title} on {lexicon.name}: noise certified at ε", *table(_TABLE, rows)],
     )
 
@@ -141,7 +149,7 @@ _DISTANCE = "{epsilon:>10.5g|ε} {low:>10|at least} {high:>10|at best}  {attaine
 @command("meter")
 @one_of(
     {
-        "--epsilon": {"metavar": "A,B,C", "help": f"a list of ε, or {shared.VALUES}"},
+        "--epsilon": {"metavar": "A,B,C", "help": f"a list of ε, or {flags.EPSILON_VALUES}"},
         "--guessed-at-most": {
             "type": float,
             "metavar": "SHARE",
@@ -169,14 +177,14 @@ _DISTANCE = "{epsilon:>10.5g|ε} {low:>10|at least} {high:>10|at best}  {attaine
     is_flag=True,
     help="how near to the words the outputs can be, in place of how many are guessed",
 )
-@shared.lexicon_option
+@flags.lexicon
 def meter_command(options: Options) -> Answer:
     """Say how many words anybody can guess, whatever mechanism keeps ε."""
     if options.distance:
         return _distance(options)
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     prior = parse_prior(lexicon, options.prior)
-    promise = shared.fields(options, "local delta metric")
+    promise = fields.some(options, "local delta metric")
     if options.epsilon is not None:
         epsilons = _epsilons(options)
         meter(lexicon, epsilons, prior, **promise, compute=False)  # refuses before long work
@@ -184,7 +192,7 @@ def meter_command(options: Options) -> Answer:
     else:
         largest_epsilon(lexicon, options.guessed_at_most, prior, **promise)  # the same
         _certified(options, lexicon)
-        more = shared.fields(options, "refine progress")
+        more = fields.some(options, "refine progress")
         reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise, **more)
         if reading is None:
             raise ParameterError(
@@ -194,11 +202,11 @@ def meter_command(options: Options) -> Answer:
             )
         epsilons = [reading.epsilon]
     answer = meter(lexicon, epsilons, prior, **promise, progress=options.progress)
-    rows = [shared.fields(row, " ".join(Reading.__dataclass_fields__)) for row in answer.rows]
+    rows = [fields.some(row, " ".join(Reading.__dataclass_fields__)) for row in answer.rows]
     what = "between any two words" if options.local else f"per {options.metric} distance"
     return Answer(
-        shared.lexicon_fields(lexicon)
-        | shared.fields(answer, "prior meaning delta before")
+        fields.of_lexicon(lexicon)
+        | fields.some(answer, "prior meaning delta before")
         | {"rows": rows},
         [
             f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
@@ -215,15 +223,15 @@ def _distance(options: Options) -> Answer:
             "--distance goes with --epsilon, --local and --metric: words are equally likely, and δ "
             "is 0"
         )
-    lexicon = shared.lexicon(options)
-    promise, epsilons = shared.fields(options, "local metric"), _epsilons(options)
+    lexicon = load_lexicon(options)
+    promise, epsilons = fields.some(options, "local metric"), _epsilons(options)
     least_distance(lexicon, epsilons, **promise, compute=False)  # refuses before long work
     _certified(options, lexicon)
     answer = least_distance(lexicon, epsilons, **promise, progress=options.progress)
-    rows = [shared.fields(row, " ".join(Nearness.__dataclass_fields__)) for row in answer.rows]
+    rows = [fields.some(row, " ".join(Nearness.__dataclass_fields__)) for row in answer.rows]
     what = "between any two words" if options.local else f"per {options.metric} distance"
     return Answer(
-        shared.lexicon_fields(lexicon) | shared.fields(answer, "meaning") | {"rows": rows},
+        fields.of_lexicon(lexicon) | fields.some(answer, "meaning") | {"rows": rows},
         [
             f"Expected distance of an output from its word, {options.metric}, under any mechanism "
             f"that keeps ε {what}",
@@ -250,7 +258,7 @@ def _conditions(options: Options, answer: Meter) -> Iterator[str]:
 def _certified(options: Options, lexicon: Lexicon) -> None:
     """Compute or name the weights of `optimal`, the mechanism at the better end of a reading."""
     if not options.local:
-        shared.certified(options, create(Optimal.short, lexicon, {"metric": options.metric}))
+        with_certificate(options, create(Optimal.short, lexicon, {"metric": options.metric}))
 
 
 def _outwards(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -261,7 +269,7 @@ def _outwards(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _epsilons(options: Options) -> list[float]:
-    epsilons = [_number(value) for value in shared.values(options.epsilon)]
+    epsilons = [_number(value) for value in parse_epsilons(options.epsilon)]
     if len(epsilons) > MAX_EPSILONS:
         raise ParameterError(f"at most {MAX_EPSILONS:,} values of ε, got {len(epsilons):,}")
     return epsilons
@@ -282,25 +290,25 @@ _OUTPUTS = 1_000
 
 
 @command("tradeoff")
-@shared.compared_options
-@shared.settings_option
-@shared.lexicon_option
-@shared.number("--outputs", _OUTPUTS, "outputs that are looked at, of each mechanism")
+@flags.compared
+@flags.settings
+@flags.lexicon
+@flags.number("--outputs", _OUTPUTS, "outputs that are looked at, of each mechanism")
 @option("--all-outputs", is_flag=True, help="look at every output: exact where laws are")
-@shared.number("--near", NEAR, "a word is near if it is among the N nearest, itself included")
-@shared.number("--pairs", PAIRS, "pairs of words that are told apart")
-@shared.seed_option("of the drawing of words and outputs")
-@shared.file("--figure", "draw it, and the line that no mechanism crosses, as a page of HTML")
+@flags.number("--near", NEAR, "a word is near if it is among the N nearest, itself included")
+@flags.number("--pairs", PAIRS, "pairs of words that are told apart")
+@flags.seed("of the drawing of words and outputs")
+@flags.file("--figure", "draw it, and the line that no mechanism crosses, as a page of HTML")
 @option("--across", default="word", type=Choice(LEAKAGES), help="of --figure: what leaks")
 @option("--upwards", default="meaning", type=Choice(UTILITIES), help="of --figure: what is left")
 def tradeoff_command(options: Options) -> Answer:
     """Measure the leakage of mechanisms in six senses and what remains in two."""
-    mechanisms = shared.build_each(options, options.mechanism)
-    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+    mechanisms = build_mechanisms(options, options.mechanism)
+    grids = epsilons_of_each(options.epsilon, mechanisms)
     answer = tradeoff(
         list(zip(mechanisms, grids, strict=True)),
         outputs=None if options.all_outputs else options.outputs,
-        **shared.fields(options, "near pairs seed progress"),
+        **fields.some(options, "near pairs seed progress"),
     )
     if options.figure is not None:
         _draw(options, answer, mechanisms)
@@ -312,15 +320,15 @@ def tradeoff_command(options: Options) -> Answer:
         if (standing := mechanism.standing(epsilon)) is not None
     ]
     return Answer(
-        shared.lexicon_fields(mechanisms[0].lexicon)
+        fields.of_lexicon(mechanisms[0].lexicon)
         | {
-            "mechanisms": [shared.settings_fields(mechanism) for mechanism in mechanisms],
-            **shared.fields(options, "seed near pairs"),
-            **shared.fields(answer, "known_kinds spread before"),
+            "mechanisms": [fields.of_settings(mechanism) for mechanism in mechanisms],
+            **fields.some(options, "seed near pairs"),
+            **fields.some(answer, "known_kinds spread before"),
             "rows": [asdict(row) for row in answer.rows],
             "bounds": [
                 {"mechanism": short, "epsilon": epsilon, "bound_at": standing.epsilon}
-                | shared.fields(standing, "kept bound")
+                | fields.some(standing, "kept bound")
                 for short, epsilon, standing in standings
             ],
         },

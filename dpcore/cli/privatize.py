@@ -9,7 +9,8 @@ from pathlib import Path
 from click import argument, option
 
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.cli import shared
+from dpcore.cli import flags
+from dpcore.cli.construction import build_mechanism
 from dpcore.cli.printer import UNFINISHED, Answer, note
 from dpcore.cli.reading import reading_of, reading_options
 from dpcore.cli.shell import Options, command, one_of
@@ -30,7 +31,7 @@ from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
 from dpcore.tables.shape import Reading
 
-_writing_options = shared.several(
+_writing_options = flags.several(
     option("--allow-line-breaks", is_flag=True, help="in kept cells, and texts that hold rows"),
     option(
         "--neutralise-formulas", is_flag=True,
@@ -41,9 +42,9 @@ _writing_options = shared.several(
 
 @command("privatize")
 @argument("source", type=Path)
-@shared.file("--out", "the private copy, of the same format", required=True)
-@shared.mechanism_options
-@shared.epsilon_option
+@flags.file("--out", "the private copy, of the same format", required=True)
+@flags.one_mechanism
+@flags.epsilon
 @option("--text-column", default="text", metavar="NAME", help="what is rewritten")
 @option(
     "--keep",
@@ -54,7 +55,7 @@ _writing_options = shared.several(
 @option("--keep-anyway", is_flag=True, help="keep them though they may give people away")
 @reading_options
 @_writing_options
-@shared.rewriting_options
+@flags.rewriting
 @one_of(
     {
         "--workers": {
@@ -64,7 +65,7 @@ _writing_options = shared.several(
     },
     needed=False,
 )  # fmt: skip
-@shared.file(
+@flags.file(
     "--label", f"write the privacy label too, to {' or '.join(f'*{end}' for end in SUFFIXES)}"
 )
 @option(
@@ -72,7 +73,7 @@ _writing_options = shared.several(
     is_flag=True,
     help="put the original texts beside the private ones; never release that",
 )
-@shared.seed_option("with --experiment, makes the run repeatable", None)
+@flags.seed("with --experiment, makes the run repeatable", None)
 def privatize_command(options: Options) -> Answer:
     """Rewrite a corpus of any size: text lines, CSV, JSON lines or parquet.
 
@@ -101,7 +102,7 @@ def _order(options: Options) -> tuple[Order, bool]:
         lacks_label = options.label is not None and is_published(options.out)
         if not lacks_label:
             check_files(options.source, options.out, columns, reading)
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     order = Order(
         source=options.source,
         out=options.out,

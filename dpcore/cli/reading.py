@@ -1,19 +1,21 @@
-"""Options of commands that read a table: choices of a person; the rest is found."""
+"""Files that commands read: texts, and tables with the options that describe them."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from click import Choice, option
 
-from dpcore.cli import shared
+from dpcore.cli import flags
 from dpcore.cli.shell import Options
-from dpcore.errors import CorpusError
+from dpcore.errors import CorpusError, TextError
 from dpcore.learn.table import Table, read_table
-from dpcore.limits import MAX_LABELLED_BYTES
+from dpcore.limits import MAX_FILE_CHARACTERS, MAX_LABELLED_BYTES
+from dpcore.rewrite.sentence import decode
 from dpcore.tables.shape import AUTO, ENCODINGS, FORMATS, SEPARATORS, Reading
 
-reading_options = shared.several(
+reading_options = flags.several(
     option(
         "--format", default=AUTO, type=Choice([AUTO, *FORMATS]),
         help="of the table; auto: by the end of its name",
@@ -56,3 +58,23 @@ def read_rows(file: Path, options: Options, *typed: str) -> Table:
     except OSError as error:
         raise CorpusError(f"{file} cannot be read ({error.strerror})") from None
     return read_table(data, name=file.name, reading=reading_of(options), typed=typed)
+
+
+def read_text(name: str) -> str:
+    """Read a UTF-8 file, or standard input for "-".
+
+    Raises:
+        TextError: it cannot be read, or is too large.
+    """
+    try:
+        if name == "-":
+            if sys.stdin is None:
+                raise TextError("standard input is closed: name a file")
+            return decode(sys.stdin.buffer.read())
+        path = Path(name)
+        # UTF-8 takes up to four bytes a character: a larger file exceeds the limit.
+        if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:
+            raise TextError(f"{path} is larger than {4 * MAX_FILE_CHARACTERS:,} bytes: split it")
+        return decode(path.read_bytes())
+    except OSError as error:
+        raise TextError(f"cannot read {name}: {error.strerror}") from None

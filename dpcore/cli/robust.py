@@ -16,7 +16,8 @@ from click import Choice, option
 
 from dpcore import __version__
 from dpcore.attack.genetic import Genetic, attack, from_mechanism, steps
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import build_mechanism, load_lexicon, with_certificate
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import ParameterError
@@ -63,21 +64,21 @@ labels_option = option(
     type=Choice(["sentiment", "topic"]),
     help="of the teaching corpus",
 )
-checkpoint_option = shared.file(
+checkpoint_option = flags.file(
     "--checkpoint",
     "a network of `robust train`, or normal, ibp: those that come along  [default: a linear "
     "classifier, trained now]",
     metavar="FILE.safetensors",
 )
-data_options = shared.several(
-    shared.file(
+data_options = flags.several(
+    flags.file(
         "--data",
         "CSV or parquet: text and label, or premise, hypothesis and label  [default: ours]",
     ),
-    shared.number("--words", None, "of a text, its first ones", least=1),
-    shared.number("--rows", None, "of --data, drawn  [default: all]", least=1),
-    shared.file("--substitutions", "JSON: for each word a list  [default: the nearest words]"),
-    shared.number("--neighbours", 1),
+    flags.number("--words", None, "of a text, its first ones", least=1),
+    flags.number("--rows", None, "of --data, drawn  [default: all]", least=1),
+    flags.file("--substitutions", "JSON: for each word a list  [default: the nearest words]"),
+    flags.number("--neighbours", 1),
 )
 """Training data, and the allowed substitutions of words."""
 
@@ -105,18 +106,18 @@ def _parts_of(options: Options, network: str, lexicon: Lexicon) -> Parts:
 @data_options
 @option("--mechanism", help="that perturbs copies, for augmented training")
 @option("--epsilon", help="of the mechanism")
-@shared.settings_option
-@shared.number("--hidden", 100)
-@shared.training_options(epochs=15, batch=32, rate=0.001, patience=None)
-@shared.number("--threads", None, "of torch")
-@shared.several(shared.lexicon_option, shared.device_option)
-@shared.seed_option("of everything that is drawn")
+@flags.settings
+@flags.number("--hidden", 100)
+@flags.training(epochs=15, batch=32, rate=0.001, patience=None)
+@flags.number("--threads", None, "of torch")
+@flags.several(flags.lexicon, flags.device)
+@flags.seed("of everything that is drawn")
 def train_command(options: Options) -> Answer:
     """Train a network that changed words fool less."""
     torch(), safetensors("numpy")  # an error should come before a corpus is read
-    training = shared.training(options, decay=1e-4, clip=0.25, threads=options.threads)
+    training = flags.training_of(options, decay=1e-4, clip=0.25, threads=options.threads)
     state = unfinished(options.out, resume=options.resume)
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     parts = _parts_of(options, options.network, lexicon)
     shape = Shape.usual(
         Kind(options.network), lexicon.dimension, len(parts.classes), options.hidden
@@ -172,7 +173,7 @@ def _examples(options: Options, lexicon: Lexicon, parts: Parts) -> tuple[Any, An
         )
     if options.training != "augmented":
         return parts.train, parts.held_out, ""
-    mechanism = shared.certified(options, create(options.mechanism, lexicon, options.set))
+    mechanism = with_certificate(options, create(options.mechanism, lexicon, options.set))
     epsilon = mechanism.check_epsilon(options.epsilon)
     rng = generator(options.seed, "robust copies", mechanism.key)
     train, held_out = (
@@ -209,7 +210,7 @@ def _measured_line(measured: dict[str, Any], what: str) -> str:
 
 def certify_checkpoint(options: Options) -> Answer:
     """Answer `robust certify --checkpoint`: clean and certified accuracy of a trained network."""
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     model, checkpoint = network_of(options.checkpoint, lexicon)
     settings = checkpoint.settings
     # A network is certified on the labels that it learned, unless other data are given.
@@ -257,7 +258,7 @@ _DIGITS = (
     "{slides_unproved:>19.1%|slides (unproved)}"
 )
 
-_texts_option = shared.number("--texts", None, "train on N of the texts  [default: all]", least=1)
+_texts_option = flags.number("--texts", None, "train on N of the texts  [default: all]", least=1)
 
 robust_command = group("robust", "What changed words cannot do to a classifier.")
 robust_command.add_command(train_command)
@@ -265,16 +266,16 @@ robust_command.add_command(train_command)
 
 def _result(options: Options, rows: list[dict[str, Any]], settings: str) -> dict[str, Any]:
     return {
-        "settings": shared.fields(options, settings), "rows": rows, "version": __version__,
+        "settings": fields.some(options, settings), "rows": rows, "version": __version__,
     }  # fmt: skip
 
 
 @command("certify", robust_command)
-@shared.several(labels_option, _texts_option)
+@flags.several(labels_option, _texts_option)
 @option("--share", default=1.0, help="of words that may change")
 @option("--robust", default=1.0, help="weight of the worst case")
-@shared.several(checkpoint_option, data_options, shared.lexicon_option)
-@shared.seed_option("of the parts of --data")
+@flags.several(checkpoint_option, data_options, flags.lexicon)
+@flags.seed("of the parts of --data")
 def _certify(options: Options) -> Answer:
     """Exact certificates of a linear classifier."""
     if options.checkpoint is not None:
@@ -282,7 +283,7 @@ def _certify(options: Options) -> Answer:
     settings = [
         LinearTraining(_STRENGTH, robust, options.share) for robust in (0.0, options.robust)
     ]
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     texts = teaching_bags(options.labels, lexicon, options.texts)
     bags, test = texts.train, texts.test
     words = np.concatenate((bags.words, test.words))
@@ -321,18 +322,18 @@ def _certify(options: Options) -> Answer:
 
 @command("attack", robust_command)
 @option("--text", required=True)
-@shared.several(labels_option, _texts_option)
+@flags.several(labels_option, _texts_option)
 @option("--share", default=0.2, help="of words that may change")
-@shared.number("--population", 40)
-@shared.number("--generations", 20)
+@flags.number("--population", 40)
+@flags.number("--generations", 20)
 @checkpoint_option
 @option("--premise", help="of an entailment network; its words stay")
-@shared.several(shared.mechanism_options, shared.epsilon_option)
-@shared.seed_option("of the attack")
+@flags.several(flags.one_mechanism, flags.epsilon)
+@flags.seed("of the attack")
 def _attack(options: Options) -> Answer:
     """Change words of a text until it is misread."""
     settings = Genetic(options.population, options.generations, options.share)
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     lexicon = mechanism.lexicon
     epsilon = mechanism.check_epsilon(options.epsilon)
     document = bags_of([options.text], lexicon)
@@ -382,9 +383,9 @@ def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
 @option("--noise", default="gaussian-analytic", type=Choice([str(kind) for kind in Accounting]))
 @option("--scale", default=0.25, help="of the noise")
 @option("--place", default="picture", type=Choice([str(kind) for kind in Place]))
-@shared.number("--draws", 200, "of each picture")
+@flags.number("--draws", 200, "of each picture")
 @option("--error", default=0.001, help="of the bounds of a picture")
-@shared.seed_option("of the noise")
+@flags.seed("of the noise")
 def _digits(options: Options) -> Answer:
     """Certified predictions of pictures under noise."""
     noise = Accounting(options.noise)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from click import argument, option
 
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import build_mechanisms, epsilons_of_each, settings_of_each
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.reading import read_rows, reading_options
 from dpcore.cli.shell import Options, command, group, one_of
@@ -71,7 +72,7 @@ def _facts(study: Study, entry: Entry | None) -> dict[str, Any]:
             "series": [arm.name for arm in study.plan.arms],
         }
     return {
-        **shared.fields(study, "name title source"),
+        **fields.some(study, "name title source"),
         **extent,
         "recorded": entry and entry.date,
         "version": entry and entry.version,
@@ -90,18 +91,18 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 @command("run", study_command)
 @argument("name")
-@shared.file("--data", "folder of corpora and vectors", metavar="DIR")
-@shared.file("--out", "folder to write", metavar="DIR", default=Path("results"))
-@shared.number("--words", None, "measure N words (not experiments)")
-@shared.seed_option("of the choice of words and of the noise (not experiments)  [default: 0]", None)
-@shared.number("--workers", 1, "processes")
-@shared.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
+@flags.file("--data", "folder of corpora and vectors", metavar="DIR")
+@flags.file("--out", "folder to write", metavar="DIR", default=Path("results"))
+@flags.number("--words", None, "measure N words (not experiments)")
+@flags.seed("of the choice of words and of the noise (not experiments)  [default: 0]", None)
+@flags.number("--workers", 1, "processes")
+@flags.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
 def _run(options: Options) -> Answer:
     """Record the study NAME, one of `study list`."""
     study = study_of(options.name)
     folder = options.out if study.choice else options.out / FOLDER
     check_writable(folder)
-    choice, more = Choice(options.words, options.seed), shared.fields(options, "workers work")
+    choice, more = Choice(options.words, options.seed), fields.some(options, "workers work")
     entry, table = record(study, options.data, choice, options.progress, **more)
     written = write_recorded(entry, table, folder)
     size = f"{written.file}: {len(table):,} rows in {folder}"
@@ -140,7 +141,7 @@ def _compare(options: Options) -> Answer:
             for data, both in without.items()
         ],
         "rows": [
-            shared.fields(point, "data level curve epsilon at_least")
+            fields.some(point, "data level curve epsilon at_least")
             | {name: _ends(getattr(point, name)) for name in _READINGS}
             for point in points
         ],
@@ -209,14 +210,14 @@ _TABLE = (
 @option("--text-column", default="text", metavar="NAME", help="of --file")
 @option("--label-column", default="label", metavar="NAME", help="of --file")
 @reading_options
-@shared.compared_options
-@shared.settings_option
-@shared.number("--texts", 300, "used", least=1, most=LIVE_TEXTS)
-@shared.number("--trials", 2, f"1 to {LIVE_SEEDS}")
+@flags.compared
+@flags.settings
+@flags.number("--texts", 300, "used", least=1, most=LIVE_TEXTS)
+@flags.number("--trials", 2, f"1 to {LIVE_SEEDS}")
 @option("--classifier", default="averaged", metavar="NAME", help="that learns")
 @option("--attack", is_flag=True, help="infer membership too")
-@shared.number("--workers", 1, "processes")
-@shared.lexicon_option
+@flags.number("--workers", 1, "processes")
+@flags.lexicon
 def utility_command(options: Options) -> Answer:
     """Accuracy and membership inference of a classifier of private text."""
     if options.language is not None:
@@ -226,9 +227,9 @@ def utility_command(options: Options) -> Answer:
         )
     texts = _texts(options)
     labelling = "uploaded" if options.file else options.labels
-    mechanisms = shared.build_each(options, options.mechanism)
-    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
-    settings = shared.settings_of_each(options, options.mechanism)
+    mechanisms = build_mechanisms(options, options.mechanism)
+    grids = epsilons_of_each(options.epsilon, mechanisms)
+    settings = settings_of_each(options, options.mechanism)
     arms = tuple(
         Arm(mechanism.short, tuple(grid), tuple(sorted(given.items())))
         for mechanism, grid, given in zip(mechanisms, grids, settings.values(), strict=True)
@@ -245,7 +246,7 @@ def utility_command(options: Options) -> Answer:
         "classes": classes,
         "trials": trials,
         "classifier": live.learner,
-        **shared.lexicon_fields(mechanisms[0].lexicon),
+        **fields.of_lexicon(mechanisms[0].lexicon),
         "rows": rows,
     }
     heading = f"{len(texts):,} texts of {len(classes)} classes, {trials} trials"

@@ -18,8 +18,10 @@ from dpcore.audit.composition import (
     group_compositions,
 )
 from dpcore.audit.document import document_losses
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import build_mechanism
 from dpcore.cli.printer import Answer, table
+from dpcore.cli.reading import read_text
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.lexicon.neighbours import ApproximateIndex
@@ -67,19 +69,17 @@ def promises(composed: Composition, seed: int | None) -> list[str]:
 
 
 @command("rewrite")
-@shared.mechanism_options
-@shared.epsilon_option
+@flags.one_mechanism
+@flags.epsilon
 @one_of(
     {
         "--text": {"help": "the text itself"},
         "--file": {"help": "a UTF-8 text file; - reads standard input"},
     }
 )
-@shared.seed_option(
-    "makes the run an experiment that can be repeated; never release its output", None
-)
-@shared.number("--draw", 0, "which draw of the seed", least=0, most=MAX_DRAWS)
-@shared.rewriting_options
+@flags.seed("makes the run an experiment that can be repeated; never release its output", None)
+@flags.number("--draw", 0, "which draw of the seed", least=0, most=MAX_DRAWS)
+@flags.rewriting
 @option(
     "--approximate-search",
     is_flag=True,
@@ -89,10 +89,10 @@ def promises(composed: Composition, seed: int | None) -> list[str]:
 def rewrite_command(options: Options) -> Answer:
     """Rewrite a text under a mechanism."""
     treatment = Treatment(options.unknown, options.keep_stop_words, options.case)
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     sentence = prepare(
-        shared.read_text(options.file) if options.text is None else options.text,
+        read_text(options.file) if options.text is None else options.text,
         mechanism.lexicon,
         treatment,
         max_characters=MAX_FILE_CHARACTERS,
@@ -117,12 +117,12 @@ def rewrite_command(options: Options) -> Answer:
     guarantee = composed.guarantee
     groups = group_compositions(mechanism, epsilon, sentence.protected, guarantee=guarantee)
     return Answer(
-        shared.mechanism_fields(mechanism)
+        fields.of_mechanism(mechanism)
         | {
             "epsilon": epsilon,
             "tokens": [
                 {
-                    **shared.fields(token, "input output changed in_vocabulary"),
+                    **fields.some(token, "input output changed in_vocabulary"),
                     "role": str(token.role),
                 }
                 for token in rewritten.tokens
@@ -162,7 +162,7 @@ def rewrite_command(options: Options) -> Answer:
 )
 def redact_command(options: Options) -> Answer:
     """Black out what a redactor takes for personal data; nothing is promised about the rest."""
-    text = shared.read_text(options.file) if options.text is None else options.text
+    text = read_text(options.file) if options.text is None else options.text
     redaction = redact(text, options.redactor)
     words = len(redaction.words)
     return Answer(
@@ -214,7 +214,7 @@ _LOOK = "the laws and losses are for looking: they tell of the private text with
     "randomised response on what the model draws",
 )
 @option("--epsilon", required=True, type=float, help="of a token")
-@shared.number(
+@flags.number(
     "--tokens",
     None,
     "how many are drawn: a public number, never taken from the text  [default: 30 of dp-prompt; of "
@@ -228,14 +228,12 @@ _LOOK = "the laws and losses are for looking: they tell of the private text with
         "--file": {"help": "a UTF-8 text file; - reads standard input"},
     }
 )
-@shared.seed_option(
-    "makes the run an experiment that can be repeated; never release its output", None
-)
+@flags.seed("makes the run an experiment that can be repeated; never release its output", None)
 @option("--law", is_flag=True, help="show each token's probability and the likeliest ones")
 @option("--against", metavar="TEXT", help="how far the output tells the text from this one")
 def write_command(options: Options) -> Answer:
     """Write a new text from a private one, drawing every token."""
-    text = shared.read_text(options.file) if options.text is None else options.text
+    text = read_text(options.file) if options.text is None else options.text
     writing = write(
         text,
         options.mechanism,
@@ -308,11 +306,11 @@ _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
 @command("compose")
-@shared.mechanism_options
-@shared.epsilon_option
+@flags.one_mechanism
+@flags.epsilon
 @option("--text", help="the text that is released")
 @option("--other", help="another of as many words, which it might have been")
-@shared.number(
+@flags.number(
     "--differing",
     None,
     "words in which any two texts may differ  [default: as many as these two do]",
@@ -328,7 +326,7 @@ def compose_command(options: Options) -> Answer:
         raise ParameterError("give --text and --other, or --differing for any two texts")
     if not 0 < options.delta < 1:
         raise ParameterError(f"--delta must be in (0, 1), got {options.delta}")
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     pair: dict[str, Any] = {"delta": options.delta}
     lines: list[str] = []
@@ -338,7 +336,7 @@ def compose_command(options: Options) -> Answer:
     worst = composition(mechanism, epsilon, words, options.delta)
     groups = group_compositions(mechanism, epsilon, words, options.delta)
     return Answer(
-        shared.mechanism_fields(mechanism)
+        fields.of_mechanism(mechanism)
         | {"epsilon": epsilon}
         | pair
         | {

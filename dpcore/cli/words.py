@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from click import Choice, option
 
-from dpcore.cli import shared
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import (
+    build_mechanism,
+    build_mechanisms,
+    epsilons_of_each,
+    load_lexicon,
+)
 from dpcore.cli.printer import Answer, note, table, to_json
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
@@ -18,7 +25,7 @@ from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_DRAWS, NEIGHBOUR_TABLE_WIDTH
-from dpcore.measure.deniability import Deniability, choose_method, measure
+from dpcore.measure.deniability import Deniability, check_runs, choose_method, measure
 from dpcore.measure.density import (
     STRATA,
     Neighbourhood,
@@ -33,24 +40,25 @@ from dpcore.measure.density import (
 )
 from dpcore.measure.summary import summarise, summary_rows
 from dpcore.measure.targets import Solution, Target, calibrate, solve
+from dpcore.measure.words import Selection, corpus_file, named, reduced, sample
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.noise.streams import generator
+from dpcore.noise.streams import check_seed, generator
 from dpcore.plots.style import probability_text
 
 _SHOWN = 20
 
 
 @command("distribution")
-@shared.mechanism_options
-@shared.epsilon_option
-@shared.word_option
-@shared.number("--top", None, "print only the N most likely", least=1, most=MAX_DRAWS)
-@shared.number("--draws", 1000, "directions or draws of an estimate", least=2, most=MAX_DRAWS)
-@shared.seed_option("of an estimated distribution")
+@flags.one_mechanism
+@flags.epsilon
+@flags.word
+@flags.number("--top", None, "print only the N most likely", least=1, most=MAX_DRAWS)
+@flags.number("--draws", 1000, "directions or draws of an estimate", least=2, most=MAX_DRAWS)
+@flags.seed("of an estimated distribution")
 def distribution_command(options: Options) -> Answer:
     """The probability of each output of a word."""
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     rng = generator(options.seed, "distribution", mechanism.key)
     law = mechanism.law(options.word, epsilon, rng=rng, effort=Effort(directions=options.draws))
@@ -59,11 +67,11 @@ def distribution_command(options: Options) -> Answer:
     heading = f"{mechanism.title}, ε = {epsilon:g}, {options.word!r}: {law.method} ({exactness})"
     shown = outputs[: options.top or _SHOWN]
     return Answer(
-        shared.mechanism_fields(mechanism)
+        fields.of_mechanism(mechanism)
         | {
             "epsilon": epsilon,
             "word": options.word,
-            **shared.fields(law, "exact error method"),
+            **fields.some(law, "exact error method"),
             "words": [word for word, _ in outputs],
             "probabilities": [probability for _, probability in outputs],
             "guarantee": mechanism.guarantee(epsilon).to_dict(),
@@ -76,12 +84,12 @@ def distribution_command(options: Options) -> Answer:
 
 
 @command("path")
-@shared.mechanism_options
-@shared.word_option
-@shared.seed_option("of the draw")
+@flags.one_mechanism
+@flags.word
+@flags.seed("of the draw")
 def path_command(options: Options) -> Answer:
     """Show the outputs of one noise draw at every ε."""
-    mechanism = shared.build(options)
+    mechanism = build_mechanism(options)
     words = np.array([mechanism.lexicon.index(options.word)], dtype=np.int64)
     paths = mechanism.paths(generator(options.seed, "path", mechanism.key), words)
     pieces = [
@@ -97,7 +105,7 @@ def path_command(options: Options) -> Answer:
         end = "∞" if piece["to_epsilon"] is None else f"{piece['to_epsilon']:.4g}"
         lines.append(f"{piece['from_epsilon']:>10.4g} ≤ ε < {end:<10} {piece['output']}")
     return Answer(
-        shared.mechanism_fields(mechanism)
+        fields.of_mechanism(mechanism)
         | {"word": options.word, "seed": options.seed, "exact": paths.exact, "pieces": pieces},
         lines,
     )
@@ -110,13 +118,13 @@ radius_option = option("--radius", type=float, help="also count the words within
 
 
 @command("neighbours")
-@shared.word_option
-@shared.number("--k", 20, "how many")
+@flags.word
+@flags.number("--k", 20, "how many")
 @radius_option
-@shared.lexicon_option
+@flags.lexicon
 def neighbours_command(options: Options) -> Answer:
     """The nearest words of a word."""
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     around = neighbourhood(lexicon, lexicon.index(options.word), options.k, options.radius)
     names = [lexicon.words[i] for i in around.neighbours.tolist()]
     rows = list(zip(names, around.distances.tolist(), strict=True))
@@ -125,10 +133,10 @@ def neighbours_command(options: Options) -> Answer:
         lines.append(f"{around.within:,} other words within {options.radius:g}")
     lines += [f"{distance:10.4f}  {name}" for name, distance in rows]
     return Answer(
-        shared.lexicon_fields(lexicon)
+        fields.of_lexicon(lexicon)
         | around_fields(lexicon, around)
         | {
-            **shared.fields(options, "k radius"),
+            **fields.some(options, "k radius"),
             "neighbours": [{"word": name, "distance": distance} for name, distance in rows],
         },
         lines,
@@ -154,8 +162,8 @@ _TOP = 20
 
 @command("density")
 @option("--word", multiple=True, help="a word; repeatable")
-@shared.number("--top", None, f"the N densest and sparsest words  [default: {_TOP}]")
-@shared.number("--k", 10, "neighbours")
+@flags.number("--top", None, f"the N densest and sparsest words  [default: {_TOP}]")
+@flags.number("--k", 10, "neighbours")
 @radius_option
 @option(
     "--all-words",
@@ -167,20 +175,20 @@ _TOP = 20
     is_flag=True,
     help="of --word: also hubness and stratum, from the table of all neighbours",
 )
-@shared.file(
+@flags.file(
     "--file", "compute the density of every word and write it to this file, as it is bundled"
 )
-@shared.lexicon_option
+@flags.lexicon
 def density_command(options: Options) -> Answer | None:
     """Measure the density around words, or list the densest and sparsest places."""
     if options.word and options.top is not None:
         raise ParameterError("density takes --word or --top, not both")
-    lexicon = shared.lexicon(options)
+    lexicon = load_lexicon(options)
     if options.file is not None:
         _to_file(options, lexicon)
         return None
     rows = (_of_words if options.word else _of_vocabulary)(options, lexicon)
-    head = shared.lexicon_fields(lexicon) | shared.fields(options, "k radius")
+    head = fields.of_lexicon(lexicon) | fields.some(options, "k radius")
     return Answer(head | rows, _lines(rows, options.k))
 
 
@@ -249,7 +257,60 @@ def _of_vocabulary(options: Options, lexicon: Lexicon) -> Rows:
     }
 
 
-# The command `deniability`: how deniable words become.
+# The commands `deniability` and `solve`: how deniable words become, and at which ε.
+
+
+measuring_options = flags.several(
+    one_of(
+        {
+            "--words": {"type": flags.names, "metavar": "A,B,C", "help": "these words"},
+            "--sample": {"type": int, "metavar": "N", "help": "a stratified sample of N words"},
+            "--corpus": {"type": Path, "metavar": "FILE", "help": "all tokens of a text file"},
+        }
+    ),
+    flags.number("--at-most", None, "words of --corpus, drawn by their frequency"),
+    option("--text-column", metavar="NAME", help="of --corpus, a table with a header"),
+    option(
+        "--stratify", default="frequency", type=Choice(["frequency", "density"]), help="of --sample"
+    ),
+    flags.runs,
+    option("--method", default="auto", type=Choice(["auto", "exact", "protocol", "rao-blackwell"])),
+    flags.settings,
+    flags.seed("of the sample and of the noise that is measured"),
+    flags.lexicon,
+)
+"""Options of every command that measures words."""
+
+
+def mechanisms_and_words(
+    options: Options, mechanisms: Sequence[str]
+) -> tuple[list[Mechanism], Selection]:
+    """Return mechanisms and words; check some options before a large lexicon is read."""
+    if options.at_most is not None and options.corpus is None:
+        raise ParameterError("--at-most is for the words of --corpus")
+    if options.text_column is not None and options.corpus is None:
+        raise ParameterError("--text-column is for the table of --corpus")
+    check_runs(options.runs)
+    check_seed(options.seed)
+    built = build_mechanisms(options, mechanisms)
+    return built, _selection(options, built[0].lexicon)
+
+
+def _selection(options: Options, public: Lexicon) -> Selection:
+    if options.words is not None:
+        return named(public, options.words)
+    if options.corpus is None:
+        rng = generator(options.seed, "sample of words")
+        return sample(public, options.sample, rng, options.stratify, options.progress)
+    selection = corpus_file(public, options.corpus, options.text_column)
+    if options.at_most is None:
+        return selection
+    return reduced(selection, options.at_most, generator(options.seed, "words of a text"))
+
+
+def measuring_arguments(options: Options) -> dict[str, Any]:
+    """Return the settings of a measurement of words, as arguments of `dpcore.measure`."""
+    return {name: getattr(options, name) for name in ("method", "runs", "seed", "progress")}
 
 
 _TABLE = (
@@ -259,22 +320,22 @@ _TABLE = (
 
 
 @command("deniability")
-@shared.measuring_options
-@shared.compared_options
-@shared.file("--out", "write the JSON to this file")
+@measuring_options
+@flags.compared
+@flags.file("--out", "write the JSON to this file")
 def deniability_command(options: Options) -> Answer:
     """Nw, Sw and the effective number 1/Σp² of outputs of words."""
-    mechanisms, selection = shared.prepare(options, options.mechanism)
-    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+    mechanisms, selection = mechanisms_and_words(options, options.mechanism)
+    grids = epsilons_of_each(options.epsilon, mechanisms)
     for mechanism in mechanisms:  # refused before the first of them is measured
         choose_method(mechanism, options.method)
     measured = [
-        measure(mechanism, selection, epsilons, **shared.measuring(options))
+        measure(mechanism, selection, epsilons, **measuring_arguments(options))
         for mechanism, epsilons in zip(mechanisms, grids, strict=True)
     ]
     result = {}
     if options.json or options.out:  # of a large corpus, more rows than a person waits for
-        head = shared.selection_fields(options, mechanisms[0].lexicon, selection)
+        head = fields.of_selection(options, mechanisms[0].lexicon, selection)
         result = head | _fields(mechanisms, measured)
     if options.out:
         try:
@@ -290,9 +351,9 @@ def _fields(
     return {
         "mechanisms": [
             {
-                **shared.settings_fields(mechanism),
+                **fields.of_settings(mechanism),
                 "method": str(measurement.method),
-                **shared.fields(measurement.figures, "detail numerical_error"),
+                **fields.some(measurement.figures, "detail numerical_error"),
             }
             for mechanism, measurement in zip(mechanisms, measured, strict=True)
         ],
@@ -334,15 +395,15 @@ def _rows(measured: Deniability) -> Iterator[dict[str, Any]]:
 
 
 @command("solve")
-@shared.measuring_options
-@shared.mechanism_option
+@measuring_options
+@flags.mechanism
 @one_of(
     {
         "--nw-at-most": {"type": float, "metavar": "X", "help": "probability that a word stays"},
         "--sw-at-least": {"type": float, "metavar": "Y", "help": "distinct outputs in R runs"},
         "--effective-at-least": {"type": float, "metavar": "Z", "help": "effective number"},
         "--as like": {
-            "type": shared.Pair(), "metavar": "MECHANISM=EPSILON",
+            "type": flags.Pair(), "metavar": "MECHANISM=EPSILON",
             "help": "equal mean Nw to this mechanism",
         },
     }
@@ -357,8 +418,8 @@ def solve_command(options: Options) -> Answer:
         "effective": options.effective_at_least,
     }
     targets = [Target(q, bound, options.over) for q, bound in bounds.items() if bound is not None]
-    (mechanism, *others), selection = shared.prepare(options, [options.mechanism, reference])
-    common = shared.measuring(options)
+    (mechanism, *others), selection = mechanisms_and_words(options, [options.mechanism, reference])
+    common = measuring_arguments(options)
     if targets:
         solution = solve(mechanism, selection, targets[0], **common)
     else:
@@ -366,8 +427,8 @@ def solve_command(options: Options) -> Answer:
         epsilon = other.check_epsilon(value)  # type: ignore[arg-type]
         solution = calibrate(other, epsilon, mechanism, selection, **common)
     return Answer(
-        shared.selection_fields(options, mechanism.lexicon, selection)
-        | shared.settings_fields(mechanism)
+        fields.of_selection(options, mechanism.lexicon, selection)
+        | fields.of_settings(mechanism)
         | {
             "target": str(solution.target),
             "method": str(solution.method),

@@ -23,7 +23,7 @@ def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     for module in (certificate, optimal):
         monkeypatch.setattr(module, "CERTIFIED_AT_ONCE_WORDS", 10)
-    monkeypatch.setattr("dpcore.cli.shared.CERTIFIED_AT_ONCE_WORDS", 10)
+    monkeypatch.setattr("dpcore.cli.construction.CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr("dpcore.attack.bounds.least_distance.CERTIFIED_AT_ONCE_WORDS", 10)
     return _written(tmp_path / "small.txt")
 

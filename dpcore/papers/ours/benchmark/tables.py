@@ -139,7 +139,7 @@ def frame(boards: Sequence[Board]) -> pd.DataFrame:
     """Return all boards as one table of numbers, a row for each mechanism and board."""
     import pandas as pd
 
-    rows = [_flat(fields(line), board) for board in boards for line in board.lines]
+    rows = [_flat(line_fields(line), board) for board in boards for line in board.lines]
     return pd.DataFrame(rows)
 
 
@@ -164,7 +164,7 @@ def _columns(name: str, ends: list[float | None]) -> dict[str, float | None]:
     return dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
 
 
-def fields(line: Line) -> dict[str, Any]:
+def line_fields(line: Line) -> dict[str, Any]:
     """Return a line as JSON values; a number with an interval is mean, low and high."""
     plain = {
         name: getattr(line, name)

@@ -18,7 +18,14 @@ from dpcore.papers.ours.benchmark.board import (
 from dpcore.papers.ours.benchmark.cells import ATTACK_LEVELS, LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier_finding
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
-from dpcore.papers.ours.benchmark.tables import absent, cells, fields, frame, headings, markdown
+from dpcore.papers.ours.benchmark.tables import (
+    absent,
+    cells,
+    frame,
+    headings,
+    line_fields,
+    markdown,
+)
 from dpcore.study.recorded import Figures, read_recorded
 from tests.papers.ours.benchmark.made import EPSILONS, LEAST, Made, benchmark
 
@@ -194,7 +201,7 @@ def test_the_table_of_all_boards_holds_every_number() -> None:
     assert row["sentiment"] == pytest.approx(0.7)
     assert (row["sentiment first"], row["sentiment last"]) == (1, 1)
     assert math.isnan(some[some["label"] == "false"]["promised"].iloc[0])
-    values = fields(line(every[1], "first"))
+    values = line_fields(line(every[1], "first"))
     assert values["epsilon"] == [4.0, None, None]
     assert values["places"]["sentiment"] == [1, 1]
 
