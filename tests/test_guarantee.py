@@ -51,7 +51,7 @@ def test_loss() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_promises_are_equal_and_can_be_saved(kind: type[Guarantee]) -> None:
+def test_equal_guarantees_are_equal_and_can_be_saved(kind: type[Guarantee]) -> None:
     first, second, other = _make(kind), _make(kind), _make(kind, 2.5)
     assert first == second
     assert hash(first) == hash(second)
@@ -107,7 +107,7 @@ def test_a_text_adds_up_its_tokens() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sentence_of_a_promise_that_is_not_kept_says_so(kind: type[Guarantee]) -> None:
+def test_a_sentence_of_a_guarantee_that_is_not_kept_says_so(kind: type[Guarantee]) -> None:
     """A reader of the sentence alone must not take it for true."""
     kept = [_make(kind, status=status) for status in (Status.PROVED, Status.CERTIFIED)]
     assert len({promise.statement for promise in kept}) == 1

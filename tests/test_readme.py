@@ -82,7 +82,7 @@ def test_the_shell_examples_run(capsys: pytest.CaptureFixture[str], command: str
     assert capsys.readouterr().out
 
 
-def test_the_examples_with_files_of_ones_own_run_one_after_another(
+def test_the_examples_with_own_files_run_one_after_another(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

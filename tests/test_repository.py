@@ -50,6 +50,37 @@ DISTRIBUTION = {
     "sklearn": "scikit-learn",
     "umap": "umap-learn",
 }
+# Words that a newcomer searches for, and the file that holds each.
+SOUGHT = {
+    "default ε": "pages/shared/default_epsilon.py",
+    "limits": "dpcore/limits.py",
+    "upload": "dpcore/limits.py",
+    "seed": "dpcore/noise/streams.py",
+    "each document": "dpcore/noise/streams.py",
+    "madlib": "dpcore/mechanisms/additive/euclidean.py",
+    "laplace": "dpcore/noise/samplers.py",
+    "masked language model": "dpcore/lexicon/masked_model.py",
+    "header": "dpcore/tables/detection.py",
+    "can cross": "dpcore/attack/bounds/__init__.py",
+    "unknown word": "dpcore/rewrite/policy.py",
+    "tokeniser": "dpcore/rewrite/tokens.py",
+    "dp-prompt": "dpcore/rewrite/write/writers.py",
+    "personal data": "dpcore/rewrite/redact/__init__.py",
+    "verdict": "dpcore/papers/claim.py",
+    "hockey-stick": "dpcore/audit/profiles/profile.py",
+    "composed": "dpcore/audit/composition.py",
+    "prior": "dpcore/attack/output/prior.py",
+    "membership": "dpcore/attack/membership.py",
+    "umap": "dpcore/measure/maps/fit.py",
+    "colour": "dpcore/plots/style.py",
+    "label of": "dpcore/privatize/label.py",
+    "resume": "dpcore/privatize/run.py",
+    "dask": "dpcore/jobs/cluster.py",
+    "plugin": "dpcore/mechanisms/registry.py",
+    "rate limit": "pages/shared/server.py",
+    "translated": "pages/shared/language.py",
+    "bibtex": "dpcore/papers/overview.py",
+}
 # What a module of the engine may import when it is itself imported; all else is imported late.
 LIGHT = {"dpcore", "numpy", "scipy"}
 LIGHT_IN = {"cli": {"click"}, "plots": {"pandas", "plotly"}, "sklearn": {"sklearn"}}
@@ -75,6 +106,7 @@ SOURCES = {
 ENGINE = {name: text for name, text in SOURCES.items() if name.startswith("dpcore/")}
 APP = {name: text for name, text in SOURCES.items() if re.match(r"app\.py$|pages/", name)}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 
 
@@ -313,13 +345,36 @@ def test_the_oldest_python_of_the_package_is_the_first_that_is_tested() -> None:
     assert len(tested) >= 2
 
 
-def test_contributing_asks_a_question_for_every_room() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| `([\w./]+?)/?` \| .*\?.*\|$", text, re.MULTILINE)
+def test_contributing_asks_a_question_for_every_room_and_names_its_loop() -> None:
+    row = re.compile(r"^\| `([\w./]+?)/?` \| [^|]*\?[^|]* \| (`[^|]*) \|$", re.MULTILINE)
+    named = row.findall(CONTRIBUTING)
     folders = {name.split("/")[1] for name in ENGINE if name.count("/") > 1}
     rooms = {f"dpcore/{folder}" for folder in folders}
-    assert set(named) == rooms | {"app.py", "pages", "data", "tests", "docs"}
-    assert len(named) == len(set(named))
+    assert {room for room, _ in named} == rooms | {"app.py", "pages", "data", "tests", "docs"}
+    assert len(named) == len(rooms) + 5
+    for pattern in re.findall(r"\btests/[\w./*]+", "".join(loop for _, loop in named)):
+        assert list(ROOT.glob(pattern)), f"CONTRIBUTING.md names {pattern}"
+
+
+def test_files_that_contributing_names_exist() -> None:
+    assert len(CONTRIBUTING.splitlines()) <= 120
+    named = re.findall(r"`((?:\.ci|data|docs|dpcore|pages|tests)/[\w./-]+)`", CONTRIBUTING)
+    assert named
+    for path in named:
+        assert (ROOT / path).exists(), path
+    for module in re.findall(r"python -m (tests\.\w+)", CONTRIBUTING):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+
+
+@pytest.mark.parametrize(("word", "place"), SOUGHT.items())
+def test_names_and_first_lines_of_files_answer_where_something_is(word: str, place: str) -> None:
+    """As `grep` does that CONTRIBUTING names: the place, among few others."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert 'grep -rim1 \'^""".*WORD\' --include=*.py dpcore pages' in text
+    lines = {name: text.partition("\n")[0].lower() for name, text in (ENGINE | APP).items()}
+    found = [name for name, line in lines.items() if word in line]
+    assert place in found
+    assert len(found) <= 7
 
 
 def test_a_newcomer_tests_without_gigabytes() -> None:

@@ -194,7 +194,7 @@ def test_a_table_of_one_column_is_that_column() -> None:
         (["good", ("bad",)], "entry 2 is not a text but of type tuple"),
     ],
 )
-def test_what_is_no_column_is_refused_without_a_word_of_it(column: Any, message: str) -> None:
+def test_anything_but_a_column_is_refused_without_a_word_of_it(column: Any, message: str) -> None:
     doors: list[Any] = [lambda: privatize_column(column, OPTIMAL, KEEPS)]
     transformer = PrivateText(KEEPS, mechanism=OPTIMAL)
     doors.append(lambda: transformer.fit_transform(column))

@@ -1,4 +1,4 @@
-"""Random generators: by a seed, one for each document, and unpredictable ones for releases.
+"""Random generators: by a seed, by a secret for each document, unpredictable ones for releases.
 
 Releases take their noise from ChaCha20 (Bernstein 2008; RFC 8439), a stream cipher: someone who has
 seen any part of its output cannot predict the rest without the 256-bit key, unless the cipher is

@@ -1,4 +1,4 @@
-"""Tokens of a text, without loss, and the capital letters that are released.
+"""Tokeniser: tokens of a text, without loss, and the capital letters that are released.
 
 A text is first mapped, character by character, to a string of a few class letters; tokens are
 found in that string. So combining marks, joiners and every script are treated by their Unicode

@@ -1,4 +1,4 @@
-"""Sums of promised losses against a loop over the places."""
+"""Sums of guaranteed losses against a loop over the places."""
 
 import math
 
@@ -55,7 +55,7 @@ def test_local_losses_count_places() -> None:
     assert both.log_delta == pytest.approx(math.log(6e-5))
 
 
-def test_what_is_refused() -> None:
+def test_refusals() -> None:
     tem = create("tem", LEXICON)
     for words, keywords, message in (
         ([], {}, "1 to 200 words, got 0"),

@@ -79,7 +79,7 @@ def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon() -> N
     assert published.bayes > 3 * repaired.bayes
 
 
-def test_what_is_refused() -> None:
+def test_refusals() -> None:
     bundled = examples()
     for place in (-1, len(bundled.texts)):
         with pytest.raises(ParameterError, match="utterances, got number"):

@@ -161,7 +161,7 @@ def test_the_attack_is_the_same_for_every_cut_into_blocks(
     assert (whole.claimed_epsilon, whole.epsilon, whole.candidates) == (20.0, 20.0, 30)
 
 
-def test_what_is_refused(rng: MakeRng) -> None:
+def test_refusals(rng: MakeRng) -> None:
     noisy = latent_path(rng(), np.zeros((2, 3)), 1.0).at(1.0)
     with pytest.raises(ParameterError, match="need one n and a candidate"):
         rank_candidates(noisy, np.zeros((4, 2)), [0, 1], LatentForm.ROUND)

@@ -1,4 +1,4 @@
-"""Promises for whole texts against enumeration, closed forms and an accountant that others keep."""
+"""Guarantees for whole texts against enumeration, closed forms and a third-party accountant."""
 
 import itertools
 import json
@@ -274,7 +274,7 @@ def test_extreme_numbers_stay_numbers(epsilon: float) -> None:
         assert 0 <= whole.epsilon <= whole.total < math.inf
 
 
-def test_what_is_said() -> None:
+def test_statements() -> None:
     short = composition(create("k-ary", FOUR), 8.0, 2)
     assert short.statement == (
         "Together, for δ = 1e-06, the whole text is protected within ε = 16 (the plain sum is the "

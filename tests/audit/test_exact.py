@@ -156,7 +156,7 @@ def test_below_the_floor_is_not_computed_and_never_infinite() -> None:
         ([0.0], "shape"),
     ],
 )
-def test_what_is_no_law_is_refused(logs: list[float | list[float]], message: str) -> None:
+def test_anything_but_a_law_is_refused(logs: list[float | list[float]], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         audit_laws(np.array(logs), None, 1.0)
 
@@ -300,7 +300,7 @@ def test_the_certificate_equals_the_matrix(monkeypatch: pytest.MonkeyPatch, name
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
 @pytest.mark.parametrize("epsilon", [300.0, 1e3, 1e6])
 def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float) -> None:
-    """Up to e^(−10⁷): no output is impossible, and every loss keeps its promise."""
+    """Up to e^(−10⁷): no output is impossible, and every loss keeps its guarantee."""
     mechanism = create(name, lexicons.cloud(30, 5))
     samples: tuple[dict[str, Any], ...] = ({}, {"words": 12}, {"pairs": 9})
     for sample in samples:

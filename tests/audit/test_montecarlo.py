@@ -177,7 +177,7 @@ def test_a_direction_that_prefers_one_side_is_caught(rng: MakeRng) -> None:
     assert "radius" not in failed
 
 
-def test_what_is_no_sample_is_refused() -> None:
+def test_anything_but_a_sample_is_refused() -> None:
     with pytest.raises(ParameterError, match="at least 1000 rows"):
         check_noise(np.ones((10, 3)), Radial.L2LAPLACE, 1.0)
     with pytest.raises(ParameterError, match="NaN"):

@@ -157,7 +157,7 @@ def drip(app: Server, session_id: str, address: str) -> socket.socket:
     return connection
 
 
-def test_slow_uploads_of_one_address_stop_nobody_else_and_end(app: Server) -> None:
+def test_slow_uploads_of_one_address_stop_no_one_else_and_end(app: Server) -> None:
     async def work() -> None:
         async with session(app.url) as slow, session(app.url) as other:
             await slow.open("release")

@@ -45,7 +45,7 @@ def test_they_are_checked_used_and_forgotten(app_url: str, page: Page, file: Pat
     expect(page.get_by_text("Lexicon yours")).to_have_count(0)
 
 
-def test_what_is_no_file_of_vectors_is_refused(app_url: str, page: Page, tmp_path: Path) -> None:
+def test_other_files_are_refused(app_url: str, page: Page, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("<b>sun</b> 1 2\nmoon one two\n", encoding="utf-8")
     open_page(page, f"{app_url}/attacker")

@@ -212,7 +212,7 @@ def test_large_letters_at_twice_the_size_need_no_scrolling_sideways(
     assert not watch.page_errors
 
 
-def test_numbers_that_nobody_reads_are_found() -> None:
+def test_numbers_that_no_one_reads_are_found() -> None:
     assert illegible("ε = 0.0123, 34.5 % of 25,000 words; 1 in 4,000; version 0.2") == []
     assert illegible("P = 0.1234") == ["0.1234"]
     assert illegible("2.5e-04 or 1e+03") == ["2.5e-04", "1e+03"]

@@ -174,7 +174,7 @@ def test_words_by_keyboard_card_and_choice(app_url: str, page: Page) -> None:
     expect(chosen).to_have_attribute("aria-pressed", "true")
 
 
-def test_the_promise_stays_open_while_the_slider_moves(app_url: str, page: Page) -> None:
+def test_the_guarantee_stays_open_while_the_slider_moves(app_url: str, page: Page) -> None:
     open_grid(page, f"{app_url}/rewrite")
     promise = page.locator("details.promise").first
     promise.locator("summary").click()

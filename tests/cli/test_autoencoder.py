@@ -72,7 +72,7 @@ def test_it_is_trained_and_writes(
     assert fresh[0] != fresh[1]  # equal with probability below 40^-12 or so
 
 
-def test_a_person_is_told_the_losses_and_the_promise(
+def test_a_person_is_told_the_losses_and_the_guarantee(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
     code, out, _ = run(capsys, *train(tmp_path, texts, vectors))

@@ -88,7 +88,7 @@ def test_each_line_is_rewritten_and_empty_ones_stay(
     assert answer["parameters"] == {"clip_norm": 1.0, "latent": 5}
 
 
-def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path) -> None:
+def test_refusals(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path) -> None:
     for name, value in (("vectors", "random"), ("norm", "1"), ("mechanism", "tem")):
         assert f"leave out --{name}" in refused(capsys, *train(tmp_path, texts, f"--{name}", value))
     told = refused(capsys, *train(tmp_path, texts, "--latent", "0"))

@@ -84,7 +84,7 @@ def test_every_mechanism_is_on_every_board_or_says_why(
     assert set(boards(result, PROMISED, METRIC)) | set(boards(result, PROMISED, LOCAL)) == {*LEVELS}
 
 
-def test_a_refuted_promise_is_none(printed: tuple[dict[str, Any], Path]) -> None:
+def test_a_refuted_guarantee_is_none(printed: tuple[dict[str, Any], Path]) -> None:
     result, _ = printed
     for board in result["boards"]:
         line = lines(board).get("trlaplace")

@@ -202,7 +202,7 @@ STREAMS = {
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("name", STREAMS)
-def test_an_answer_that_nobody_can_read_leaves_a_copy_with_its_label(
+def test_an_answer_that_no_one_can_read_leaves_a_copy_with_its_label(
     corpus: Path, vectors: str, name: str
 ) -> None:
     end, code = STREAMS[name]

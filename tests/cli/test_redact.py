@@ -29,7 +29,7 @@ def test_the_json_holds_the_text_its_spans_and_what_is_left(
     }
 
 
-def test_a_person_reads_kinds_and_that_nothing_is_promised(
+def test_a_person_reads_kinds_and_that_nothing_is_guaranteed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "letter.txt"

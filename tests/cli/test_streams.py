@@ -130,7 +130,7 @@ def test_json_is_the_same_in_every_encoding(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["--help >/dev/full", "--version >/dev/full"])
-def test_help_that_nobody_can_read_is_a_failure(end: str) -> None:
+def test_help_that_no_one_can_read_is_a_failure(end: str) -> None:
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} -m dpcore {end}"],
         cwd=ROOT, capture_output=True, text=True, check=False,

@@ -14,7 +14,7 @@ def tiny_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpcore.rewrite.write.writers.load_model", tiny.model)
 
 
-def test_the_json_holds_the_text_and_its_promise(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_holds_the_text_and_its_guarantee(capsys: pytest.CaptureFixture[str]) -> None:
     answer = result(capsys, *ARGUMENTS, "--tokens", "5", "--seed", "3")
     assert answer["version"] == __version__
     assert answer["tokens"] == answer["composed"]["words"] == 5
@@ -39,7 +39,7 @@ def test_laws_and_losses_are_shown_on_request(capsys: pytest.CaptureFixture[str]
     assert "for looking" in err
 
 
-def test_a_person_reads_the_text_and_what_is_promised(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_person_reads_the_text_and_what_is_guaranteed(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, *ARGUMENTS, "--tokens", "5")
     assert code == 0
     assert "proved: Whatever token comes out in a place, any two texts" in err

@@ -25,7 +25,7 @@ def test_who_comes_first_works_and_the_others_know_how_many_are_before_them() ->
     assert [waiting(turn.before) for turn in turns[3:]] == ["Starting", "Waiting: 1 before you"]
 
 
-def test_a_block_that_fails_makes_room_and_so_does_a_turn_that_nobody_holds() -> None:
+def test_a_block_that_fails_makes_room_and_so_does_a_turn_that_no_one_holds() -> None:
     line = Turns(1)
     with pytest.raises(ZeroDivisionError), line.join():
         1 / 0  # noqa: B018

@@ -95,7 +95,7 @@ def test_one_word_unknown_words_and_words_beyond_the_longest() -> None:
     np.testing.assert_allclose(longest[0], longest[1], atol=1e-6)
 
 
-def test_what_is_refused(rng: MakeRng) -> None:
+def test_refusals(rng: MakeRng) -> None:
     with pytest.raises(TextError, match="at least one word"):
         model().rewrite(["..."], 1.0, rng())
     for epsilon in (0.0, -1.0, math.nan, math.inf):

@@ -48,7 +48,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed.latents(TEXTS), whole)
 
 
-def test_what_is_refused() -> None:
+def test_refusals() -> None:
     for texts in ([], ["one"]):
         with pytest.raises(CorpusError, match="two utterances or more"):
             train_adept(texts, SHORT)

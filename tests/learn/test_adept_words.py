@@ -41,7 +41,7 @@ def test_a_text_of_one_word_and_one_of_none() -> None:
             vocabulary.rows(["oslo", text])
 
 
-def test_what_is_refused() -> None:
+def test_refusals() -> None:
     with pytest.raises(CorpusError, match="no word to learn from"):
         word_list(["...", ""], 5, 5)
     with pytest.raises(ParameterError, match="none of them twice"):

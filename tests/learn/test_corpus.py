@@ -42,7 +42,7 @@ def plain_words(text: str) -> list[str]:
 # What it holds
 
 
-def test_it_is_as_large_as_promised_and_read_once(corpus: Corpus) -> None:
+def test_it_is_as_large_as_guaranteed_and_read_once(corpus: Corpus) -> None:
     assert len(corpus) >= 1_200
     assert Counter(corpus.kind).keys() == FILES.keys()
     assert min(Counter(corpus.kind).values()) >= 0.4 * len(corpus)

@@ -38,7 +38,7 @@ def test_it_covers_as_often_as_it_says(rng: MakeRng) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[], [np.nan], [1.0, np.inf]])
-def test_what_is_no_trial_is_refused(wrong: list[float]) -> None:
+def test_anything_but_a_trial_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ParameterError, match="finite"):
         mean_interval(wrong)
 
@@ -62,7 +62,7 @@ def test_a_median_is_covered_at_least_as_often_as_it_says(rng: MakeRng, size: in
 
 
 @pytest.mark.parametrize("wrong", [[], [np.nan], [1.0, np.inf]])
-def test_what_is_no_measurement_is_refused(wrong: list[float]) -> None:
+def test_anything_but_a_measurement_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ParameterError, match="finite"):
         median_interval(wrong)
 

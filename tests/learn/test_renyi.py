@@ -87,7 +87,7 @@ def test_almost_surely_is_not_surely(order: float) -> None:
         ({"distances": np.array([[0.0, np.nan], [np.nan, 0.0]])}, "symmetric"),
     ],
 )
-def test_what_is_no_classifier_is_refused(
+def test_anything_but_a_classifier_is_refused(
     changed: dict[str, NDArray[np.float64]], message: str
 ) -> None:
     good = {"laws": np.full((2, 2), 0.5), "distances": 1.0 - np.eye(2), "prior": np.full(2, 0.5)}

@@ -67,7 +67,7 @@ def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share() -> None:
         (b'text,label\n"' + b"a" * 200_000 + b'",b', "row 1 has an entry of more than"),
     ],
 )
-def test_what_is_no_table_is_refused(data: bytes, message: str) -> None:
+def test_anything_but_a_table_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         read_table(data)
 

@@ -58,7 +58,7 @@ def test_a_connection_that_is_cut_again_and_again_is_resumed(
     assert behaviour.ranges == starts
 
 
-def test_a_server_that_cannot_resume_begins_anew(
+def test_a_server_that_cannot_resume_begins_again(
     serve: Callable[..., str], get: Callable[..., Path]
 ) -> None:
     behaviour = Behaviour(resumes=False, cut_after=[5000, 700_000])
@@ -103,7 +103,7 @@ def test_the_next_address_has_its_turn(serve: Callable[..., str], get: Callable[
     assert path.read_bytes() == CONTENT
 
 
-def test_a_wrong_beginning_is_thrown_away_and_taken_anew(
+def test_a_wrong_beginning_is_thrown_away_and_taken_again(
     serve: Callable[..., str], get: Callable[..., Path]
 ) -> None:
     liar = Behaviour(content=b"!" * SIZE, cut_after=[9000, 0, 0, 0, 0])

@@ -140,7 +140,7 @@ def test_a_share_depends_on_nothing_but_the_word_and_public_tables() -> None:
         ("entity:0.2", "budget-from-text"),
     ],
 )
-def test_what_is_no_rule_is_refused_with_the_reason(rule: str, message: str) -> None:
+def test_anything_but_a_rule_is_refused_with_the_reason(rule: str, message: str) -> None:
     with pytest.raises(ParameterError) as caught:
         shares_of(LEXICON, rule)
     assert message in str(caught.value)

@@ -105,7 +105,7 @@ def test_the_approximate_index_says_so_gives_true_distances_and_finds_most(rng: 
     assert indices.shape == gaps.shape == (300, 10)
     np.testing.assert_allclose(gaps, np.take_along_axis(table, indices, axis=1), rtol=1e-12)
     assert (np.diff(gaps, axis=1) >= 0).all()
-    # HNSW promises no recall. With these settings at 2,000 words it is above 0.99; below one half
+    # HNSW guarantees no recall. With these settings at 2,000 words it is above 0.99; below one half
     # the index would be broken, not unlucky.
     expected, _ = by_force(vectors, queries, 10)
     recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(indices, expected, strict=True)])

@@ -39,7 +39,7 @@ def vectors() -> NDArray[np.float16]:
 # The bundled files
 
 
-def test_agreement_with_people_is_what_the_project_promises(
+def test_agreement_with_people_is_what_the_project_guarantees(
     words: list[str],
     vectors: NDArray[np.float16],
     data_dir: Path,

@@ -60,7 +60,7 @@ def packed(data: bytes) -> list[bytes]:
     ],
     ids=["empty", "word", "short", "letters", "nan", "one", "gzip", "zip", "noise"],
 )
-def test_what_is_no_file_of_vectors_is_refused(data: bytes, said: str) -> None:
+def test_anything_but_a_file_of_vectors_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(LexiconError, match=said):
         read_uploaded(data, "../../etc/passwd", "yours")
 

@@ -111,7 +111,7 @@ def test_the_place_agrees_with_measuring_more(small: Lexicon) -> None:
 
 
 @pytest.mark.parametrize("nw", [-0.1, 1.1, float("nan")])
-def test_what_is_no_probability_is_refused(nw: float) -> None:
+def test_anything_but_a_probability_is_refused(nw: float) -> None:
     with pytest.raises(ParameterError, match=r"a mean Nw is in \[0, 1\]"):
         crossings(curve([0.0, 1.0]), nw)
 

@@ -1,4 +1,4 @@
-"""The exact laws by which the contract checks promises on a line are the laws there."""
+"""The exact laws by which the contract checks guarantees on a line are the laws there."""
 
 from typing import Any
 

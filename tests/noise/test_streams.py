@@ -81,7 +81,7 @@ def test_generators_that_serve_again_are_those_of_their_documents() -> None:
         documents(b"secret", [1])
 
 
-def test_a_cipher_that_does_not_begin_anew_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cipher_that_does_not_begin_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DocumentGenerators, "_begin", lambda *_: None)
     with pytest.raises(ParameterError, match="cannot restart a stream"):
         DocumentGenerators()

@@ -40,6 +40,6 @@ def test_a_distorted_verdict_is_refused(fields: object) -> None:
 
 
 @pytest.mark.parametrize("fields", [None, [], {}, 1, {"key": "x"}, {"outcome": "maybe"}])
-def test_what_is_no_verdict_is_refused(fields: Any) -> None:
+def test_anything_but_a_verdict_is_refused(fields: Any) -> None:
     with pytest.raises(ParameterError, match="no verdict"):
         Verdict.from_dict(fields)

@@ -185,7 +185,7 @@ def test_a_change_of_the_chance() -> None:
     assert change_text(0.5, 0.25) == "2 times less likely"
 
 
-def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
+def test_the_worst_pair_says_how_much_of_the_guarantee_is_used() -> None:
     sentence = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
     assert sentence == (
         "Of all words this output tells “garage” from “14” best for what is promised: by a factor "

@@ -155,7 +155,7 @@ ODDS = pd.DataFrame(
 )
 
 
-def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
+def test_the_odds_say_who_is_favoured_and_what_is_guaranteed() -> None:
     caption = [odds_sentence(row) for _, row in ODDS.iterrows()]
     assert caption[0] == (
         "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; promised: at most "
@@ -196,7 +196,7 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
         interval = "" if row["exact"] else " (0.5 to 4)"
         assert text.endswith(f"{factor:.3g} times{interval} for “{word}”")
         assert f"{factor:.3g}{interval};" in caption
-    # The promise bounds both sides, and the factors of the axis are the same on both.
+    # The guarantee bounds both sides, and the factors of the axis are the same on both.
     half = len(ODDS)
     assert list(bound.x) == [*bound.x[:half], *(-x for x in bound.x[:half])]
     ticks = dict(zip(figure.layout.xaxis.tickvals, figure.layout.xaxis.ticktext, strict=True))
@@ -204,7 +204,7 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
 
 
 def test_a_bound_beyond_the_axis_is_an_arrow() -> None:
-    bound = odds.odds_figure(ODDS).data[1]  # the second promises 500 nats, 217 powers of ten
+    bound = odds.odds_figure(ODDS).data[1]  # the second guarantees 500 nats, 217 powers of ten
     symbols = list(bound.marker.symbol)
     assert [symbols[i] for i in (1, 5)] == [odds.BEYOND[1], odds.BEYOND[0]]
     assert {symbols[i] for i in (0, 2, 3, 4, 6, 7)} == {"line-ns-open"}

@@ -128,7 +128,7 @@ def test_every_mechanism_has_a_line_of_the_table() -> None:
     assert len(set(styles)) == len(styles)
 
 
-def test_nobody_takes_two_mechanisms_for_each_other() -> None:
+def test_no_one_takes_two_mechanisms_for_each_other() -> None:
     assert confused(own_styles()) == set()
 
 

@@ -62,7 +62,7 @@ def test_the_caption_compares_where_as_much_is_given_away() -> None:
     assert nowhere == "Further up is better, further left is safer."
 
 
-def test_the_line_that_nobody_crosses_comes_first_and_widest() -> None:
+def test_the_line_that_no_one_crosses_comes_first_and_widest() -> None:
     bound = pd.DataFrame({"epsilon": [1.0, 2.0], "low": [0.1, 0.9], "high": [0.2, 1.0]})
     figure = frontier_figure(bound, TABLE, "ε per unit of distance")
     assert [trace.name for trace in figure.data] == ["no mechanism above", "tem", "k-ary"]

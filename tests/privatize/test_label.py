@@ -110,7 +110,7 @@ def test_between_two_certified_epsilons_the_law_is_that_of_the_smaller() -> None
     assert label.guessed[0] == pytest.approx(0.0730, abs=1e-4)
 
 
-def test_a_refuted_promise_and_an_experiment_are_said_first() -> None:
+def test_a_refuted_guarantee_and_an_experiment_are_said_first() -> None:
     words = load("default")
     adept = create("adept", words)
     guarantee = adept.guarantee(10.0)

@@ -113,7 +113,7 @@ def test_without_texts_there_are_words_alone() -> None:
     assert not documents.words.flags.writeable
 
 
-def test_what_is_refused() -> None:
+def test_refusals() -> None:
     documents = encode_all(["w1", "w2"], LEXICON)
     tem = create("tem", LEXICON)
     for ids in (["a", "a"], ["a"], [1, 2, 3]):

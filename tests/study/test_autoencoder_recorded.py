@@ -42,7 +42,7 @@ def test_a_larger_epsilon_keeps_no_fewer_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nobody_passes_the_bound_on_every_decoder(name: str) -> None:
+def test_no_one_passes_the_bound_on_every_decoder(name: str) -> None:
     """By chance alone at most: a bound is for the mean, and a cell has 500 places or more."""
     table = read_recorded(name).table
     keys = ["label", "epsilon", "lexicon", "seed"]

@@ -274,7 +274,7 @@ def test_others_wait_their_turn_and_may_give_up() -> None:
         assert run.wait(PATIENCE)
 
 
-def test_a_run_that_nobody_holds_ends() -> None:
+def test_a_run_that_no_one_holds_ends() -> None:
     slow = Slow()
     run = live.start(PLAN, slow)
     begun(run)

@@ -173,7 +173,7 @@ def test_an_entry_of_words_has_the_fields_of_one(
         read_manifest(tmp_path)
 
 
-def test_what_is_no_manifest_is_refused(tmp_path: Path, folder: Path) -> None:
+def test_anything_but_a_manifest_is_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(StudyError, match="no recorded results"):
         read_manifest(tmp_path / "nowhere")
     (folder / MANIFEST).write_text("{", encoding="utf-8")

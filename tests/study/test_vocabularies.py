@@ -93,7 +93,7 @@ def test_random_vectors_have_the_words_and_the_scale() -> None:
     assert abs(inner) < 5 / np.sqrt(before.vectors.size)
 
 
-def test_what_is_no_lexicon_is_refused(tmp_path: Path) -> None:
+def test_anything_but_a_lexicon_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no vocabulary 'x'"):
         load_vocabulary("x", tmp_path)
     with pytest.raises(StudyError, match="with -bundled or -random behind"):

@@ -1,4 +1,4 @@
-"""Prior distributions over input words, and probabilities as counts."""
+"""Prior distributions over input words (uniform, by frequency), and probabilities as counts."""
 
 from __future__ import annotations
 

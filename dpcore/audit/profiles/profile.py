@@ -1,4 +1,4 @@
-"""Privacy profiles: the smallest δ that is true at each ε, for noise added to vectors.
+"""Privacy profiles (hockey-stick divergence): the least true δ at each ε, for noise on vectors.
 
 The profile of two vectors under noise determines the false alarms and misses of every test, and so
 what any observer can achieve. Each value comes between two others: bounds that include the

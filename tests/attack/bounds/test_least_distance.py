@@ -144,7 +144,7 @@ def test_nonsense_is_refused(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_no_mechanism_of_the_registry_comes_nearer_than_its_promise_permits(key: str) -> None:
+def test_no_mechanism_of_the_registry_comes_nearer_than_its_guarantee_permits(key: str) -> None:
     mechanism = create(key, SMALL)
     n = len(SMALL)
     away = distances(SMALL.vectors, SMALL.vectors)
@@ -158,7 +158,7 @@ def test_no_mechanism_of_the_registry_comes_nearer_than_its_promise_permits(key:
         laws = [mechanism.law(word, [epsilon]) for word in range(n)]
         mean = float(np.mean([law.dense(n)[0] @ row for law, row in zip(laws, away, strict=True)]))
         if isinstance(promise, MetricPrivacy):
-            # In Euclidean terms: the promise at ε·f, which it implies.
+            # In Euclidean terms: the guarantee at ε·f, which it implies.
             reading = least_distance(SMALL, epsilon * promise.euclidean_factor)
         else:
             reading = least_distance(SMALL, epsilon, local=True)
@@ -168,7 +168,7 @@ def test_no_mechanism_of_the_registry_comes_nearer_than_its_promise_permits(key:
 
 @pytest.mark.parametrize(("key", "epsilon"), [("optimal", 2.0), ("k-ary", 5.0)])
 def test_a_mechanism_that_spends_more_than_it_says_is_caught(key: str, epsilon: float) -> None:
-    """The canary of the test before: a promise of ε, kept at 1.5·ε."""
+    """The canary of the test before: a guarantee of ε, kept at 1.5·ε."""
     mechanism, n = create(key, SMALL), len(SMALL)
     away = distances(SMALL.vectors, SMALL.vectors)
     laws = [mechanism.law(word, [1.5 * epsilon]) for word in range(n)]

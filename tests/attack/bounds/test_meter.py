@@ -82,7 +82,7 @@ def test_what_is_not_known_is_bracketed_or_computed() -> None:
     assert meter(LEXICON, 1.1031, compute=False).rows[0] == computed  # and it was kept
 
 
-def test_backwards_it_promises_what_was_asked_for() -> None:
+def test_backwards_it_guarantees_what_was_asked_for() -> None:
     for options in ({"local": True}, {"local": True, "delta": 0.001}, {}):
         reading = largest_epsilon(LEXICON, 0.25, **options)
         assert 0.15 < reading.high <= 0.25
@@ -126,8 +126,8 @@ def test_a_large_vocabulary_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key: str) -> None:
-    """Bayes success from the laws of all words against the meter, at the ε that is promised."""
+def test_no_mechanism_of_the_registry_lies_above_what_its_guarantee_permits(key: str) -> None:
+    """Bayes success from the laws of all words against the meter, at the ε that is guaranteed."""
     mechanism = create(key, SMALL)
     n = len(SMALL)
     for epsilon in (0.5, 2.0, 8.0):
@@ -142,7 +142,7 @@ def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key: s
         if isinstance(promise, ApproximateLocalPrivacy):
             delta = math.exp(promise.log_delta)
         if isinstance(promise, MetricPrivacy):
-            # In Euclidean terms: the promise at ε·f, which it implies.
+            # In Euclidean terms: the guarantee at ε·f, which it implies.
             reading = meter(SMALL, epsilon * promise.euclidean_factor)
         else:
             reading = meter(SMALL, epsilon, local=True, delta=delta)
@@ -155,7 +155,7 @@ def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key: s
 
 @pytest.mark.parametrize("key", ["optimal", "k-ary"])
 def test_a_mechanism_that_spends_more_than_it_says_is_caught(key: str) -> None:
-    """The canary of the test before: a promise of ε, kept at 1.5·ε."""
+    """The canary of the test before: a guarantee of ε, kept at 1.5·ε."""
     mechanism, n = create(key, SMALL), len(SMALL)
     for epsilon in (0.5, 2.0):
         laws = [mechanism.law(word, [1.5 * epsilon]) for word in range(n)]

@@ -72,7 +72,7 @@ def test_who_has_one_document_is_no_more_than_all(authors: Authors) -> None:
     assert not beginnings(alone, TEXTS[:2], load(), 5, 10, 0)
 
 
-def test_an_output_that_tells_nothing_tells_for_nobody(authors: Authors) -> None:
+def test_an_output_that_tells_nothing_tells_for_no_one(authors: Authors) -> None:
     frequency = word_frequencies(load())
     told = evidence(authors.ratios(0), frequency[None] / frequency.sum(), np.empty(0, np.int64))
     assert told == pytest.approx([0.0, 0.0])

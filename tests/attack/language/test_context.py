@@ -123,7 +123,7 @@ def test_the_whole_attack_on_a_small_lexicon(
     assert attack.guesses_alone.tolist() == alone.argmax(axis=1).tolist()
 
 
-def test_what_is_refused(model: Bigram) -> None:
+def test_refusals(model: Bigram) -> None:
     channel = open_channel(create("tem", lexicons.cloud(N, 3)))
     with pytest.raises(ParameterError, match="got 0"):
         context_attack(channel, [Place(UNKNOWN), Place(1, True)], 1.0, model=model)

@@ -38,7 +38,7 @@ def test_sentences_of_known_words_qualify_once() -> None:
     assert [s.words.tolist() for s in sentences] == [[0, 2, 3, 7, 8]]
 
 
-def test_without_noise_everyone_is_right_and_with_much_nobody_is_sure() -> None:
+def test_without_noise_everyone_is_right_and_with_much_no_one_is_sure() -> None:
     channel = open_channel(create("tem", SMALL))
     sentences = qualifying(SMALL, [TEXTS[0], "a new place was in the old city"])
     rows = try_attackers(channel, sentences, 1e4, 0)

@@ -73,7 +73,7 @@ def test_all_words_are_tried_by_a_sample_that_says_so() -> None:
     assert chance.error[0] > 0
 
 
-def test_what_is_refused() -> None:
+def test_refusals() -> None:
     tem = create("tem", LEXICON)
     with pytest.raises(ParameterError, match="words to draw"):
         nearest_success(tem, uniform(LEXICON), [1.0], words=1)

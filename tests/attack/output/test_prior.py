@@ -51,7 +51,7 @@ def test_another_number_of_things() -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [0.5, 0.4], [1.5, -0.5], [np.nan, 1.0], [[1.0]], [np.inf]])
-def test_what_is_no_distribution_is_refused(bad: list[float]) -> None:
+def test_anything_but_a_distribution_is_refused(bad: list[float]) -> None:
     with pytest.raises(ParameterError):
         of_hundred(bad)
 

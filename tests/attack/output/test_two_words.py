@@ -175,7 +175,7 @@ def test_exact_comparisons_equal_the_definition(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["madlib", "tem", "laplace", "gaussian", "trlaplace-corrected"])
-def test_no_promise_that_is_proved_is_broken(key: str) -> None:
+def test_no_guarantee_that_is_proved_is_broken(key: str) -> None:
     """S stays below the bound; of an estimate the lower end does, but for 10⁻⁶ (normal limit)."""
     words = lexicons.cloud(40, 4)
     mechanism = create(key, words)

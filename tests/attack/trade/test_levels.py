@@ -83,7 +83,7 @@ def test_what_gives_away_more_at_any_epsilon_says_so() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
-def test_what_is_no_share_is_refused(share: float) -> None:
+def test_anything_but_a_share_is_refused(share: float) -> None:
     with pytest.raises(ParameterError, match="above 0 and below 1"):
         epsilons_at(create("k-ary", lexicons.cloud(N, 5)), (share,))
 

@@ -112,7 +112,7 @@ def test_some_outputs_and_pairs_estimate_them() -> None:
 
 
 @every_mechanism
-def test_whoever_repeats_the_output_is_as_near_as_the_reader(key: str) -> None:
+def test_repeating_the_output_comes_as_near_as_the_reader(key: str) -> None:
     """Theorem 4: for every mechanism of the registry, word ≥ kept and guess ≥ meaning."""
     mechanism = make(key)
     ground = Ground.of(SMALL, near=K, pairs=5)

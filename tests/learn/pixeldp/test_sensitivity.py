@@ -68,7 +68,7 @@ def test_other_norms_are_refused(norm: float) -> None:
 
 
 @pytest.mark.parametrize("matrix", [np.ones(3), np.ones((0, 2)), np.full((2, 2), np.nan)])
-def test_what_is_no_matrix_is_refused(matrix: NDArray[np.float64]) -> None:
+def test_anything_but_a_matrix_is_refused(matrix: NDArray[np.float64]) -> None:
     with pytest.raises(ParameterError, match="finite matrix"):
         sensitivity(matrix, 1, 1)
     with pytest.raises(ParameterError, match="at least one"):

@@ -1,4 +1,4 @@
-"""Hyperbolic noise: its radius, the nearest word along a geodesic, the promise, the flat canary.
+"""Hyperbolic noise: its radius, the nearest word along a geodesic, the guarantee, the flat canary.
 
 False-alarm probability of each randomised assertion: 1e-6.
 """
@@ -136,7 +136,7 @@ def test_a_scale_is_that_of_the_vectors() -> None:
     )
 
 
-# -- the promise -----------------------------------------------------------------------------------
+# -- the guarantee ---------------------------------------------------------------------------------
 
 
 def circle_laws(mechanism: Hyperbolic, epsilon: float, rays: int) -> FloatArray:
@@ -149,7 +149,7 @@ def circle_laws(mechanism: Hyperbolic, epsilon: float, rays: int) -> FloatArray:
 
 
 @pytest.mark.parametrize("epsilon", [1.2, 3.0, 8.0])
-def test_the_promise_holds_in_the_plane(epsilon: float) -> None:
+def test_the_guarantee_holds_in_the_plane(epsilon: float) -> None:
     """All pairs and outputs; of the mean over directions the error is what half of them change."""
     mechanism = Hyperbolic(lexicon=lexicons.cloud(12, 2))
     laws, rough = (circle_laws(mechanism, epsilon, rays) for rays in (16_000, 8_000))

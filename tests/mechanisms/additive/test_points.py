@@ -203,7 +203,7 @@ def test_few_places_of_a_line_or_an_arc_decide_who_wins() -> None:
         assert 1 <= np.count_nonzero(places) <= 96 * n
 
 
-def test_what_rounding_does_to_a_promise() -> None:
+def test_what_rounding_does_to_a_guarantee() -> None:
     """The sentence of the module, over all sets of outputs of laws moved as far as allowed."""
     rng = np.random.default_rng(2)
     relative, total = 0.05, 0.01

@@ -56,7 +56,7 @@ def test_the_loss_is_bounded_by_places_and_nearly_reaches_them(epsilon: float) -
     assert audit.epsilon_effective <= epsilon * (1 + 1e-9)
     one = audit_mechanism(Diffractor(lexicon=LEXICON, lists=1), epsilon, words=np.arange(N)).losses
     assert one.epsilon_effective == pytest.approx(epsilon, rel=1e-9)
-    # Its Euclidean factor promises no less.
+    # Its Euclidean factor guarantees no less.
     apart = distances(LEXICON.vectors, LEXICON.vectors)
     own = mechanism.promised_distances(np.arange(N), epsilon)
     assert (own <= promise.euclidean_factor * apart * (1 + 1e-12)).all()

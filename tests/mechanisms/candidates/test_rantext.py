@@ -173,7 +173,7 @@ def test_a_claim_between_the_bounds_is_neither_refuted_nor_checked() -> None:
 
 
 def test_words_beyond_the_radius_tell_words_apart() -> None:
-    """Two far groups: at an ε with a short radius the promise is broken, and nearly certainly."""
+    """Two far groups: at an ε with a short radius the guarantee is broken, and nearly certainly."""
     points = np.concatenate((np.eye(30) * 0.1, 4.0 + np.eye(30) * 0.1))
     mechanism = RanText(lexicon=lexicons.lexicon(points))
     assert mechanism.guarantee(2.5).status is Status.REFUTED

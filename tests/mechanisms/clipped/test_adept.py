@@ -169,7 +169,7 @@ def test_round_noise_is_smaller_than_wide_noise_by_the_root_of_two(rng: MakeRng)
     assert ratio == pytest.approx(2 * 300 / 301, rel=1.1 * limit * deviation)
 
 
-def test_what_is_refused(rng: MakeRng) -> None:
+def test_refusals(rng: MakeRng) -> None:
     good = np.zeros((2, 3))
     for epsilon in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(EpsilonError, match="finite number > 0"):

@@ -176,7 +176,7 @@ def test_worst_shift_of_a_hill_climb(rng: MakeRng) -> None:
 
 
 def test_equal_spread_under_covers_for_large_epsilon() -> None:
-    """At ε ≫ √d the closed form for equal coordinates gives δ = 0.055 where 1e-5 is promised."""
+    """At ε ≫ √d the closed form for equal coordinates gives δ = 0.055 where 1e-5 is guaranteed."""
     d, epsilon, delta = 4, 40.0, 1e-5
     single = -math.expm1(math.log1p(-delta) / d)
     x = math.log1p(math.expm1(epsilon / d) / (2 * single))
@@ -226,7 +226,7 @@ def test_the_loss_of_a_coordinate_is_concave_in_its_square_and_then_convex(edge:
 @pytest.mark.parametrize("d", [1, 2, 10, 300])
 @pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-5, 1e-12, 1e-100, 1e-300])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 30.0, 1e3, 1e5])
-def test_corrected_noise_keeps_its_promise_and_is_as_short_as_it_can_be(
+def test_corrected_noise_keeps_its_guarantee_and_is_as_short_as_it_can_be(
     d: int, delta: float, epsilon: float
 ) -> None:
     noise = corrected_truncation(epsilon, delta, 3.0, d)
@@ -293,7 +293,7 @@ def test_published_claim_holds_in_one_dimension(root: float) -> None:
 
 
 def test_status_follows_the_exact_delta() -> None:
-    """Close to the largest ε the cut is long: 0.1² is promised, and kept."""
+    """Close to the largest ε the cut is long: 0.1² is guaranteed, and kept."""
     mechanism = TrLaplace(lexicon=_lattice(), delta_root=0.1)
     high = mechanism.admissible.high
     noises = [mechanism.truncation(share * high) for share in (0.99, 0.5)]

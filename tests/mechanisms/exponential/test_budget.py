@@ -1,4 +1,4 @@
-"""Budgets: both metrics against plain ones, the promise by enumeration, and the form that fails."""
+"""Budgets: both metrics against plain ones, the guarantee by enumeration, the form that fails."""
 
 import itertools
 import math
@@ -64,7 +64,7 @@ def logs_of(mechanism: Any, epsilon: float) -> FloatArray:
 @pytest.mark.parametrize("name", LEXICONS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_promise_holds_for_all_pairs_and_outputs(
+def test_the_guarantee_holds_for_all_pairs_and_outputs(
     name: str, rule: str, form: dict[str, Any]
 ) -> None:
     mechanism = Budget(lexicon=LEXICONS[name], rule=rule, **form)
@@ -97,7 +97,7 @@ def test_the_promise_holds_for_all_pairs_and_outputs(
 
 @pytest.mark.parametrize("name", LEXICONS)
 @pytest.mark.parametrize("rule", RULES[:2])
-def test_canary_an_epsilon_of_its_own_for_each_word_breaks_the_promise(
+def test_canary_an_epsilon_of_its_own_for_each_word_breaks_the_guarantee(
     name: str, rule: str
 ) -> None:
     """The same enumeration finds the obvious form: each word at ε times its share."""
@@ -113,14 +113,14 @@ def test_canary_an_epsilon_of_its_own_for_each_word_breaks_the_promise(
     assert largest_excess(logs, smaller) > 0.1
     if name != "high":  # there no two words are near each other
         assert largest_excess(logs, larger) > 0.1
-    # Between words of one share it is one mechanism, and keeps its promise.
+    # Between words of one share it is one mechanism, and keeps its guarantee.
     alike = share[:, None] == share
     assert largest_excess(logs, np.where(alike, larger, np.inf)) <= 1e-9
 
 
 @pytest.mark.parametrize("name", LEXICONS)
 @pytest.mark.parametrize("rule", RULES)
-def test_no_way_over_other_words_is_shorter_than_what_is_promised(name: str, rule: str) -> None:
+def test_no_way_over_other_words_is_shorter_than_what_is_guaranteed(name: str, rule: str) -> None:
     """d″ of `any` is below the shortest path, which no mechanism can exceed, and near to it."""
     mechanism = Budget(lexicon=LEXICONS[name], rule=rule, promise="any")
     share = mechanism.shares.of

@@ -1,4 +1,4 @@
-"""The optimal mechanism: its law by hand, what it promises, and that nobody does better."""
+"""The optimal mechanism: its law by hand, its guarantee, and that no mechanism does better."""
 
 import math
 
@@ -90,7 +90,7 @@ def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
             assert stays <= table.upper[row]
 
 
-def test_a_mechanism_that_promises_too_much_is_seen() -> None:
+def test_a_mechanism_that_guarantees_too_much_is_seen() -> None:
     """A canary: TEM without its factor 1/2 keeps more words than its ε allows to anybody."""
     table = known_weights(LEXICON, MECHANISM_METRIC)
     row = int(np.flatnonzero(table.wanted == 1.0)[0])

@@ -97,7 +97,7 @@ def test_the_law_of_santext_plus_is_the_formula(word: int) -> None:
     np.testing.assert_allclose(law, plus_by_hand(word, 2.0, 0.3), rtol=1e-12)
 
 
-def test_sensitive_words_keep_the_promise_and_others_do_not() -> None:
+def test_sensitive_words_keep_the_guarantee_and_others_do_not() -> None:
     mechanism = SanTextPlus(lexicon=LEXICON)
     assert mechanism.guarantee(2.0).status is Status.CONDITIONAL
     assert audit_mechanism(mechanism, 2.0, words=np.arange(FIRST, N)).losses.holds

@@ -258,7 +258,7 @@ def test_the_true_epsilon_is_below_and_close(metric: Metric, epsilon: float) -> 
         )
 
 
-def test_it_keeps_more_words_than_tem_at_the_same_promise() -> None:
+def test_it_keeps_more_words_than_tem_at_the_same_guarantee() -> None:
     mechanism, plain = create("tem-calibrated", LEXICON), create("tem", LEXICON)
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         more, less = (

@@ -205,7 +205,7 @@ def test_the_proved_strength_inverts_the_bound(n: int, separation: float) -> Non
         assert back == pytest.approx(times * low, rel=1e-9)
 
 
-def test_what_it_promises_holds(rng: MakeRng) -> None:
+def test_what_it_guarantees_holds(rng: MakeRng) -> None:
     lexicon = lexicons.cloud(60, 3)
     mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     for epsilon in (1.02 * mechanism.admissible.low, 15.0, 37.0, 900.0):

@@ -191,7 +191,7 @@ def test_the_picture_in_two_dimensions() -> None:
     assert apart.max() <= 2 * math.sqrt(2) + 1e-12
 
 
-def test_what_is_refused(rng: MakeRng) -> None:
+def test_refusals(rng: MakeRng) -> None:
     for dimensions in ([], [0], [2_000]):
         with pytest.raises(ParameterError, match="dimensions"):
             exceeding_pairs(rng(), dimensions, 10)

@@ -36,7 +36,7 @@ def test_responses_are_their_closed_forms(table: pd.DataFrame) -> None:
             assert value == pytest.approx(odds / (k * odds + n - k), rel=1e-9)
 
 
-def test_no_mechanism_lies_above_what_its_promise_permits(table: pd.DataFrame) -> None:
+def test_no_mechanism_lies_above_what_its_guarantee_permits(table: pd.DataFrame) -> None:
     words = table[table["quantity"] == "word"]
     local = {"k-ary", "laplace", "l2-laplace", "adept-l1", "neighbour-response"}
     metric = {"optimal", "tem", "tem-calibrated", "madlib", "mahalanobis", "vickrey"}

@@ -74,7 +74,7 @@ def test_what_was_typed_stays_out_of_tracebacks() -> None:
         (3, "rules", TextError, "a text is needed, got 3"),
     ],
 )
-def test_what_is_refused(text: str, redactor: str, error: type[Exception], message: str) -> None:
+def test_refusals(text: str, redactor: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         redact(text, redactor)
 

@@ -22,7 +22,7 @@ def log_law_of_texts(mechanism: Writer, text: str, epsilon: float) -> np.ndarray
 def assert_two_texts_explain_every_output(
     mechanism: Writer, first: str, second: str, epsilon: float
 ) -> None:
-    """Every two tokens, within the promise of a token, twice, and within that of both."""
+    """Every two tokens, within the guarantee of a token, twice, and within that of both."""
     laws = [log_law_of_texts(mechanism, text, epsilon) for text in (first, second)]
     assert np.exp(laws[0]).sum() == pytest.approx(1.0)
     assert np.isfinite(laws[0]).all()

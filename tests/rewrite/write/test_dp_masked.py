@@ -35,7 +35,7 @@ def wrote(form: str, text: str, tokens: int | None, epsilon: float = 3.0, seed: 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("epsilon", [0.5, 6.0, 40.0])
-def test_two_texts_explain_every_output_within_the_promise(form: str, epsilon: float) -> None:
+def test_two_texts_explain_every_output_within_the_guarantee(form: str, epsilon: float) -> None:
     assert_two_texts_explain_every_output(writer(form), FIRST, SECOND, epsilon)
 
 
@@ -126,9 +126,7 @@ def test_what_was_typed_stays_out_of_tracebacks() -> None:
         ("a\x00b", {}, TextError, "binary"),
     ],
 )
-def test_what_is_refused(
-    text: str, more: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_refusals(text: str, more: dict[str, Any], error: type[Exception], message: str) -> None:
     settings: dict[str, Any] = {"epsilon": 1.0, "tokens": 3} | more
     with pytest.raises(error, match=message):
         written(writer(), text, settings["epsilon"], settings["tokens"], generator(1, "test"))
@@ -139,7 +137,7 @@ def test_another_form_is_refused() -> None:
         writer_of("dp-masked", "greedy")
 
 
-def test_the_bundled_network_writes_without_any_package_and_keeps_its_promise() -> None:
+def test_the_bundled_network_writes_without_any_package_and_keeps_its_guarantee() -> None:
     text, other = "My doctor said that my back will heal.", "We sold the red car in London."
     for form, epsilon in itertools.product(FORMS, (5.0, 60.0)):
         writing = dpcore.write(text, "dp-masked", epsilon=epsilon, form=form, seed=1)

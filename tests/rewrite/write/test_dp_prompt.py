@@ -35,7 +35,7 @@ def wrote(form: str, text: str, tokens: int, epsilon: float = 3.0, seed: int = 1
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("epsilon", [0.5, 6.0, 40.0])
-def test_two_texts_explain_every_output_within_the_promise(form: str, epsilon: float) -> None:
+def test_two_texts_explain_every_output_within_the_guarantee(form: str, epsilon: float) -> None:
     assert_two_texts_explain_every_output(writer(form), FIRST, SECOND, epsilon)
 
 
@@ -101,9 +101,7 @@ def test_what_was_typed_stays_out_of_tracebacks() -> None:
         ("a" * (MAX_WRITER_TOKENS + 1), {}, TextError, "at most 512 are allowed"),
     ],
 )
-def test_what_is_refused(
-    text: str, more: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_refusals(text: str, more: dict[str, Any], error: type[Exception], message: str) -> None:
     settings: dict[str, Any] = {"epsilon": 1.0, "tokens": 3} | more
     with pytest.raises(error, match=message):
         written(writer(), text, settings["epsilon"], settings["tokens"], generator(1, "test"))
@@ -147,7 +145,7 @@ def test_the_real_model_knows_the_capital_of_france() -> None:
 
 
 @pytest.mark.slow
-def test_the_real_model_writes_and_keeps_its_promise() -> None:
+def test_the_real_model_writes_and_keeps_its_guarantee() -> None:
     needs.writer()
     text, other = "My doctor said that my back will heal.", "We sold the red car in London."
     for form, epsilon in itertools.product(FORMS, (5.0, 60.0)):

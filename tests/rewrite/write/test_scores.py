@@ -99,7 +99,7 @@ def test_draws_have_the_law() -> None:
     assert np.abs(drawn / count - np.exp(law)).max() < math.sqrt(math.log(6e6) / (2 * count))
 
 
-def test_what_is_promised_of_one_token_and_of_many() -> None:
+def test_what_is_guaranteed_of_one_token_and_of_many() -> None:
     draw = clipped(0.0, 1.0, 49_152, 0.05)
     guarantee = draw.guarantee
     assert guarantee.status is Status.PROVED

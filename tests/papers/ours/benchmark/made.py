@@ -30,8 +30,8 @@ class Made:
         accuracy: at each ε.
         auc: at each ε.
         shares: of the words that are guessed at each ε.
-        status: of its promise.
-        factor: promise over its own ε.
+        status: of its guarantee.
+        factor: guarantee over its own ε.
         attacker: whose share it is.
         poor: ε at which that attacker is a poor one.
         levels: ε of each of `LADDER`, or why there is none.

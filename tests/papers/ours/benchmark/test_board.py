@@ -87,7 +87,7 @@ def test_places_are_ranges_where_trials_cannot_tell() -> None:
     assert tenth.there[0].places[KEPT] == (1, 5)  # of all as many words stay
 
 
-def test_a_promise_that_does_not_hold_is_no_promise() -> None:
+def test_a_guarantee_that_does_not_hold_is_none() -> None:
     false = line(board(ALL, GUESSED, 0.1), "false")
     assert (false.status, false.promised, false.waste) == (Status.REFUTED, None, None)
     missing = line(board(ALL, PROMISED, LEVELS[1], METRIC), "false")
@@ -96,7 +96,7 @@ def test_a_promise_that_does_not_hold_is_no_promise() -> None:
     assert not missing.left
 
 
-def test_promises_of_two_kinds_never_share_a_board() -> None:
+def test_guarantees_of_two_kinds_never_share_a_board() -> None:
     for some in boards(ALL):
         if some.sense == PROMISED:
             assert {one.bounds for one in some.lines} == {some.bounds}

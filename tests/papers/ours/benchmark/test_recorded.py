@@ -61,7 +61,7 @@ def test_what_is_guessed_on_a_board_is_its_level(benchmark: Benchmark) -> None:
             assert line.guessed.high >= (1 - NEAR) * board.level
 
 
-def test_no_promise_that_holds_lets_more_be_guessed_than_any_could(benchmark: Benchmark) -> None:
+def test_no_guarantee_that_holds_lets_more_be_guessed_than_any_could(benchmark: Benchmark) -> None:
     """Bounds on all mechanisms hold for these: measured ends against the bound."""
     for bounds in (METRIC, LOCAL):
         line = benchmark.figures.rows("bound", variant=bounds).sort_values("epsilon")
@@ -86,7 +86,7 @@ def test_the_waste_is_never_below_one_by_more_than_is_measured(benchmark: Benchm
                 assert line.waste > 0.95, line.label
 
 
-def test_the_promises_are_those_of_the_mechanisms() -> None:
+def test_the_guarantees_are_those_of_the_mechanisms() -> None:
     benchmark = read_benchmark()
     lexicon = load(None)
     rows = benchmark.figures.rows("promise").groupby("label").head(1)
@@ -97,7 +97,7 @@ def test_the_promises_are_those_of_the_mechanisms() -> None:
         assert str(guarantee.status) == row["variant"]
 
 
-def test_at_the_promised_epsilon_nobody_guesses_more_than_the_level() -> None:
+def test_at_the_guaranteed_epsilon_no_one_guesses_more_than_the_level() -> None:
     for bounds in (METRIC, LOCAL):
         for share, epsilon in read_benchmark().least(bounds).items():
             (reading,) = meter(load(None), [epsilon], local=bounds == LOCAL).rows
@@ -119,7 +119,7 @@ def test_levels_are_looked_for_between_more_shares_than_are_shown(benchmark: Ben
     assert interpolation_error(benchmark)["sentiment"][0] < 0.1
 
 
-def test_a_study_of_ones_own_needs_no_folder_of_data() -> None:
+def test_an_own_study_needs_no_folder_of_data() -> None:
     made = study("mine", "Mine", "", "mine")
     assert not made.reads_data
     assert json.dumps(made.plan.to_json())
