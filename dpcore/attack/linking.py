@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
 
+from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import Bags, Corpus, bags_of
 from dpcore.lexicon.lexicon import Lexicon
@@ -76,16 +78,18 @@ def linking(
     # One bit for each text and word: the texts that hold a set are the `and` of its words' bits.
     marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
     alone, fitting = [], []
-    choices: dict[int, np.ndarray] = {}
+
+    @cache  # most texts share a few numbers of candidates
+    def choices(count: int) -> IntArray:
+        return np.array(list(combinations(range(count), known)))
+
     for i in long:
         bits = np.stack([marks[word] for word in sets[i]])
         holding = np.unpackbits(bits, axis=1)
         own = holding[:, i].astype(bool)
         # Only a text that shares k words can hold k of them: mostly a few dozen of thousands.
         bits = np.packbits(holding[:, holding.sum(axis=0, dtype=np.int64) >= known], axis=1)
-        if len(bits) not in choices:
-            choices[len(bits)] = np.array(list(combinations(range(len(bits)), known)))
-        chosen = choices[len(bits)]
+        chosen = choices(len(bits))
         both = np.bitwise_and.reduce(bits[chosen], axis=1)
         counts = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
         alone.append(float(((counts == 1) & own[chosen].all(axis=1)).mean()))

@@ -182,10 +182,6 @@ def audit_report(
     return _sampler(mechanism, value, seed)
 
 
-def _claimed_log_delta(guarantee: Guarantee) -> float:
-    return guarantee.log_delta if isinstance(guarantee, ApproximateLocalPrivacy) else -math.inf
-
-
 def _judge(guarantee: Guarantee, holds: bool, checked: bool, extent: str) -> tuple[Outcome, str]:
     """Return the verdict: a violation refutes; else the proof decides, else the check.
 
@@ -267,7 +263,8 @@ def _exact(
 
 def _profile(mechanism: Mechanism, epsilon: float, words: int | None, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
-    log_delta = _claimed_log_delta(guarantee)
+    approximate = isinstance(guarantee, ApproximateLocalPrivacy)
+    log_delta = guarantee.log_delta if approximate else -math.inf
     curve = worst_profile(mechanism, epsilon, np.array([epsilon]))
     count = min(_PAIR_WORDS, len(mechanism.lexicon)) if words is None else words
     pair = worst_pair(mechanism, epsilon, words=count, seed=seed)

@@ -98,11 +98,6 @@ class Corpus:
         return Corpus(*(tuple(column[row] for row in rows) for column in columns))
 
 
-def corpus_folder() -> Path:
-    """Return the folder of the teaching corpus."""
-    return bundled_data("corpus", FILES["message"])
-
-
 @functools.cache
 def teaching_corpus() -> Corpus:
     """Read the bundled corpus: messages, then reviews.
@@ -110,7 +105,7 @@ def teaching_corpus() -> Corpus:
     Raises:
         CorpusError: a file is missing or damaged; the message names the line.
     """
-    return read_corpus(corpus_folder())
+    return read_corpus(bundled_data("corpus", FILES["message"]))
 
 
 def read_corpus(folder: Path) -> Corpus:

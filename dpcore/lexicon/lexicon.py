@@ -125,11 +125,6 @@ def _repeats(vectors: Float32Array, rows: IntArray) -> list[int]:
     return repeated
 
 
-def has_repeated_rows(vectors: Float32Array) -> bool:
-    """Return True if two rows are equal, coordinate by coordinate."""
-    return bool(_repeats(vectors, np.arange(len(vectors))))
-
-
 def keep_rows(vectors: Float32Array, kept: IntArray) -> Float32Array:
     """Move the kept rows (ascending) to the front of an array that dpcore owns, without a copy.
 
@@ -235,7 +230,7 @@ class Lexicon:
                 f"lexicon {self.name!r}: the vector of word {bad + 1} holds NaN or infinity; "
                 "every coordinate must be finite"
             )
-        if has_repeated_rows(self.vectors):
+        if _repeats(self.vectors, np.arange(len(self.vectors))):
             raise LexiconError(
                 f"lexicon {self.name!r}: two words have the same vector; rows must be distinct "
                 "(Lexicon.build drops the later one)"

@@ -377,10 +377,6 @@ class NeighbourResponse(Response):
             return np.asarray(_neighbours(self.lexicon, k)[words], dtype=np.int64)
         return self.lexicon.nearest_words(words, k)[0]
 
-    def _near(self, word: int, k: int, ranking: Ranking | None) -> IntArray:
-        """Return N(w) of one word, shape (k,)."""
-        return self._nearest(np.array([word]), k)[0] if ranking is None else ranking.order[:k]
-
     def paths(
         self,
         rng: np.random.Generator,
@@ -409,7 +405,9 @@ class NeighbourResponse(Response):
         index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
         inside, outside = self._logs(np.array([value]))
         logs = np.full(len(self.lexicon), outside[0])
-        logs[self._near(index, self.width(value), ranking)] = inside[0]
+        k = self.width(value)
+        near = self._nearest(np.array([index]), k)[0] if ranking is None else ranking.order[:k]
+        logs[near] = inside[0]
         return logs
 
     def _logs(self, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -170,7 +170,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
         A figure; the axis of δ is logarithmic where the claim has a δ that it can show.
     """
     claimed = float(table["claimed_epsilon"].iloc[0])
-    logarithm = _logarithmic(table)
+    logarithm = bool(_FLOOR < table["claimed_delta"].iloc[0] < 0.01)
     least = _FLOOR if logarithm else -1.0
     broken = _excess(table) is not None
     hover = "ε = %{x:.4g}: δ = %{y:.4g}<extra></extra>"
@@ -239,7 +239,3 @@ def _excess(table: pd.DataFrame) -> tuple[float, float] | None:
     """Return the first and last ε at which the true δ is above the allowed one; None: nowhere."""
     above = table[table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15]["epsilon"]
     return (float(above.min()), float(above.max())) if len(above) else None
-
-
-def _logarithmic(table: pd.DataFrame) -> bool:
-    return bool(_FLOOR < table["claimed_delta"].iloc[0] < 0.01)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,13 +90,6 @@ class Risk:
             "filled": self.filled,
             "statement": self.sentence,
         }
-
-
-def risk_of(record: Mapping[str, Any], column: int) -> Risk:
-    """Rebuild a finding from the result of `Risk.to_dict`."""
-    fields = (record[name] for name in ("column", "risk", "count", "filled"))
-    name, kind, count, filled = fields
-    return Risk(column, str(name), str(kind), int(count), int(filled))
 
 
 @dataclass(eq=False)

@@ -61,11 +61,6 @@ class PrivateCopy:
     data: bytes
     record: Json
 
-    @property
-    def csv(self) -> str:
-        """The file as text; not for parquet."""
-        return self.data.decode()
-
 
 class TableRelease(Job):
     """A visitor's release."""

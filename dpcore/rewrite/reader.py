@@ -473,7 +473,9 @@ class Reader:
             slots.append(
                 (
                     slot.index,
-                    -1 if slot.is_open else self._fixed(slot.text),
+                    -1
+                    if slot.is_open
+                    else self._fixed_of.setdefault(slot.text, len(self._fixed_of)),
                     slot.source == previous,
                     CASES.index(slot.case),
                     slot.is_word and not clitic,
@@ -483,10 +485,6 @@ class Reader:
             )
             previous = slot.source
         self._slots.add(slots)
-
-    def _fixed(self, text: str) -> int:
-        """Return the number of a text that is written unchanged."""
-        return self._fixed_of.setdefault(text, len(self._fixed_of))
 
     def _written(self) -> NDArray[np.object_]:
         """Return `Skeleton.names`."""

@@ -37,11 +37,6 @@ def opened(file: File) -> BinaryIO:
     return io.BytesIO(file.data) if isinstance(file, Uploaded) else file.open("rb")
 
 
-def size_of(file: File) -> int:
-    """Return the bytes of a file, without conversion."""
-    return len(file.data) if isinstance(file, Uploaded) else file.stat().st_size
-
-
 def beginning(file: File, packed: bool, count: int) -> bytes:
     """Read the first bytes of a file, unpacked.
 
@@ -68,7 +63,7 @@ def plain(file: File, shape: Shape) -> BinaryIO:
 def plain_size(file: File, shape: Shape) -> int:
     """Return the number of bytes of `plain`."""
     if shape.plain:
-        return size_of(file)
+        return len(file.data) if isinstance(file, Uploaded) else file.stat().st_size
     with plain(file, shape) as stream:
         return sum(map(len, iter(lambda: stream.read(_CHUNK), b"")))
 

@@ -57,7 +57,7 @@ def copy_of(asked: Order, table: Table = TABLE) -> tables.PrivateCopy:
 
 def test_it_holds_the_columns_that_were_asked_for_and_no_unknown_word() -> None:
     copy = copy_of(order())
-    rows = list(csv.DictReader(io.StringIO(copy.csv, newline="")))
+    rows = list(csv.DictReader(io.StringIO(copy.data.decode(), newline="")))
     assert list(rows[0]) == ["text", "label"]
     assert [row["label"] for row in rows] == [row[1] for row in ROWS]
     assert rows[0]["text"] == ""
@@ -66,8 +66,8 @@ def test_it_holds_the_columns_that_were_asked_for_and_no_unknown_word() -> None:
         words = row["text"].replace(",", "").replace("!", "").lower().split()
         assert len(words) == 5
         assert set(words) <= known
-    assert "zyxwvut" not in copy.csv.lower()
-    assert "@" not in copy.csv
+    assert "zyxwvut" not in copy.data.decode().lower()
+    assert "@" not in copy.data.decode()
     assert "@" not in json.dumps(copy.record)
 
 
@@ -86,7 +86,7 @@ def test_its_record_is_that_of_a_file(tmp_path: Path) -> None:
 def test_its_texts_are_those_of_the_documents_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = bytes(range(32))
     monkeypatch.setattr("dpcore.privatize.table.secrets.token_bytes", lambda size: secret[:size])
-    rows = list(csv.DictReader(io.StringIO(copy_of(order()).csv, newline="")))
+    rows = list(csv.DictReader(io.StringIO(copy_of(order()).data.decode(), newline="")))
     for number in (1, 99, 100, 101, 229):
         sentence = prepare(ROWS[number][0], LEXICON)
         twin = release(sentence, TEM, 2.0, document_generator(secret, number)).text
@@ -95,7 +95,7 @@ def test_its_texts_are_those_of_the_documents_one_by_one(monkeypatch: pytest.Mon
 
 def test_every_release_has_noise_of_its_own() -> None:
     first, second = copy_of(order()), copy_of(order())
-    assert first.csv != second.csv
+    assert first.data != second.data
     assert first.record["run"] != second.record["run"]
 
 

@@ -560,15 +560,11 @@ def write_bundle(path: Path, lexicon: Lexicon, progress: Progress = silent) -> N
     write_text(path, json.dumps({lexicon.fingerprint: tables}, indent=1) + "\n")
 
 
-def bundled_bounds_file() -> Path:
-    """Return the path of the bundled bounds."""
-    return bundled_data("certificates", "certificates.json") / _FILE
-
-
 @lru_cache(maxsize=1)
 def _bundled() -> dict[str, dict[str, list[list[float]]]]:
+    path = bundled_data("certificates", "certificates.json") / _FILE
     try:
-        return dict(json.loads(bundled_bounds_file().read_text(encoding="utf-8")))
+        return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, *FIELDS) as error:
         refuse_of_the_system(error)
         return {}

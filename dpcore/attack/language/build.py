@@ -172,17 +172,6 @@ def used_sources(folder: Path, everyday: int) -> list[dict[str, Any]]:
     ]
 
 
-def count_folder(
-    lexicon: Lexicon, folder: Path, plan: CountPlan, progress: Progress = silent
-) -> Counts:
-    """Count the shared texts in a folder.
-
-    Raises:
-        LexiconError: a text is missing.
-    """
-    return count(lexicon, sources_of(folder, plan.everyday), plan, progress)
-
-
 def build(
     lexicon: Lexicon, folder: Path, out: Path, plan: CountPlan, progress: Progress = silent
 ) -> dict[str, Any]:
@@ -195,7 +184,7 @@ def build(
         LexiconError: the lexicon is not English, as the texts are, or a text is missing.
     """
     check_english(lexicon)
-    counts = count_folder(lexicon, folder, plan, progress)
+    counts = count(lexicon, sources_of(folder, plan.everyday), plan, progress)
     write_counts(out / FILE, counts)
     model = Bigram.of(read_counts(out / FILE), plan.discount)
     corpus = tokenise([[[text] for text in held_out_sentences(folder)]], compounds(lexicon))

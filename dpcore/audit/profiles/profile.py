@@ -180,7 +180,9 @@ def product_loss(alpha: float, cut: float, shift: FloatArray) -> SplitLaw:
     scaled = alpha * np.abs(np.asarray(shift, dtype=np.float64))
     scaled, counts = np.unique(scaled[scaled > 0], return_counts=True)
     edge = alpha * cut
-    outside = np.minimum(_outside(scaled, edge), 1.0)
+    # m(v) of each coordinate; plain Laplace noise reaches every point.
+    plain = math.isinf(edge)
+    outside = np.zeros_like(scaled) if plain else np.minimum(shifted_out(scaled, 1.0, edge), 1.0)
     tops = np.maximum(np.minimum(scaled, 2.0 * edge - scaled), 0.0)
     with np.errstate(divide="ignore"):
         infinite = float(-np.expm1((counts * np.log1p(-outside)).sum()))
@@ -221,13 +223,6 @@ def _convolved(parts: list[FloatArray], counts: NDArray[np.int64], size: int) ->
         paired = [fftconvolve(a, b) for a, b in zip(heap[::2], heap[1::2], strict=False)]
         heap = paired + heap[2 * len(paired) :]
     return np.asarray(np.maximum(heap[0], 0.0), dtype=np.float64)
-
-
-def _outside(scaled: FloatArray, edge: float) -> FloatArray:
-    """Return m(v), 0 for plain Laplace noise."""
-    if math.isinf(edge):
-        return np.zeros_like(scaled)
-    return shifted_out(scaled, 1.0, edge)
 
 
 def _step(tops: FloatArray, counts: NDArray[np.int64], reach: float, size: int) -> float:

@@ -82,14 +82,14 @@ def step_cost(
         clean = network.released(weights[1], pictures[rows])
         return network.logits(weights[1], added_noise(noise, clean, rng))
 
-    kinds = [_Step(plain, plain_weights, truth), _Step(layered, weights[1], truth)]
+    kinds = [_timed_step(plain, plain_weights, truth), _timed_step(layered, weights[1], truth)]
     seconds = np.empty((steps, 2))
     with threads(1):
         for i in range(-_BEFORE, steps):
             rows = rng.integers(len(pictures), size=_BATCH)
             # Each kind goes first in every other pair, because the first one warms the caches.
             for kind in (0, 1) if i % 2 else (1, 0):
-                seconds[max(i, 0), kind] = kinds[kind].seconds(rows)
+                seconds[max(i, 0), kind] = kinds[kind](rows)
     return StepCost(
         median_interval(seconds[:, 0]),
         median_interval(seconds[:, 1]),
@@ -97,17 +97,17 @@ def step_cost(
     )
 
 
-class _Step:
-    """A network with its optimiser."""
+def _timed_step(
+    logits: Callable[[Any], Any], weights: dict[str, Any], truth: Any
+) -> Callable[[Any], float]:
+    """Return a function that trains one step on some rows and returns its CPU seconds."""
+    optimizer = torch().optim.Adam(list(weights.values()), lr=2e-3, foreach=False)
 
-    def __init__(self, logits: Callable[[Any], Any], weights: dict[str, Any], truth: Any) -> None:
-        self.logits, self.truth = logits, truth
-        self.optimizer = torch().optim.Adam(list(weights.values()), lr=2e-3, foreach=False)
-
-    def seconds(self, rows: Any) -> float:
+    def step(rows: Any) -> float:
         start = time.process_time()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = torch().nn.functional.cross_entropy(self.logits(rows), self.truth[rows])
-        loss.backward()
-        self.optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        torch().nn.functional.cross_entropy(logits(rows), truth[rows]).backward()
+        optimizer.step()
         return time.process_time() - start
+
+    return step

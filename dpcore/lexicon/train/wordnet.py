@@ -90,7 +90,7 @@ class WordNetWords:
 
     def insult(self, word: str) -> bool:
         """Return True if `word` or its regular stem is marked as insulting, or coarse."""
-        if word in self.insults or _digest(word) in _COARSE:
+        if word in self.insults or hashlib.sha256(word.encode()).hexdigest()[:8] in _COARSE:
             return True
         return word not in self.common and any(stem in self.insults for stem in stems(word))
 
@@ -105,10 +105,6 @@ def stems(word: str) -> list[str]:
             if not replacement and len(stem) > 3 and stem[-1] == stem[-2]:
                 candidates.append(stem[:-1])
     return candidates
-
-
-def _digest(word: str) -> str:
-    return hashlib.sha256(word.encode()).hexdigest()[:8]
 
 
 def collect(synsets: Iterable[tuple[str, str, str]]) -> WordNetWords:
@@ -211,7 +207,7 @@ def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
     columns = ["synset", "lexfile", "members", "hypernyms"]
     frame = need_of_trainer("pandas").read_parquet(path, columns=columns)
     frame = frame[frame["lexfile"].str.partition(".")[0].isin(_CLASSES)]
-    above = _Above(dict(zip(frame["synset"], frame["hypernyms"].str.split("|"), strict=True)))
+    parents = dict(zip(frame["synset"], frame["hypernyms"].str.split("|"), strict=True))
     known, classes = set(vocabulary), dict(zip(frame["synset"], frame["lexfile"], strict=True))
     senses: defaultdict[str, list[str]] = defaultdict(list)
     lemmas: dict[str, list[str]] = {}
@@ -221,6 +217,15 @@ def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
         for word in lower:
             senses[word].append(synset)
     table = kinds(path, vocabulary)
+    higher_synsets: dict[str, frozenset[str]] = {}
+
+    def above(synset: str) -> frozenset[str]:
+        """Return all synsets above one, at any number of steps."""
+        if synset not in higher_synsets:
+            higher_synsets[synset] = frozenset()  # ends a cycle
+            direct = [parent for parent in parents[synset] if parent in parents]
+            higher_synsets[synset] = frozenset(direct).union(*map(above, direct))
+        return higher_synsets[synset]
 
     def over(word: str, kind: str) -> Iterator[str]:
         for synset in senses.get(word, []):
@@ -243,21 +248,3 @@ def hypernyms(path: Path, vocabulary: Sequence[str]) -> Hypernyms:
     index = {word: i for i, word in enumerate(words)}
     rows = sorted((index[word], index[higher]) for word, higher in pairs)
     return Hypernyms(words, np.array(rows, dtype=np.int64))
-
-
-class _Above:
-    """Function that returns all synsets above one, at any number of steps."""
-
-    def __init__(self, parents: dict[str, list[str]]) -> None:
-        self._parents = parents
-        self._known: dict[str, frozenset[str]] = {}
-
-    def __call__(self, synset: str) -> frozenset[str]:
-        if synset not in self._known:
-            self._known[synset] = frozenset()  # ends a cycle
-            higher: set[str] = set()
-            for parent in self._parents[synset]:
-                if parent in self._parents:
-                    higher |= {parent, *self(parent)}
-            self._known[synset] = frozenset(higher)
-        return self._known[synset]

@@ -266,12 +266,6 @@ def vocabulary_map(lexicon: Lexicon, projection: Projection | str, *, seed: int 
     return _look_up(euclidean, plan)
 
 
-def available_maps(lexicon: Lexicon) -> list[Projection]:
-    """Return the projections for which `vocabulary_map` has a map, with seed 0."""
-    fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-    return [p for p in Projection if recall_map(plan_of_vocabulary(p), fingerprint) is not None]
-
-
 def build_vocabulary_map(
     lexicon: Lexicon, projection: Projection | str, *, seed: int = 0, progress: Progress = silent
 ) -> Map:

@@ -30,7 +30,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Rounding, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.neighbours import Ranking
 from dpcore.mechanisms.candidates.clusters import Clusters, clusters
@@ -116,12 +116,9 @@ class CusText(ExactMechanism):
             status=status,
             reason=reason,
             source=self.source,
-            rounding=self._rounding(value),
+            # Given the scores as computed: the proof holds for all in [0, 1].
+            rounding=weights_rounding(value * 2.0**-50),
         )
-
-    def _rounding(self, epsilon: float) -> Rounding:
-        """Bound the rounding, given the scores as computed: the proof holds for all in [0, 1]."""
-        return weights_rounding(epsilon * 2.0**-50)
 
     @property
     def caution(self) -> str:

@@ -78,7 +78,8 @@ class Diffractor(ExactMechanism):
             metric=TOUR_DISTANCE,
             # No two words are more than n − 1 places apart, or nearer than the separation.
             euclidean_factor=most / max(extent.separation, _LEAST),
-            rounding=weights_rounding(_exponent_error(value, most)),
+            # The error of ε times a whole number, and of two more logarithms.
+            rounding=weights_rounding(2.0**-50 * (value * most + 64.0)),
         )
 
     def promised_distances(self, words: IntArray, epsilon: float) -> FloatArray:
@@ -121,8 +122,3 @@ class Diffractor(ExactMechanism):
             f"{int(np.quantile(apart, 0.75)):,} places or more to the nearest word on some list, "
             f"and at most {int(apart.max()):,}: ε is promised for each place"
         )
-
-
-def _exponent_error(epsilon: float, most: float) -> float:
-    """Bound the error of ε times a whole number and two more logarithms."""
-    return 2.0**-50 * (epsilon * most + 64.0)

@@ -439,15 +439,11 @@ def write_weights(path: Path, lexicon: Lexicon, metric: Metric, table: Certified
         np.savez_compressed(file, of=names, **arrays)
 
 
-def bundled_weights_file() -> Path:
-    """Return the path of the weights of the bundled lexicon."""
-    return bundled_data("certificates", "certificates.json") / _FILE
-
-
 @lru_cache(maxsize=1)
 def _bundled() -> tuple[str, str, CertifiedWeights] | None:
+    path = bundled_data("certificates", "certificates.json") / _FILE
     try:
-        with np.load(bundled_weights_file(), allow_pickle=False) as stored:
+        with np.load(path, allow_pickle=False) as stored:
             fingerprint, metric = stored["of"].tolist()
             return fingerprint, metric, CertifiedWeights(**{name: stored[name] for name in _ARRAYS})
     except (OSError, *ARRAYS) as error:

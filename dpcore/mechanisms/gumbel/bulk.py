@@ -138,5 +138,5 @@ class TruncatedGumbelBulk:
             self._kept = Kept(16 * wanted)
 
     def _neighbours(self, words: list[int]) -> Iterator[tuple[IntArray, FloatArray]]:
-        order, row = self._mechanism.neighbours(np.array(words), self._width)
+        order, row = self._mechanism.lexicon.nearest_words(np.array(words), self._width)
         yield from zip(order, row, strict=True)

@@ -136,10 +136,6 @@ class TruncatedGumbel(ExactMechanism):
             outputs[members] = noisy.argmin(axis=1)
         return outputs
 
-    def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
-        """Return exact nearest words and distances, shape (m, count); ties by lowest index."""
-        return self.lexicon.nearest_words(words, count)
-
     # -- inspection ----------------------------------------------------------------------------
 
     def grid(self) -> FloatArray:
@@ -181,7 +177,7 @@ class TruncatedGumbel(ExactMechanism):
             width = int(counts[few].max())
             distinct, first, rows = np.unique(entries[few], return_index=True, return_inverse=True)
             if rankings is None:
-                near = self.neighbours(distinct, width)
+                near = self.lexicon.nearest_words(distinct, width)
             else:
                 heads = [rankings[i] for i in few[first].tolist()]
                 near = (

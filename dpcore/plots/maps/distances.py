@@ -404,17 +404,13 @@ class _Taken:
     def __init__(self, sheet: Sheet, reach: float, middle: str, rings: Sequence[float]) -> None:
         half = (sheet.width / 2, sheet.height / 2)
         self._paper = np.array([-half[0], -half[1], *half])
-        self._boxes = [self._middle(sheet, middle)]
+        wide, high = 0.65 * sheet.letter * len(middle) + 4, 0.75 * sheet.line
+        self._boxes = [np.array([-wide, -high, wide, high])]
         for distance in rings:
             top = sheet.radius * distance / reach
             wide = sheet.letter * len(f"{distance:g}") / 2 + 2
             self._boxes.append(np.array([-wide, top - sheet.line / 2, wide, top + sheet.line / 2]))
         self._dots = [np.zeros(2)]
-
-    @staticmethod
-    def _middle(sheet: Sheet, name: str) -> FloatArray:
-        wide, high = 0.65 * sheet.letter * len(name) + 4, 0.75 * sheet.line
-        return np.array([-wide, -high, wide, high])
 
     def add(self, box: FloatArray | None, dot: FloatArray) -> None:
         if box is not None:

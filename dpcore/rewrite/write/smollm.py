@@ -325,7 +325,11 @@ def load_model() -> LanguageModel:
     except ImportError as error:
         raise _missing(error.name or "gguf") from error
     reader = gguf.GGUFReader(path)
-    facts = {name: reader.fields[name].contents() for name in _facts(reader)}
+    facts = {
+        name: field.contents()
+        for name, field in reader.fields.items()
+        if name.startswith(("llama.", "tokenizer.ggml."))
+    }
     names = facts["tokenizer.ggml.tokens"]
     marks = {
         name: number
@@ -340,10 +344,6 @@ def load_model() -> LanguageModel:
         frozenset({marks[_END], facts["tokenizer.ggml.unknown_token_id"]}),
         _tokenizer(tokenizers, names, facts["tokenizer.ggml.merges"]),
     )
-
-
-def _facts(reader: Any) -> list[str]:
-    return [name for name in reader.fields if name.startswith(("llama.", "tokenizer.ggml."))]
 
 
 def _tokenizer(tokenizers: Any, names: list[str], merges: list[str]) -> Any:

@@ -150,9 +150,8 @@ def test_a_missing_map_names_the_command_that_builds_it(cache: Path, small: Lexi
         "--word w3 --word w9 --k 20",
     ):
         fit.local_map(small, [9, 3], 20, "umap")
-    assert fit.available_maps(small) == []
     fit.build_vocabulary_map(small, "pca")
-    assert fit.available_maps(small) == [Projection.PCA]
+    assert fit.vocabulary_map(small, "pca").plan.projection is Projection.PCA
 
 
 @pytest.mark.parametrize("projection", list(Projection))
@@ -230,7 +229,6 @@ def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
 
 def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache: Path) -> None:
     lexicon = catalogue.load()
-    assert fit.available_maps(lexicon) == list(Projection)
     centres = lexicon.indices(fit.DEFAULT_PAIR).tolist()
     for projection in Projection:
         whole = fit.vocabulary_map(lexicon, projection)

@@ -83,10 +83,10 @@ def test_columns_go_along_only_if_they_were_chosen(
     assert "Released unchanged, with no protection" in shown_text(test)
     test = made(test, started)
     work = files(test)
-    rows = list(csv.DictReader(io.StringIO(work.copy.csv, newline="")))
+    rows = list(csv.DictReader(io.StringIO(work.copy.data.decode(), newline="")))
     assert list(rows[0]) == ["column 1", "column 2"]
     assert [row["column 2"] for row in rows] == [str(i % 2) for i in range(30)]
-    assert "@" not in work.copy.csv
+    assert "@" not in work.copy.data.decode()
     assert work.copy.record["columns"] == {
         "text": "column 1",
         "keep": ["column 2"],
@@ -118,7 +118,7 @@ def test_a_column_that_gives_people_away_takes_a_word(
     word.check().run()
     test = made(test, started)
     work = files(test)
-    assert "a7@example.org" in work.copy.csv
+    assert "a7@example.org" in work.copy.data.decode()
     assert "addresses" in json.dumps(work.copy.record["kept"])
     command = next(code.value for code in taken(test).code if "privatize" in code.value)
     assert "--keep 'column 3' --keep-anyway" in command
@@ -150,8 +150,8 @@ def test_formulas_are_said_and_made_harmless(
     test.multiselect(key="release_keep_2").set_value(["note"]).run()
     assert "2 of 2 cells begin like a formula" in shown_text(test)
     test = made(test, started)
-    assert "'=HYPERLINK(1)" in files(test).copy.csv
-    assert "'@SUM(1)" in files(test).copy.csv
+    assert "'=HYPERLINK(1)" in files(test).copy.data.decode()
+    assert "'@SUM(1)" in files(test).copy.data.decode()
     command = next(code.value for code in taken(test).code if "privatize" in code.value)
     assert "--neutralise-formulas" in command
 
