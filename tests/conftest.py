@@ -92,7 +92,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     shared = Path(item.config.getoption("basetemp")).parent  # the folder of all workers of this run
     alone = item.get_closest_marker("undisturbed") is not None
     with ExitStack() as inside:
-        with _locked(shared / "door", alone=True):  # who waits to be alone lets nobody else pass
+        with _locked(shared / "door", alone=True):  # waiting to be alone lets no other pass
             inside.enter_context(_locked(shared / "machine", alone=alone))
         return (yield)
 
@@ -168,7 +168,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     A worker takes whole files. Those with a test in a browser come late, because Playwright's event
     loop runs in a worker from the first of them on. Among them the ones with the most tests come
     first, so that the workers end together; files with a test that wants the machine alone come
-    last, when nobody has to wait for it.
+    last, when no one has to wait for it.
     """
     served = Path(__file__).parent / "browser"
     browser: Counter[Path] = Counter()

@@ -209,7 +209,7 @@ def tables_with_none(source: str) -> list[str]:
 
 
 def unsaid(source: str) -> list[str]:
-    """Sentences that a page draws as they stand in the code, past the catalogue of languages.
+    """Sentences that a page draws verbatim from the code, past the catalogue of languages.
 
     Where a drawing is handed over, as to `choose_one(st.pills, "Goal", …)`, the label comes second.
     """

@@ -39,7 +39,7 @@ def git(root: Path, *arguments: Any) -> None:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    """A small repository of which nothing is to be said."""
+    """A small repository without a fault."""
     write(tmp_path / "dpcore/__init__.py", '__version__ = "1.2.3"\n')
     write(tmp_path / "CHANGELOG.md", "# Changes\n\n## 1.2.3, 2030-01-02\n")
     write(tmp_path / "README.md", "![A page](data/pictures/page.png)\n")

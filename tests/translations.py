@@ -70,7 +70,7 @@ DRAWN = (
 
 
 def sentences() -> dict[str, set[str]]:
-    """Every sentence that a page may say, with the files that it stands in."""
+    """Every sentence that a page may say, with its files."""
     where: dict[str, set[str]] = {}
     for path in sorted((ROOT / "pages").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
@@ -182,7 +182,7 @@ def catalogue(language: str) -> Path:
 
 
 def read(language: str) -> Catalog:
-    """A catalogue as it stands."""
+    """A catalogue as it is now."""
     with catalogue(language).open("rb") as file:
         return read_po(file, locale=language, domain=DOMAIN)
 

@@ -1,7 +1,7 @@
 """A crowd: people with a web socket each, who do one thing a second on pages of the menu.
 
 All open the start page at once. Then a person mostly moves a slider, sometimes types a sentence
-that nobody else types, sometimes goes to another page; where there is nothing to move or to type,
+that no one else types, sometimes goes to another page; where there is nothing to move or to type,
 that second is for reading. A step is timed from the request to the end of the script run. No frame
 that reaches a session may hold the sentence of another.
 """

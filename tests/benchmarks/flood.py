@@ -4,7 +4,7 @@ Run: python -m tests.benchmarks.flood [PAGE]
 
 The others turn the dial once a second, as in `tests.benchmarks.page_load`. The flood comes
 from a process of its own, for a bounded time, and asks for the cheapest that there is: the page
-again, as it stands. It keeps to one web socket, or opens a new one for every forty requests.
+again, unchanged. It keeps to one web socket, or opens a new one for every forty requests.
 """
 
 from __future__ import annotations

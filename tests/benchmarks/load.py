@@ -105,7 +105,7 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
 
 
 async def deep_link(url: str) -> str:
-    """Open a link in the first session of a server; the ε at which the dial stands."""
+    """Open a link in the first session of a server; return the ε of the dial."""
     async with session(url) as person:
         await person.open("deniability", urlencode(DEEP))
         shown = dial(person)

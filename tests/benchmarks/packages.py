@@ -116,7 +116,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Subject:
-    """One mechanism of a package, and what it is said to keep.
+    """One mechanism of a package, and the guarantee that is claimed for it.
 
     Attributes:
         package: key in `PACKAGES`.

@@ -35,7 +35,7 @@ class Shown:
 
     Attributes:
         kind: of the element ("text_area"), or of the block ("tab").
-        message: all that the browser was told of it.
+        message: the message that the browser received about it.
         fragment: the part of the page that drew it; empty for the page itself.
     """
 
@@ -51,7 +51,7 @@ class Shown:
 
     @property
     def key(self) -> str:
-        """The key that the page gave it, which stands at the end of its id."""
+        """The key that the page gave it, which is the end of its id."""
         return self.id.split("-", 2)[-1]
 
 
@@ -210,7 +210,7 @@ class Session:
         return await self.run(message)
 
     async def rerun(self, fragment: str = "", *, by_itself: bool = False) -> Answer:
-        """Run the page, or a fragment of it, with all widgets as they stand."""
+        """Run the page, or a fragment of it, with the current values of all widgets."""
         message = BackMsg()
         message.rerun_script.query_string = self.query
         message.rerun_script.page_script_hash = self._page

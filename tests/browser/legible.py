@@ -1,6 +1,6 @@
 """Texts that are hard to read: numbers of too many digits, odds without end, captions.
 
-Cells of a table are drawn on a canvas, and what stands in code, fields and files may be exact:
+Cells of a table are drawn on a canvas, and numbers in code, fields and files may be exact:
 these are left out, and so are the texts below, where every digit is what it is about.
 """
 

@@ -60,7 +60,7 @@ _PROBED = re.compile(r"//[^/]+/\w+/_stcore/[\w-]+$")
 
 @dataclass
 class Watch:
-    """Faults of a page that nobody sees on the screen, collected while it is used."""
+    """Faults of a page that are not visible on the screen, collected while it is used."""
 
     console_errors: list[str] = field(default_factory=list)
     page_errors: list[str] = field(default_factory=list)
@@ -128,7 +128,7 @@ def _of_streamlit(rule: str, node: dict[str, str]) -> bool:
 
 
 def assert_accessible(page: Page) -> None:
-    """Fail with the faults that axe-core finds on the page as it stands."""
+    """Fail with the faults that axe-core finds on the page now."""
     faults = accessibility_faults(page)
     assert not faults, "\n".join(["accessibility:", *faults])
 

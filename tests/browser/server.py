@@ -39,7 +39,7 @@ def serve(
 
     Args:
         script: the Streamlit script; the repository's configuration applies to it.
-        home: an empty folder that stands in for the person's home.
+        home: an empty folder in place of the person's home.
         options: further command-line options of `streamlit run`.
         fixed_port: None for a free one.
 

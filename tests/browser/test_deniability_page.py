@@ -53,7 +53,7 @@ def test_trade_off_leads_there_and_the_menu_on(app_url: str, page: Page) -> None
     seed.press("Enter")
     expect(page.get_by_text("· seed 7 ·")).to_be_visible(timeout=30_000)
     wait_idle(page)
-    # Nobody chose the mechanisms of the other page, so they have not come along.
+    # No one chose the mechanisms of the other page, so they have not come along.
     expect(page.locator(".js-plotly-plot")).to_have_count(4)
     expect(page.get_by_text("vickrey: mean")).to_have_count(0)
     page.get_by_role("link", name="Rewrite").click()

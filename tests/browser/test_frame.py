@@ -1,4 +1,4 @@
-"""The frame that all browser tests stand on, tried on a small script with known properties."""
+"""The frame under all browser tests, tried on a small script with known properties."""
 
 import http.client
 import re

@@ -20,10 +20,10 @@ class Line:
     """The line between a browser and its server, which can spoil what it carries."""
 
     def __init__(self, page: Page) -> None:
-        """Stand between a page that is not yet open and its server."""
+        """Sit between a page that is not yet open and its server."""
         self.spoil: Callable[[ForwardMsg], bytes | None] | None = None
         self.deaf_to = ""  # hash of the page for which the next request is lost
-        self.begun = self.ended = 0  # runs of which the browser was told
+        self.begun = self.ended = 0  # runs that the browser was notified of
         page.route_web_socket("**/_stcore/stream", self._carry)
 
     def _carry(self, browser: WebSocketRoute) -> None:
@@ -59,7 +59,7 @@ def lose(forward: ForwardMsg) -> bytes | None:
 
 
 def misplace(forward: ForwardMsg) -> bytes | None:
-    """All of the main area stands where the browser has no place."""
+    """The whole main area is at a position that the browser does not have."""
     if is_of_main(forward):
         forward.metadata.delta_path[-1] += 7
     return forward.SerializeToString()

@@ -1,4 +1,4 @@
-"""Slow work of two people beside a third: one waits and is told, the third is answered at once."""
+"""Slow work of two people beside a third: one waits and is notified, one is answered."""
 
 import asyncio
 from urllib.parse import urlencode

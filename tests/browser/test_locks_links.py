@@ -1,4 +1,4 @@
-"""Links with nonsense in every parameter of every page: the page is drawn, and nothing is said."""
+"""Links with nonsense in every parameter of every page: the page is drawn, without an error."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Typed text on every page: shown as it stands, and nowhere but in its own session.
+"""Typed text on every page: shown verbatim, and nowhere but in its own session.
 
 The pages are those of the menu, so a new one is looked at by itself; a field that shows only in
 one of a page's views needs that view in `VIEWS`, and a test says so where it is missing.
@@ -28,7 +28,7 @@ HOSTILE = (
     f"<img src=x onerror=\"document.title='{SIGN}'\"> [{SIGN}](javascript:alert(1)) "
     f"<b>{SIGN}</b> :red[{SIGN}] $x^{SIGN}$ :material/home:"
 )
-# What a browser draws as it stands: plain text, code, boxes, cells of a table, our own component
+# Verbatim text in a browser: plain text, code, boxes, cells of a table, our own component
 # (which escapes; the tests of the Rewrite page look at it in a browser), and the choices of a menu.
 PLAIN = {"text", "code", "text_area", "text_input", "dataframe", "bidi_component", "selectbox"}
 FIELDS = {"text_area", "text_input"}

@@ -81,7 +81,7 @@ def test_the_first_download_of_the_start_page_is_small(
 
 def test_what_the_app_refuses_is_refused_behind_it(proxy: Server) -> None:
     status, body, _ = ask(proxy, "GET", "/_stcore/health", {"Host": "evil.example"})
-    assert status == 400 or body == b""  # Caddy asks nobody when the name is not its own
+    assert status == 400 or body == b""  # Caddy asks no one when the name is not its own
     for origin in ("http://evil.example", "http://127.0.0.1:1", "http://127.0.0.1"):
         assert ask(proxy, "GET", "/_stcore/stream", UPGRADE | {"Origin": origin})[0] == 403
     upgrade = UPGRADE | {"Origin": proxy.url}

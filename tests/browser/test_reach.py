@@ -80,7 +80,7 @@ VIEWS = {
 OPEN_ALL = """() => document.querySelectorAll('.stMain details:not([open]) > summary')
   .forEach(summary => summary.click())"""
 
-# Words that reach beyond the window or are cut off, and words that stand on one another.
+# Words that reach beyond the window or are cut off, and words that overlap.
 FAULTS = """() => {
   const faults = [], boxes = [], window_ = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > window_) faults.push('scrolls sideways');

@@ -8,10 +8,10 @@ from playwright.sync_api import Error, Page, expect
 from tests.browser.pages import Watch, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
-MOST = 120  # stops of the Tab key; more would be a page that nobody walks through
+MOST = 120  # stops of the Tab key; more would be a page that no one walks through
 SOON = 10_000
 
-# How an element looks, with what stands around it: a focus that changes nothing is not to be seen.
+# Looks of an element and its surroundings: a focus that changes nothing is not to be seen.
 WATCH = """() => {
   const look = node => {
     const said = [];

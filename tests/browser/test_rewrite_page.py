@@ -24,7 +24,7 @@ def open_grid(page: Page, url: str) -> None:
 
 
 def row(page: Page, key: str) -> str:
-    """The words of one mechanism as they stand."""
+    """The displayed words of one mechanism."""
     return page.locator(f".words:has([data-id^='{key}/'])").inner_text()
 
 

@@ -147,7 +147,7 @@ def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) 
     assert download.value.suggested_filename == f"tradeoff.{name.lower()}"
     if name == "SVG":
         assert b"meaning left" in content
-        assert b"rgb" in content  # its colours stand in it
+        assert b"rgb" in content  # its colours are in it
     else:
         assert content.startswith(b"\x89PNG")
         assert len(content) > 20_000

@@ -153,7 +153,7 @@ def test_a_word_is_found_by_its_beginning_without_the_server(
     begin = [word for word in lexicon.words if word.startswith("viol")][:8]
     assert offers.all_text_contents() == begin
     assert not sent
-    # The second one by keyboard, as a screen reader is told.
+    # The second one by keyboard, as for a screen reader.
     field.press("ArrowDown")
     field.press("ArrowDown")
     assert field.get_attribute("aria-activedescendant") == "offer1"
@@ -169,7 +169,7 @@ def test_a_word_is_found_by_its_beginning_without_the_server(
     expect(told).to_contain_text(f"Word {row + 1:,} of 25,000 by frequency")
     wait_idle(page)
     page.wait_for_timeout(800)
-    # It stands in the middle, with its name.
+    # It is in the middle, with its name.
     box = stage.bounding_box()
     assert box is not None
     (x,) = (x for text, x, *_ in names(page) if text == begin[1])
@@ -313,7 +313,7 @@ def test_keys_move_zoom_and_look(app_url: str, new_page: NewPage) -> None:
     places = [(place, again[text]) for text, *place, _ in whole if text in again]
     assert len(places) > 0.7 * len(whole)  # some give way to the words in focus
     for old, new in places:
-        assert new == pytest.approx(old, abs=6)  # a name in focus stands higher
+        assert new == pytest.approx(old, abs=6)  # a name in focus is higher
     expect(stage).to_have_attribute("aria-label", re.compile("Arrow keys move the map"))
     assert not watch.page_errors
 

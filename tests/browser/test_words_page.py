@@ -14,7 +14,7 @@ FEW = "curve_metric=tem&curve_log="
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 NewPage = Callable[..., tuple[Page, Watch]]
 
-# Where on the screen a word of the map stands.
+# Position on the screen of a word of the map.
 _PLACE = """word => {
   const plot = document.querySelector('.st-key-figure_map .js-plotly-plot');
   plot.scrollIntoView({ block: 'center' });

@@ -274,7 +274,7 @@ def test_the_figure_is_saved_as_it_stands(app_url: str, new_page: NewPage, tmp_p
 
 
 def test_words_are_never_markup(new_page: NewPage) -> None:
-    """Words of a lexicon that somebody added: in the component alone, without a server."""
+    """Words of a lexicon that someone added: in the component alone, without a server."""
     names = tuple(f"<img src=x onerror=window.broken=1>{i}" for i in range(30))
     rows = np.random.default_rng(1).standard_normal((30, 5)).astype(np.float32)
     words = Lexicon("hostile", names, rows)

@@ -1,6 +1,6 @@
 """The tree of elements that a browser holds, as the frontend of Streamlit 1.67 keeps it.
 
-A browser that is told of a place that its tree does not have shows an error for good. This model
+A browser that receives a position that its tree does not have shows an error for good. This model
 raises `BadPlaceError` there, and says what a browser would show at any time.
 """
 
@@ -44,7 +44,7 @@ class Block:
 
 @dataclass
 class Passing:
-    """Something that is shown for a while, such as a spinner, before what stands in its place."""
+    """Temporary content, such as a spinner, before the content that replaces it."""
 
     run: str
     many: int

@@ -132,7 +132,7 @@ def test_an_engine_that_cannot_work_says_so_where_it_is_imported(
 def test_an_installation_is_advised_what_it_can_follow(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """No requirement file stands in the folder of somebody who has installed the engine."""
+    """Someone who has installed the engine has no requirements file in the folder."""
     monkeypatch.setattr(optional, "_project", lambda: None)
     monkeypatch.setattr(optional, "_PACKAGE", tmp_path / "dpcore")
     advice = {part: optional.install(part) for part in optional._IN_CHECKOUT}

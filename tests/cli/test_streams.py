@@ -102,12 +102,12 @@ def test_no_command_ends_in_a_traceback(folder: Path, name: str, stream: str) ->
     code = int((folder / "code").read_text())
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
-    # As on a terminal: 0, 2 where it is refused; 1 where nobody can have the answer.
+    # As on a terminal: 0, 2 where it is refused; 1 where no one can have the answer.
     refused = name in {"write", "privatize", "utility", "robust", "autoencoder"}
     lost = stream in {"a full disk", "a closed output", "all closed"}
     assert code == (2 if refused else 1 if lost else 0), done.stderr
     if lost and not refused and "2>" not in end:
-        # Notes of the command may stand around the one sentence.
+        # Notes of the command may surround the one sentence.
         assert done.stderr.count("error:") == 1
         assert "error: the answer could not be written" in done.stderr
     if stream == "another encoding" and not refused:

@@ -1,4 +1,4 @@
-"""Vectors that somebody sent: what is read, what is refused, and that nothing is kept of them."""
+"""Uploaded vectors: files that are read, files that are refused, and nothing of them is kept."""
 
 import gzip
 import io
@@ -35,7 +35,7 @@ def test_it_is_what_the_same_file_gives_from_disk(kind: str, tmp_path: Path) -> 
     assert sent.fingerprint == read.fingerprint
     assert report == from_disk
     if kind == "text":
-        assert sent.words == ("sun", "moon", "star")  # a word and a vector stand twice
+        assert sent.words == ("sun", "moon", "star")  # a word and a vector occur twice
 
 
 def packed(data: bytes) -> list[bytes]:

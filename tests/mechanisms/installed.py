@@ -1,4 +1,4 @@
-"""A tiny package with mechanisms, installed by pip into a folder, as anybody's would be."""
+"""A tiny package with mechanisms, installed by pip into a folder, as anyone's would be."""
 
 import subprocess
 import sys

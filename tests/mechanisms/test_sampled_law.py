@@ -155,7 +155,7 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
         expected = -mechanism.cap + math.log(law[0])  # the weight of the word itself is 1
     width = edge - begin
     log = math.log(width.numerator) - math.log(width.denominator)
-    # A part is its share of S, of which at most n units are in nobody's part.
+    # A part is its share of S, of which at most n units are in no one's part.
     slack = 4e-12 + len(weights.values) / float(int(weights.steps[-1]))
     assert abs(log - expected) <= slack + 1e-12 * abs(expected)
 

@@ -124,7 +124,7 @@ def test_the_plain_cipher_gives_the_vectors_of_the_standard() -> None:
 
 @pytest.mark.parametrize("key", [bytes(32), bytes(range(32)), bytes(range(255, 223, -1))])
 def test_a_stream_of_a_release_is_the_key_stream_of_chacha20(key: bytes) -> None:
-    """All 32 bytes of the key are the key: no seed sequence stands before the cipher."""
+    """All 32 bytes of the key are the key: no seed sequence comes before the cipher."""
     expected = b"".join(chacha20_block(key, counter) for counter in range(20))
     numbers = streams._chacha20(key).integers(2**64, size=160, dtype=np.uint64)
     assert numbers.astype("<u8").tobytes() == expected

@@ -315,7 +315,7 @@ def test_the_crafted_vocabulary_refutes_theorem_1_by_hand() -> None:
     assert result.epsilon > 7 * claimed
     by_hand = (1000 * math.log(4 / 3)) / 2
     assert result.epsilon == pytest.approx(by_hand, rel=0.08)
-    # Fewer words, less damage: with 20 of them the claim stands.
+    # Fewer words, less damage: with 20 of them the claim holds.
     claimed, few = claims_gumbel.crafted(1.01, 20)
     assert few.epsilon < claimed
 

@@ -41,7 +41,7 @@ def test_every_answer_can_be_guessed(tasks: dict[str, Exercise]) -> None:
             assert task.low < task.answer < task.high
             assert task.right(task.answer + 0.99 * task.near)
             assert not task.right(task.answer + 1.01 * task.near)
-            # Somebody who may only take steps can still be right.
+            # A guess limited to the steps can still be right.
             assert task.step <= 2 * task.near
 
 

@@ -69,7 +69,7 @@ def test_every_claim_has_a_source_a_saying_and_what_to_cite() -> None:
 
 
 def test_figures_of_the_record_stand_in_the_rows() -> None:
-    """By hand, from the recorded numbers: each rounded so that what is said stays true."""
+    """By hand, from the recorded numbers: each rounded so that the statement stays true."""
     shown = {v.key: measured(v) for v in read_recorded().verdicts}
     assert shown["xu-theorem-1"] == "claimed ε 16.3, true ε at least 155"  # 155.153
     assert shown["adept-published"] == "claimed ε 1, true ε 5.66"  # √32

@@ -191,7 +191,7 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
             continue
         caption = odds_sentence(row)
         word, factor = odds.favoured(row)[0], 10 ** abs(x)
-        assert word == ("city" if x > 0 else "town")  # the side of the axis on which it stands
+        assert word == ("city" if x > 0 else "town")  # its side of the axis
         assert f"odds of “{word}” against" in caption
         interval = "" if row["exact"] else " (0.5 to 4)"
         assert text.endswith(f"{factor:.3g} times{interval} for “{word}”")

@@ -1,4 +1,4 @@
-"""Words around a word: true radii, no name on another, little turned; and what is said of them."""
+"""Words around a word: true radii, no name on another, little turned; and their captions."""
 
 import math
 
@@ -61,7 +61,7 @@ def test_the_default_words_have_room_for_every_name(pair: Pair, place: int) -> N
 
 
 def test_near_words_stay_near_in_angle() -> None:
-    """Two bundles in opposite directions: no word of one stands among those of the other."""
+    """Two bundles in opposite directions: no word of one is among those of the other."""
     rng = np.random.default_rng(3)
     towards = np.zeros(8)
     towards[2] = 5.0

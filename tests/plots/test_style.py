@@ -1,4 +1,4 @@
-"""The styles: no two alike for anybody, legible on both themes, one for every mechanism."""
+"""The styles: no two look alike to anyone, legible on both themes, one for every mechanism."""
 
 import itertools
 import re
@@ -36,7 +36,7 @@ from pages.shared.session import CURVE_MECHANISMS, DEFAULT_MECHANISMS
 from tests.colours import VISIONS, ciede2000, lab, linear
 from tests.needs import ROOT
 
-# CIEDE2000: two patches side by side are told apart from about 2 on, thin lines apart later.
+# CIEDE2000: two patches side by side can be distinguished from about 2 on, thin lines apart later.
 OWN = 9.0
 """Of any two colours, to those who see all colours."""
 SHARED = 12.0
@@ -87,7 +87,7 @@ def alike(marker: str, other: str) -> bool:
 
 
 def confused(styles: Mapping[str, Style]) -> set[tuple[str, str]]:
-    """Every two that somebody could take for each other."""
+    """Every two that someone could take for each other."""
     by_vision = distances(styles)
     light = dict(zip(styles, lab([s.colour for s in styles.values()])[:, 0], strict=True))
     pairs = set()
@@ -288,7 +288,7 @@ def test_colours_stand_out_on_both_themes() -> None:
 
 
 def test_every_colour_that_a_figure_names_stands_out_on_both_themes() -> None:
-    """Only grounds, pictures, and what stands on a tile of its own may be lighter or darker."""
+    """Only grounds, pictures, and marks on a tile of their own may be lighter or darker."""
     on_its_own_ground = {
         "attack/icons.py": {"#F0E442"},  # tiles with a letter in ink
         "robust/picture.py": {"#FFFFFF", "#101418"},  # the greys of a picture

@@ -70,7 +70,7 @@ def fault(base: Path, folder: Path) -> str:
     if json.loads(label.read_text("utf-8"))["run"] != json.loads(before[1])["run"]:
         return "the label is of another run"
     left = {path.name for path in folder.iterdir()} - {copy.name, record.name, label.name}
-    # A label that was killed under its temporary name, and a lock that nobody holds.
+    # A label that was killed under its temporary name, and a lock that no one holds.
     return f"left {left}" if any("unfinished" in name or "scrap" in name for name in left) else ""
 
 

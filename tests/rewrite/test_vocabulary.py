@@ -97,7 +97,7 @@ def test_endings_that_the_lexicon_holds_are_protected() -> None:
     assert [slot.role for slot in encoding.slots] == [Role.PROTECTED] * 4
     assert [slot.source for slot in encoding.slots] == [0, 0, 1, 1]
     assert unchanged(encoding, lexicon) == "Didn't Anna's"
-    # An ending that is rewritten to a word stands apart; one that is put elsewhere as well.
+    # An ending that is rewritten to a word is separate; one that is put elsewhere as well.
     assert assemble(encoding, ["cat", "cat", "'s", "anna"]) == "Cat cat 'S anna"
 
 

@@ -156,7 +156,7 @@ PARTS = [(name, trial) for trial in range(2) for name in ("baseline", "madlib", 
 
 
 class Plan:
-    """Stands in for `Live`: four jobs."""
+    """Replacement of `Live`: four jobs."""
 
     def jobs(self) -> list[dict[str, Any]]:
         names = ["baseline", "tem", "madlib", "laplace"]

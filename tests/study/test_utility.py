@@ -127,7 +127,7 @@ def test_bags_are_cut(parts: tuple[Prepared, Prepared], lexicon: Lexicon) -> Non
     assert bags_of(["w1 w2 w3"], lexicon, 2).words.tolist() == [1, 2]
 
 
-# Equal privacy: what is joined, which losses are known, and what is said of the others.
+# Equal privacy: joined curves, known losses, and statements about the others.
 
 
 def rows(

@@ -1,4 +1,4 @@
-"""The meter of ε: closed forms, the packing bound, and what is said of what is not known."""
+"""The meter of ε: closed forms, the packing bound, and statements about unknown values."""
 
 import math
 

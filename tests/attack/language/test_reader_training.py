@@ -56,7 +56,7 @@ def test_the_sampled_loss_of_every_word_once_is_the_whole_one() -> None:
 
 @pytest.mark.slow
 def test_a_network_learns_what_stands_beside_what() -> None:
-    """Word i stands beside word i + 4 alone: a reader names the other, whose chance was 1/8."""
+    """Word i is next to word i + 4 alone: a reader names the other, whose chance was 1/8."""
     needs.torch()
     rng = np.random.default_rng(3)
     first = rng.integers(0, 4, 400)

@@ -242,7 +242,7 @@ def test_out_of_reach_is_said(rng: MakeRng) -> None:
     assert any("came out as it went in" in finding for finding in report.findings)
 
 
-# -- what else is said
+# -- other statements
 
 
 def test_what_comes_through_is_named(rng: MakeRng) -> None:

@@ -22,7 +22,7 @@ SETTINGS = Training(epochs=12, batch=16, rate=0.02, clip=1.0, seed=1, threads=1)
 
 
 def examples(count: int, seed: int = 0) -> Examples:
-    """The label says whether word 9 or word 10 stands in the text; neither may be replaced."""
+    """The label says whether word 9 or word 10 is in the text; neither may be replaced."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(2, size=count)
     texts = [[*rng.integers(9, size=3).tolist(), 9 + label] for label in labels.tolist()]

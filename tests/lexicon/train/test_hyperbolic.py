@@ -55,14 +55,14 @@ def test_a_word_stands_below_what_is_above_the_senses_of_its_kind(table: Path) -
         # Of three senses two are animals: "person" is left out, and a parent that is not there.
         "dog": {"animal", "entity"},
         "poodle": {"dog", "animal", "entity"},
-        # A regular inflection stands below its stem.
+        # A regular inflection is below its stem.
         "poodles": {"poodle", "dog", "animal", "entity"},
         "person": {"entity"},
         # A circle ends.
         "run": {"move"},
         "move": {"run"},
     }
-    # What stands nowhere is left out; the others keep their order.
+    # Words without a place are left out; the others keep their order.
     assert hierarchy.words == tuple(w for w in VOCABULARY if w not in {"big", "the"})
     assert (np.diff(hierarchy.pairs[:, 0]) >= 0).all()
 
@@ -160,7 +160,7 @@ def test_a_word_above_is_never_drawn_against() -> None:
     points = np.zeros((3, 3))
     points[:, 1:] = [[0.5, 0.0], [0.0, 0.5], [-0.5, 0.0]]
     poincare._lift(points)
-    known = np.array([0 * 3 + 1, 0 * 3 + 2])  # both stand above the first
+    known = np.array([0 * 3 + 1, 0 * 3 + 2])  # both are above the first
     first, second = points.copy(), points.copy()
     poincare._step(first, np.array([[0, 1]]), np.array([[2, 0]]), known, 0.1, 12.0)
     np.testing.assert_allclose(first, second, atol=1e-12)  # no slope: nothing to tell it from

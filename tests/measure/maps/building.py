@@ -48,7 +48,7 @@ def refuse(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) ->
 
 
 def fail(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
-    """Fail as nobody expects."""
+    """Fail as no one expects."""
     raise RuntimeError
 
 

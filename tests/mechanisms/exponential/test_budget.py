@@ -223,7 +223,7 @@ def test_the_losses_of_two_texts_compose_as_enumeration_says(form: dict[str, Any
         assert exact * (1 - 1e-12) <= losses.delta(target) <= exact + 1e-3
 
 
-# -- what is said ----------------------------------------------------------------------------------
+# -- statements ------------------------------------------------------------------------------------
 
 
 def test_the_guarantee_names_every_budget() -> None:

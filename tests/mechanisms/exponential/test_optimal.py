@@ -91,7 +91,7 @@ def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
 
 
 def test_a_mechanism_that_guarantees_too_much_is_seen() -> None:
-    """A canary: TEM without its factor 1/2 keeps more words than its ε allows to anybody."""
+    """A canary: TEM without its factor 1/2 keeps more words than any mechanism may at its ε."""
     table = known_weights(LEXICON, MECHANISM_METRIC)
     row = int(np.flatnonzero(table.wanted == 1.0)[0])
     k = np.exp(-2.0 * distances(LEXICON.vectors, LEXICON.vectors))

@@ -141,7 +141,7 @@ def test_many_scales_at_once_give_the_laws_of_each(rng: MakeRng, shape: str, n: 
     weights = poisson_weights(d.size)
     scales = (bound / RATIOS).tolist()
     for b, law in zip(scales, laws_from_distances(d, weights, scales, bound), strict=True):
-        # Rounding only: which scales stand next to each other changes no grid and no node.
+        # Rounding only: the order of the scales changes no grid and no node.
         np.testing.assert_allclose(law, law_from_distances(d, weights, b, bound), atol=1e-14)
 
 

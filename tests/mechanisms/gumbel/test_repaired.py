@@ -159,7 +159,7 @@ def test_bounded_normalisers_certify_the_same(
 def test_pairs_outside_the_table_of_neighbours_are_looked_at_too(
     monkeypatch: pytest.MonkeyPatch, apart: float, strength: float
 ) -> None:
-    """A crowd larger than the table, and words that stand alone, whose normaliser is smaller."""
+    """A crowd larger than the table, and isolated words, whose normaliser is smaller."""
     vectors = np.eye(170, dtype=np.float32)
     vectors[150:] *= apart
     lexicon = Lexicon("crowd", tuple(f"w{i}" for i in range(170)), vectors)

@@ -55,7 +55,7 @@ def utterances() -> list[tuple[str, str]]:
 def corpus_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = utterances()
     extra = [
-        ("Show flights to Lima today!", "trip", "train"),  # one that stands there already
+        ("Show flights to Lima today!", "trip", "train"),  # one that is there already
         ("a b c d e f g h i j", "trip", "train"),  # too long
         ("...", "trip", "train"),
         ("which lonely airport is this", "lonely", "train"),

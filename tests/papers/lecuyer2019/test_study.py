@@ -100,7 +100,7 @@ def test_plans_are_data(plan: Plan) -> None:
     assert len({arm.name for arm in plan.arms}) == len(plan.arms)
 
 
-# What is said of the recorded experiments of PixelDP, as inequalities between means.
+# Statements about the recorded experiments of PixelDP, as inequalities between means.
 
 
 BOUNDS = ("hoeffding", "clopper-pearson")

@@ -1,4 +1,4 @@
-"""The recorded trade-off: under the line that nobody crosses, and what the laws say."""
+"""The recorded trade-off: below the bound on every mechanism, and equal to the laws."""
 
 import math
 

@@ -41,7 +41,7 @@ GRID = (2.0, 1e6)
 
 
 def small(folder: Path, pairs: bool) -> tuple[Plan, Sources]:
-    """A corpus whose label is said by its last word, lists of substitutions, and their plan."""
+    """A corpus whose last word gives the label, lists of substitutions, and their plan."""
     rng = np.random.default_rng(0)
     lexicon = Lexicon("small", WORDS, rng.normal(size=(30, 6)).astype(np.float32))
     frame = []

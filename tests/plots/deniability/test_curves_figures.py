@@ -54,7 +54,7 @@ def drawn(
 
 
 def places(html: str) -> tuple[list[float], list[float]]:
-    """Shares of the width at which the line and the rings stand, and their distances upwards."""
+    """Shares of the width of the line and the rings, and their distances upwards."""
     across = [float(number) for number in re.findall(r"\+ ([\d.]+) \* \(100%", html)]
     return across, [float(number) for number in re.findall(r"top:-([\d.]+)px", html)]
 

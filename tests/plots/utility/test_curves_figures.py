@@ -90,7 +90,7 @@ def test_roc_is_logarithmic_and_zero_is_drawn_at_the_floor() -> None:
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     curve = named["without privacy"]
     assert curve.y[0] == pytest.approx(0.0005)
-    assert curve.customdata[0] == 0.0  # what is said on hovering is the true value
+    assert curve.customdata[0] == 0.0  # the hover text gives the true value
     assert list(named["guessing"].x) == list(named["guessing"].y) == [0.001, 1.0]
     assert len([trace for trace in figure.data if trace.fill == "tonexty"]) == 1
 

@@ -1,4 +1,4 @@
-"""Figures at equal privacy: one axis for all mechanisms, whiskers, and what is said of them."""
+"""Figures at equal privacy: one axis for all mechanisms, whiskers, and their captions."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The redactor with a model: its windows, its spans, and what is said where it is not installed."""
+"""The redactor with a model: its windows, its spans, and the message where it is not installed."""
 
 from itertools import pairwise
 from typing import Any

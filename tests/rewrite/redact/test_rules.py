@@ -141,7 +141,7 @@ def test_spans_are_in_order_without_overlap_and_inside(text: str) -> None:
     spans = by_rules(text)
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     assert all(a.end <= b.start for a, b in pairwise(spans))
-    # Any character that Unicode takes for a digit stands in a word that is taken.
+    # Any character that Unicode takes for a digit is in a word that is taken.
     hidden = {place for span in spans for place in range(span.start, span.end)}
     assert {place for place, character in enumerate(text) if character.isdigit()} <= hidden
 

@@ -91,7 +91,7 @@ def test_a_long_text_is_read_through_a_window_that_moves(place: int) -> None:
     for other in range(12):
         words = ["beta"] * 12
         words[other] = "iota"
-        seen = first <= other < first + 7 and other >= place  # what was drawn stands before it
+        seen = first <= other < first + 7 and other >= place  # drawn words come before it
         assert np.array_equal(scores(words), plain) != seen, other
 
 
