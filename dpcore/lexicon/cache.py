@@ -279,14 +279,14 @@ def only_in_memory(fingerprint: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Kept:
+class CacheEntry:
     """Content of a cache file: read-only arrays by name, and a JSON object."""
 
     arrays: Mapping[str, NDArray[Any]]
     facts: Mapping[str, Any]
 
 
-def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
+def keep(fingerprint: str, kind: str, kept: CacheEntry) -> bool:
     """Write arrays and facts computed from one lexicon.
 
     Args:
@@ -325,7 +325,7 @@ def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
     return True
 
 
-def recall(fingerprint: str, kind: str) -> Kept | None:
+def recall(fingerprint: str, kind: str) -> CacheEntry | None:
     """Read a cache file, or return None if it is absent, damaged, or of another lexicon.
 
     Large arrays are mapped, not read: they cost memory only where they are used.
@@ -350,7 +350,7 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
             arrays[name] = np.asarray(mapped)
         if _digest(header, arrays.values()) != expected:
             return None
-        return Kept(arrays, header["facts"])
+        return CacheEntry(arrays, header["facts"])
     except (OSError, *FIELDS) as error:
         refuse_of_the_system(error)
         return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from dpcore.errors import LexiconError
-from dpcore.lexicon.cache import Kept, bundled_extent, bundled_stretch, keep, recall
+from dpcore.lexicon.cache import CacheEntry, bundled_extent, bundled_stretch, keep, recall
 from dpcore.lexicon.metric import Metric, distances, paired_distances, unit_rows
 from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
@@ -358,7 +358,7 @@ def extent_of(
     if known is not None and (known.exact or not force_exact):
         return known
     extent = compute_extent(vectors, metric, force_exact=force_exact, progress=progress)
-    keep(fingerprint, "extent", Kept({}, extent.as_json()))
+    keep(fingerprint, "extent", CacheEntry({}, extent.as_json()))
     return extent
 
 
@@ -442,7 +442,7 @@ def _fact(
         known = dict(kept.facts) if kept and kept.facts.get("mapped") == digest else {}
     if name not in known:
         known |= {"mapped": digest, name: compute()}
-        keep(lexicon.fingerprint, f"stretch-{label}", Kept({}, known))
+        keep(lexicon.fingerprint, f"stretch-{label}", CacheEntry({}, known))
     return float(known[name])
 
 

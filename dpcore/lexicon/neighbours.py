@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from dpcore.errors import LexiconError, ParameterError
-from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
@@ -228,11 +228,11 @@ def table_of(
         indices[part], gaps[part] = index.search(vectors[part], width)
         progress("neighbours", part.stop, n)
     # The widest table is cached, so that no smaller one is ever computed.
-    keep(fingerprint, "neighbours", Kept({"indices": indices, "distances": gaps}, {}))
+    keep(fingerprint, "neighbours", CacheEntry({"indices": indices, "distances": gaps}, {}))
     return NeighbourTable(indices[:, :count], gaps[:, :count])
 
 
-def _fits(kept: Kept, n: int, width: int) -> bool:
+def _fits(kept: CacheEntry, n: int, width: int) -> bool:
     return {name: (array.shape, array.dtype.str) for name, array in kept.arrays.items()} == {
         "indices": ((n, width), "<i4"),
         "distances": ((n, width), "<f4"),
@@ -292,7 +292,7 @@ class ApproximateIndex:
                 (progress or silent)("hnsw", self._graph.ntotal, len(lexicon))
             graph = faiss.serialize_index(self._graph)
             made_by = {"faiss": faiss.__version__}
-            keep(lexicon.fingerprint, "hnsw", Kept({"graph": graph}, made_by))
+            keep(lexicon.fingerprint, "hnsw", CacheEntry({"graph": graph}, made_by))
             self.from_cache = False
 
     @property

@@ -23,7 +23,7 @@ from dpcore.arrays import FloatArray
 from dpcore.guarantee import Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.cache import (
     FIELDS,
-    Kept,
+    CacheEntry,
     bundled_data,
     keep,
     recall,
@@ -200,7 +200,7 @@ def keep_certificate(
     """Write a certificate to the cache folder; return True if it could be written."""
     arrays = {"epsilons": certificate.epsilons, "strengths": certificate.strengths}
     facts = {"settings": _plain(settings)}
-    return keep(fingerprint, _kind(name, settings), Kept(arrays, facts))
+    return keep(fingerprint, _kind(name, settings), CacheEntry(arrays, facts))
 
 
 def write_certificate(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
-from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import UNIT, distances
 from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
@@ -485,7 +485,9 @@ def _profile(lexicon: Lexicon) -> FloatArray:
     for word in sample:
         total += np.sort(distances(lexicon.vectors, lexicon.vectors[[word]])[0])
     mean = total / sample.size
-    keep(lexicon.fingerprint, "distance-profile", Kept({"mean": mean}, {"words": sample.size}))
+    keep(
+        lexicon.fingerprint, "distance-profile", CacheEntry({"mean": mean}, {"words": sample.size})
+    )
     return mean
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import StudyError
 from dpcore.learn.corpus import LabelledTexts
-from dpcore.lexicon.cache import Kept, keep, recall, sha256_of_file
+from dpcore.lexicon.cache import CacheEntry, keep, recall, sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon, freeze
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.optional import need_pandas
@@ -290,7 +290,7 @@ def _counted(
     kept = recall(whole.fingerprint, kind)
     if kept is None:
         counts, unknown = count_words(*_texts(corpus, folder, whole, progress))
-        kept = Kept({"counts": counts}, {"unknown": unknown})
+        kept = CacheEntry({"counts": counts}, {"unknown": unknown})
         keep(whole.fingerprint, kind, kept)
     counts, unknown = np.asarray(kept.arrays["counts"]), int(kept.facts["unknown"])
     return _part(corpus, key, whole, counts, unknown, data)

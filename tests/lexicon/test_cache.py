@@ -13,7 +13,15 @@ import pytest
 
 from dpcore.errors import StudyError
 from dpcore.lexicon import cache
-from dpcore.lexicon.cache import Kept, alone, cache_folder, cache_status, keep, recall, replacing
+from dpcore.lexicon.cache import (
+    CacheEntry,
+    alone,
+    cache_folder,
+    cache_status,
+    keep,
+    recall,
+    replacing,
+)
 from dpcore.lexicon.lexicon import Lexicon
 from tests.fixtures import MakeRng
 
@@ -27,8 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def sample() -> Kept:
-    return Kept(
+def sample() -> CacheEntry:
+    return CacheEntry(
         {"a": np.arange(7, dtype=np.int32), "b": np.ones((2, 3), dtype=np.float32)}, {"x": 1.5}
     )
 

@@ -239,7 +239,7 @@ def test_damage_under_a_right_digest_is_refused(name: str, stored: Path) -> None
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     arrays: dict[str, Any] = {"a": np.arange(6).reshape(2, 3), "b": np.ones(3, np.float32)}
-    assert cache.keep("f" * 64, "extent", cache.Kept(arrays, {"x": 1}))
+    assert cache.keep("f" * 64, "extent", cache.CacheEntry(arrays, {"x": 1}))
     assert cache.recall("f" * 64, "extent") is not None
     (path,) = tmp_path.rglob("extent.bin")
     return path

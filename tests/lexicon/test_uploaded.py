@@ -10,7 +10,7 @@ import pytest
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon import readers
-from dpcore.lexicon.cache import Kept, keep, keep_nothing_of, recall
+from dpcore.lexicon.cache import CacheEntry, keep, keep_nothing_of, recall
 from dpcore.lexicon.catalogue import load, only_here
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.readers import read_lexicon, read_uploaded
@@ -81,7 +81,7 @@ def test_a_name_is_no_place_on_this_machine(tmp_path: Path) -> None:
 def test_nothing_of_it_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     lexicon, _ = read_uploaded(TEXT.replace(b"star", b"comet"), "v.txt", "yours")
-    facts = Kept({}, {"a": 1})
+    facts = CacheEntry({}, {"a": 1})
     only_here(lexicon)
     for metric in (Metric.EUCLIDEAN, Metric.ANGULAR, Metric.MANHATTAN):
         fingerprint = lexicon.with_metric(metric).fingerprint
@@ -96,6 +96,6 @@ def test_a_lexicon_of_the_catalogue_stays_as_it_is(
 ) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     only_here(load(None))
-    assert keep(load(None).fingerprint, "test", Kept({}, {"a": 1}))
+    assert keep(load(None).fingerprint, "test", CacheEntry({}, {"a": 1}))
     keep_nothing_of("0" * 64)
-    assert not keep("0" * 64, "test", Kept({}, {}))
+    assert not keep("0" * 64, "test", CacheEntry({}, {}))

@@ -29,7 +29,7 @@ from dpcore.arrays import FloatArray
 from dpcore.errors import ComputationError
 from dpcore.lexicon.cache import (
     FIELDS,
-    Kept,
+    CacheEntry,
     bundled_data,
     keep,
     recall,
@@ -403,7 +403,7 @@ def least_distance(
     if missing.size and compute:
         fresh = (_local if local else _metric)(lexicon, missing, chosen, progress)
         table = _joined(table, fresh)
-        keep(lexicon.fingerprint, kept_as, Kept(vars(table), {}))
+        keep(lexicon.fingerprint, kept_as, CacheEntry(vars(table), {}))
     rows = tuple(_reading(table, value, lexicon, chosen, local) for value in values.tolist())
     return LeastDistance(lexicon.name, lexicon.fingerprint, "local" if local else str(chosen), rows)
 

@@ -21,7 +21,7 @@ from dpcore.arrays import FloatArray
 from dpcore.attack.output.prior import Prior, parse_prior, uniform
 from dpcore.bisection import safe_end
 from dpcore.errors import ComputationError, ParameterError
-from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -293,7 +293,9 @@ def _highs(
         order = np.argsort(known)
         known, upper = known[order], upper[order]
         keep(
-            lexicon.fingerprint, _kind(prior, metric), Kept({"epsilons": known, "upper": upper}, {})
+            lexicon.fingerprint,
+            _kind(prior, metric),
+            CacheEntry({"epsilons": known, "upper": upper}, {}),
         )
     # The bound rises with ε: a guarantee of a smaller ε implies that of a larger one.
     places = np.searchsorted(known, epsilons, side="left")

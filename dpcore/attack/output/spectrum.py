@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpcore.arrays import FloatArray
 from dpcore.lexicon.cache import (
     ARRAYS,
-    Kept,
+    CacheEntry,
     bundled_folder,
     keep,
     recall,
@@ -152,7 +152,7 @@ def _read(lexicon: Lexicon, metric: Metric, progress: Progress) -> Spectrum:
         kind = f"spectrum-{metric}-{BINS}-{ORDER}-{STEPS}"
         kept = recall(lexicon.fingerprint, kind)
         if kept is None:
-            kept = Kept({"moments": rounded_moments(lexicon, metric, progress)}, {})
+            kept = CacheEntry({"moments": rounded_moments(lexicon, metric, progress)}, {})
             keep(lexicon.fingerprint, kind, kept)
         moments = kept.arrays["moments"]
     return _from_moments(metric, moments, width)

@@ -36,7 +36,7 @@ from dpcore.lexicon.cache import (
     replacing,
     write_text,
 )
-from dpcore.lexicon.cache import Kept as KeptFile
+from dpcore.lexicon.cache import CacheEntry as KeptFile
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_MAP_NEIGHBOURS, MAX_MAP_WORDS
 from dpcore.measure.density import check_neighbours

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.mechanisms.distances import RELATIVE_ERROR, near_distances
@@ -73,7 +73,7 @@ def clusters(lexicon: Lexicon, k: int) -> Clusters:
                 near = _nearest(lexicon, seed, left, row, k)
                 of[near] = len(seeds)
                 seeds.append(seed)
-    keep(lexicon.fingerprint, name, Kept({"of": of, "seeds": np.array(seeds)}, {"k": k}))
+    keep(lexicon.fingerprint, name, CacheEntry({"of": of, "seeds": np.array(seeds)}, {"k": k}))
     return _partition(of, np.array(seeds))
 
 
@@ -144,7 +144,7 @@ def tours(lexicon: Lexicon, count: int) -> IntArray:
         return np.asarray(known.arrays["tours"], dtype=np.int64)
     near = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(min(_NEAREST, n)).indices.tolist()
     result = np.array([_tour(near, start % n) for start in range(count)])
-    keep(lexicon.fingerprint, name, Kept({"tours": result}, {"count": count}))
+    keep(lexicon.fingerprint, name, CacheEntry({"tours": result}, {"count": count}))
     return result
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpcore.arrays import Float32Array, FloatArray
 from dpcore.lexicon.cache import (
     ARRAYS,
-    Kept,
+    CacheEntry,
     bundled_data,
     keep,
     recall,
@@ -426,7 +426,7 @@ def known_weights(lexicon: Lexicon, metric: Metric) -> CertifiedWeights | None:
 def keep_weights(lexicon: Lexicon, metric: Metric, table: CertifiedWeights) -> bool:
     """Write weights to the cache folder; return True if they could be written."""
     arrays = {name: getattr(table, name) for name in _ARRAYS}
-    written = keep(lexicon.fingerprint, _kind(metric), Kept(arrays, {}))
+    written = keep(lexicon.fingerprint, _kind(metric), CacheEntry(arrays, {}))
     known_weights.cache_clear()
     return written
 
