@@ -116,7 +116,7 @@ KEPT_BYTES = 256 * 2**20
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class WordCache(Generic[T]):
     """Cache of one item per word; the least recently used go first when memory is full.
 
     Args:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpcore.errors import DpcoreError, EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import silent
-from dpcore.mechanisms.bulk import Kept, OneByOne, bulk, by_law, by_paths, outputs_at
+from dpcore.mechanisms.bulk import OneByOne, WordCache, bulk, by_law, by_paths, outputs_at
 from dpcore.mechanisms.exponential.tem_bulk import TemBulk
 from dpcore.mechanisms.gumbel.bulk import RepairedBulk, TruncatedGumbelBulk
 from dpcore.mechanisms.mechanism import Mechanism
@@ -100,7 +100,7 @@ def test_little_memory_changes_nothing(
     mechanism = create(names.get(kind, "truncated-gumbel"), SMALL)
     words, offsets = documents(rng(), len(SMALL), [500, 300])
     plain = OneByOne(mechanism, useful(mechanism))(rngs(2), words, offsets)
-    monkeypatch.setattr(Kept.__init__, "__defaults__", (1,))
+    monkeypatch.setattr(WordCache.__init__, "__defaults__", (1,))
     fast = kind(mechanism, useful(mechanism))
     for _ in range(2):
         assert np.array_equal(fast(rngs(2), words, offsets), plain)

@@ -28,7 +28,7 @@ from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import ELEMENTARY, Metric, distance_error, gamma
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.bulk import Kept, first_words, settle
+from dpcore.mechanisms.bulk import WordCache, first_words, settle
 from dpcore.mechanisms.distances import by_word, near_distances
 from dpcore.noise.discrete import WORD_BITS, Rows, shift
 
@@ -85,7 +85,7 @@ class TemBulk:
         deepest = k * math.log(2.0) + 1.0
         apart = _TOLERANCE + distance_error(d) if self._metric is Metric.EUCLIDEAN else 0.0
         self._tau = (apart + gamma(8.0)) * deepest + 2.0 * (ELEMENTARY + gamma(4.0))
-        self._kept: Kept[FloatArray] = Kept(self.row_bytes)
+        self._kept: WordCache[FloatArray] = WordCache(self.row_bytes)
         self._known: tuple[Sequence[FloatArray], int] = ((), 1)
 
     @property

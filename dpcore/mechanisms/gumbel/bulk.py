@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms.bulk import Kept, first_words, settle
+from dpcore.mechanisms.bulk import WordCache, first_words, settle
 from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.gumbel.algorithm import smallest_sums
 from dpcore.noise.discrete import Words, decided, scaled
@@ -37,7 +37,9 @@ class RepairedBulk:
         """Set up the law at this ε."""
         self._mechanism = mechanism
         self._epsilon, self._strength = epsilon, mechanism.strength(epsilon)
-        self._kept: Kept[tuple[IntArray, Words, np.uint64]] = Kept(16 * mechanism.heads + 8)
+        self._kept: WordCache[tuple[IntArray, Words, np.uint64]] = WordCache(
+            16 * mechanism.heads + 8
+        )
 
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
@@ -86,7 +88,7 @@ class TruncatedGumbelBulk:
         self._mechanism = mechanism
         self._b = mechanism.noise_scale(epsilon)
         self._width = min(_NEAR, len(mechanism.lexicon))
-        self._kept: Kept[tuple[IntArray, FloatArray]] = Kept(16 * self._width)
+        self._kept: WordCache[tuple[IntArray, FloatArray]] = WordCache(16 * self._width)
 
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
@@ -135,7 +137,7 @@ class TruncatedGumbelBulk:
         """Cache more neighbours from now on, if a draw has more candidates than before."""
         if wanted > self._width:
             self._width = wanted
-            self._kept = Kept(16 * wanted)
+            self._kept = WordCache(16 * wanted)
 
     def _neighbours(self, words: list[int]) -> Iterator[tuple[IntArray, FloatArray]]:
         order, row = self._mechanism.lexicon.nearest_words(np.array(words), self._width)
