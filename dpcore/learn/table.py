@@ -178,7 +178,7 @@ def _table_of(file: Uploaded, shape: Shape, least: int) -> Table:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class UsableTexts:
     """Texts of a table that are used, and the number of rows left out.
 
     Attributes:
@@ -216,7 +216,7 @@ def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str,
 
 def choose_columns(
     table: Table, text: str, label: str, most: int, rng: np.random.Generator
-) -> Chosen:
+) -> UsableTexts:
     """Return texts and labels of a table; of more than `most` texts a sample, stratified by class.
 
     Args:
@@ -235,7 +235,7 @@ def choose_columns(
     texts = LabelledTexts.of([words for words, _ in kept], names)
     if len(texts) > most:
         texts = _sample(texts, most, rng)
-    return Chosen(texts, len(table.rows), incomplete, repeated)
+    return UsableTexts(texts, len(table.rows), incomplete, repeated)
 
 
 def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> LabelledTexts:

@@ -20,7 +20,7 @@ from dpcore.jobs.executors import Executor
 from dpcore.jobs.worker import Tell, now_and_then
 from dpcore.learn.classifiers import learner_of
 from dpcore.learn.corpus import LabelledTexts, teaching_corpus
-from dpcore.learn.table import Chosen, Table, choose_columns
+from dpcore.learn.table import Table, UsableTexts, choose_columns
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS, MAX_LIVE_RUNS
@@ -130,7 +130,7 @@ def teaching_texts(labelling: str, most: int = LIVE_TEXTS) -> LabelledTexts:
     return LabelledTexts.of([corpus.texts[i] for i in order], [labels[i] for i in order])
 
 
-def table_texts(table: Table, text: str, label: str, most: int) -> Chosen:
+def table_texts(table: Table, text: str, label: str, most: int) -> UsableTexts:
     """Read texts and labels from a visitor's table; above `most` rows, take a fixed sample.
 
     Raises:
