@@ -87,7 +87,7 @@ class Authors:
 
 def beginnings(
     authors: Authors, texts: Sequence[str], lexicon: Lexicon, words: int, most: int, seed: int
-) -> list[Tried]:
+) -> list[AnonymousText]:
     """Draw documents whose author has another one, and return their first words.
 
     Args:
@@ -98,14 +98,14 @@ def beginnings(
         most: largest number of documents.
         seed: seed of the draw.
     """
-    tried: list[Tried] = []
+    tried: list[AnonymousText] = []
     for document in generator(seed, "authors tried").permutation(len(texts)).tolist():
         if len(tried) == most:
             break
         if authors.known_without(document):
             sentence = prepare(" ".join(texts[document].split()[:words]), lexicon)
             if (sentence.words >= 0).any():
-                tried.append(Tried(sentence, document))
+                tried.append(AnonymousText(sentence, document))
     return tried
 
 
@@ -131,7 +131,7 @@ def place(told: FloatArray, author: int) -> float:
 
 
 @dataclass(frozen=True)
-class Tried:
+class AnonymousText:
     """Text whose author is to be found.
 
     Attributes:
@@ -180,7 +180,7 @@ class Ranked:
 def rank_authors(
     channel: Channel,
     authors: Authors,
-    tried: Sequence[Tried],
+    tried: Sequence[AnonymousText],
     epsilon: float,
     *,
     reader: str = BIGRAM,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcore.attack.language.authors import Authors, Tried
+from dpcore.attack.language.authors import AnonymousText, Authors
 from dpcore.attack.language.context import WORDS
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.ours.reader import complete
@@ -82,13 +82,15 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     return rows
 
 
-def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Authors, list[Tried]]:
+def blogs(
+    lexicon: Lexicon, file: Path, passage: int, passages: int
+) -> tuple[Authors, list[AnonymousText]]:
     """Return the blogs with two documents or more, and the passages of their held-out documents.
 
     Raises:
         StudyError: the file is not that of the treebank.
     """
-    from dpcore.attack.language.authors import Authors, Tried
+    from dpcore.attack.language.authors import AnonymousText, Authors
     from dpcore.attack.language.build import is_held_out
     from dpcore.attack.language.language import word_frequencies
     from dpcore.learn.corpus import bags_of
@@ -107,7 +109,7 @@ def blogs(lexicon: Lexicon, file: Path, passage: int, passages: int) -> tuple[Au
         bags, np.array([names.index(blog[name]) for name in kept]), word_frequencies(lexicon)
     )
     tried = [
-        Tried(prepare(text, lexicon), document)
+        AnonymousText(prepare(text, lexicon), document)
         for document, name in enumerate(kept)
         if is_held_out(name)
         for text in _passages(sentences[name], passage)[:passages]

@@ -6,9 +6,9 @@ import pytest
 from dpcore.attack.language.authors import (
     PRIOR_WORDS,
     WRITTEN,
+    AnonymousText,
     Authors,
     Ranked,
-    Tried,
     beginnings,
     evidence,
     place,
@@ -107,6 +107,6 @@ def test_what_cannot_be_tried_is_refused(authors: Authors) -> None:
         Authors(bags_of(TEXTS[:1], load()), WROTE[:1], word_frequencies(load()))
     with pytest.raises(CorpusError, match="2 to"):
         Authors(Bags(np.empty(0, np.int64), np.zeros(1, np.int64), 5), WROTE[:0], np.ones(5) / 5)
-    tried = [Tried(prepare(TEXTS[0], load()), 0)] * 2
+    tried = [AnonymousText(prepare(TEXTS[0], load()), 0)] * 2
     with pytest.raises(CorpusError, match="two documents"):
         rank_authors(open_channel(create("k-ary", load())), authors, tried, 5.0)
