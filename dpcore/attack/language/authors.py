@@ -144,7 +144,7 @@ class AnonymousText:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class AuthorRanks:
     """Ranks that each attacker gives to the true authors of t texts.
 
     Attributes:
@@ -186,7 +186,7 @@ def rank_authors(
     reader: str = BIGRAM,
     seed: int = 0,
     progress: Progress = silent,
-) -> Ranked:
+) -> AuthorRanks:
     """Release each text once, and rank the authors by every release.
 
     Args:
@@ -228,4 +228,4 @@ def rank_authors(
         for name, scores in told.items():
             places[name][i] = place(scores, int(authors.of_document[each.document]))
         progress("texts", i + 1, len(tried))
-    return Ranked(authors.count, places, documents)
+    return AuthorRanks(authors.count, places, documents)

@@ -7,8 +7,8 @@ from dpcore.attack.language.authors import (
     PRIOR_WORDS,
     WRITTEN,
     AnonymousText,
+    AuthorRanks,
     Authors,
-    Ranked,
     beginnings,
     evidence,
     place,
@@ -83,7 +83,7 @@ def test_equals_share_a_place() -> None:
 
 
 def test_texts_of_one_document_count_as_one_that_is_longer() -> None:
-    ranked = Ranked(3, {"a": np.array([1.0, 1.0, 3.0, 2.5])}, np.array([7, 7, 7, 9]))
+    ranked = AuthorRanks(3, {"a": np.array([1.0, 1.0, 3.0, 2.5])}, np.array([7, 7, 7, 9]))
     assert ranked.first("a")["share"] == 0.5
     mean = ranked.mean("a")
     assert mean.mean == pytest.approx(7.5 / 4)
