@@ -90,7 +90,7 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackResult:
     """Result of an attack on one document.
 
     Attributes:
@@ -117,7 +117,7 @@ def attack(
     label: int,
     settings: Genetic,
     rng: np.random.Generator,
-) -> Attacked:
+) -> AttackResult:
     """Attack one document.
 
     Args:
@@ -154,7 +154,7 @@ class _Hunt:
         self.budget = int(changes_allowed([known], settings.share)[0])
         self.queries = 0
 
-    def run(self) -> Attacked:
+    def run(self) -> AttackResult:
         members = self.original[None].copy()
         kept, fooled = self.look(members)
         generations = [self.note(0, members, kept, fooled)]
@@ -169,7 +169,7 @@ class _Hunt:
                 members[first:] = self.mutated(members[first:])
                 kept, fooled = self.look(members)
                 generations.append(self.note(number, members, kept, fooled))
-        return Attacked(self.label, bool(fooled.any()), tuple(generations), self.queries)
+        return AttackResult(self.label, bool(fooled.any()), tuple(generations), self.queries)
 
     def look(self, members: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return each text's probability of the label, and True if another class is predicted."""
@@ -385,7 +385,7 @@ class Step:
     probability: float
 
 
-def steps(victim: Victim, document: Bags, attacked: Attacked) -> tuple[Step, ...]:
+def steps(victim: Victim, document: Bags, attacked: AttackResult) -> tuple[Step, ...]:
     """Order the changes of an attack: each step lowers the probability of the label most.
 
     The steps end when the classifier is fooled, so that unnecessary changes are left out.
@@ -431,7 +431,7 @@ class AdversarialAccuracy:
     low: float
     high: float
     documents: int
-    attacks: tuple[Attacked, ...]
+    attacks: tuple[AttackResult, ...]
 
 
 def adversarial_accuracy(

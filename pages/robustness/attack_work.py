@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.attack.genetic import (
     AdversarialAccuracy,
-    Attacked,
+    AttackResult,
     Candidates,
     Genetic,
     Step,
@@ -75,7 +75,7 @@ class Found:
     """
 
     label: int
-    attacked: Attacked
+    attacked: AttackResult
     steps: tuple[Step, ...]
     method: str
     places: int
