@@ -12,7 +12,7 @@ import streamlit as st
 from dpcore.arrays import IntArray
 from dpcore.attack.budget import budget
 from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
-from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, Recovered, recover
+from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, Recovery, recover
 from dpcore.attack.output.channel import Channel
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_ATTACK_RELEASES
@@ -103,7 +103,7 @@ class Read:
     """
 
     text: str
-    recovered: Recovered
+    recovered: Recovery
 
 
 def sentence_view(scene: Scene) -> None:
@@ -230,7 +230,7 @@ def _show(scene: Scene, read: Read) -> None:
     csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")
 
 
-def show_counts(recovered: Recovered) -> None:
+def show_counts(recovered: Recovery) -> None:
     """Draw how many changed content words each attacker recovers."""
     names = {
         **{attacker: say(ALONE[attacker]) for attacker in (BLIND, FREQUENCY)},

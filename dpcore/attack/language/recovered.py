@@ -27,7 +27,7 @@ TEN = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Recovered:
+class Recovery:
     """L protected words of a text that the lexicon has, with their guesses; read-only.
 
     Attributes:
@@ -87,7 +87,7 @@ def recover(
     *,
     reader: str = BIGRAM,
     progress: Progress = silent,
-) -> Recovered:
+) -> Recovery:
     """Let every attacker guess the words of a released text.
 
     Args:
@@ -111,7 +111,7 @@ def recover(
     blind = word_frequencies(sentence.lexicon)
     beliefs = {FREQUENCY: attack.alone, CONTEXT: attack.context}
     each = np.arange(written.size)
-    return Recovered(
+    return Recovery(
         sentence.lexicon,
         reader,
         written,

@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.attack.language.context import BIGRAM, WORDS
 from dpcore.attack.language.language import word_frequencies
-from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, Recovered, recover
+from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, Recovery, recover
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load
@@ -24,7 +24,7 @@ def test_only_changed_content_words_count() -> None:
     guesses = {CONTEXT: np.array([0, 1, 0, 0])}
     chances = {CONTEXT: np.array([0.9, 0.5, 0.1, 0.0])}
     released = np.array([1, 0, 0, 3])
-    recovered = Recovered(lexicon, "bigram", words, released, guesses, ranks, chances, 0)
+    recovered = Recovery(lexicon, "bigram", words, released, guesses, ranks, chances, 0)
     # The function word and the word that stayed are out: doctor is first, york is tenth.
     assert recovered.counted.tolist() == [False, True, True, False]
     assert [recovered.right(CONTEXT, first) for first in (1, 9, 10)] == [1, 1, 2]
