@@ -15,7 +15,7 @@ from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import MapMissingError, ParameterError
 from dpcore.lexicon.catalogue import load, load_reporting
-from dpcore.lexicon.fetch import Added, add, build, fetch, write_extent
+from dpcore.lexicon.fetch import AddedLexicon, add, build, fetch, write_extent
 from dpcore.lexicon.kinds import kinds_of, write_kinds
 from dpcore.lexicon.lexicon import ENGLISH, Lexicon
 from dpcore.lexicon.listing import describe, list_lexicons, similarity
@@ -197,7 +197,7 @@ def _kept_as(options: Options) -> dict[str, Any]:
     return fields.some(options, "name limit replace progress")
 
 
-def _added(added: Added) -> Answer:
+def _added(added: AddedLexicon) -> Answer:
     return Answer(
         {
             "name": added.name,

@@ -350,7 +350,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedLexicon:
     """A lexicon that was added.
 
     Attributes:
@@ -379,7 +379,7 @@ def add(
     replace: bool = False,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Added:
+) -> AddedLexicon:
     """Read a vector file once and store it in the folder format, which loads by memory mapping.
 
     Args:
@@ -402,7 +402,9 @@ def add(
     origin = {"source": str(location), "limit": limit, "dropped": asdict(report.dropped)}
     lexicon = lexicon.with_language(language)
     write_stored(lexicon, folder, {**origin, "format": report.format, **(facts or {})})
-    return Added(chosen, folder, len(lexicon), lexicon.dimension, lexicon.fingerprint, report)
+    return AddedLexicon(
+        chosen, folder, len(lexicon), lexicon.dimension, lexicon.fingerprint, report
+    )
 
 
 def fetch(
@@ -415,7 +417,7 @@ def fetch(
     progress: Progress | None = None,
     sources: Mapping[str, Source] | None = None,
     pause: float = 1.0,
-) -> Added:
+) -> AddedLexicon:
     """Download one of the public sources, check it, and `add` it.
 
     The archive is deleted once it has been added; the bytes of a cut download are kept.
