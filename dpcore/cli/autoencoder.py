@@ -43,7 +43,7 @@ from dpcore.learn.autoencoder import (
 from dpcore.learn.checkpoint import load as load_checkpoint
 from dpcore.learn.checkpoint import unfinished
 from dpcore.learn.corpus import teaching_corpus
-from dpcore.learn.training import Fitted
+from dpcore.learn.training import TrainingRecord
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_SENTENCE_WORDS
@@ -208,12 +208,12 @@ def _mechanism(
     return mechanism, mechanism.check_epsilon(options.epsilon)
 
 
-def _history(fitted: Fitted) -> list[dict[str, float]]:
+def _history(fitted: TrainingRecord) -> list[dict[str, float]]:
     """Return the losses of each epoch, as rows of the result and of the checkpoint."""
     return [fields.some(epoch, "loss held_out seconds") for epoch in fitted.epochs]
 
 
-def _trained(options: Options, fitted: Fitted, about: dict[str, Any], size: str) -> Answer:
+def _trained(options: Options, fitted: TrainingRecord, about: dict[str, Any], size: str) -> Answer:
     """Describe a trained network: data, size and course of the training."""
     history = _history(fitted)
     lines = [

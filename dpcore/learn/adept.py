@@ -24,7 +24,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import CorpusError, ParameterError, TextError
 from dpcore.learn.checkpoint import Checkpoint, load, restore, save
 from dpcore.learn.tensors import array, device_of, seeded, torch_generator
-from dpcore.learn.training import Fitted, Step, Training, fit
+from dpcore.learn.training import Step, Training, TrainingRecord, fit
 from dpcore.lexicon.cache import FIELDS
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.clipped.adept import LatentForm, NoisyLatents, privatise
@@ -516,7 +516,7 @@ def train_adept(
     device: str = "cpu",
     state: Path | None = None,
     progress: Progress = silent,
-) -> tuple[AutoEncoder, Fitted]:
+) -> tuple[AutoEncoder, TrainingRecord]:
     """Train an auto-encoder.
 
     Args:

@@ -24,7 +24,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.learn.checkpoint import Checkpoint, load, restore, save
 from dpcore.learn.tensors import array, device_of, seeded, torch_generator
-from dpcore.learn.training import Fitted, Step, Training, fit
+from dpcore.learn.training import Step, Training, TrainingRecord, fit
 from dpcore.lexicon.lexicon import Lexicon, freeze
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.clipped.clipped import clip
@@ -364,7 +364,7 @@ def train(
     device: str = "cpu",
     state: Path | None = None,
     progress: Progress = silent,
-) -> tuple[Autoencoder, Fitted]:
+) -> tuple[Autoencoder, TrainingRecord]:
     """Train on public sentences to reproduce the words that were read.
 
     Args:

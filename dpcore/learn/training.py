@@ -127,7 +127,7 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class TrainingRecord:
     """Record of a training; the task's tensors are those of the best epoch.
 
     Attributes:
@@ -164,7 +164,7 @@ def fit(
     state: Path | None = None,
     vocabulary: str = "",
     progress: Progress = silent,
-) -> Fitted:
+) -> TrainingRecord:
     """Train until the epochs are over or the held-out loss stops falling.
 
     Args:
@@ -209,7 +209,7 @@ class _Loop:
         self.state = _State()
         self.kept = self.copies()
 
-    def run(self) -> Fitted:
+    def run(self) -> TrainingRecord:
         if self.path is not None and self.path.is_file():
             self.resume(self.path)
         settings, state = self.settings, self.state
@@ -234,7 +234,7 @@ class _Loop:
                 self.write(self.path)
         put(self.task.parameters, self.kept)
         early = len(state.history) < settings.epochs
-        return Fitted(tuple(state.history), state.best, early)
+        return TrainingRecord(tuple(state.history), state.best, early)
 
     def over(self) -> bool:
         patience = self.settings.patience

@@ -27,7 +27,7 @@ from dpcore.learn.substitutions import Substitutions
 from dpcore.learn.tensors import device_of, torch_generator
 from dpcore.learn.text_network.classifier import NetworkClassifier
 from dpcore.learn.text_network.network import Shape, least_margins
-from dpcore.learn.training import Fitted, Step, Training, fit
+from dpcore.learn.training import Step, Training, TrainingRecord, fit
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.mechanism import Mechanism
@@ -177,7 +177,7 @@ def train_network(
     state: Path | None = None,
     vocabulary: str = "",
     progress: Progress = silent,
-) -> tuple[NetworkClassifier, Fitted]:
+) -> tuple[NetworkClassifier, TrainingRecord]:
     """Train a text network.
 
     Args:

@@ -24,7 +24,7 @@ from dpcore.learn.substitutions import Substitutions, listed
 from dpcore.learn.text_network.classifier import NetworkClassifier
 from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.learn.text_network.training import Certified, Examples, perturbed, train_network
-from dpcore.learn.training import Fitted, Training
+from dpcore.learn.training import Training, TrainingRecord
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.noise.streams import generator
@@ -220,7 +220,7 @@ class Material:
     shape: Shape
     normal: NetworkClassifier
     robust: NetworkClassifier
-    told: tuple[Fitted, Fitted]
+    told: tuple[TrainingRecord, TrainingRecord]
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def _parts(examples: Examples, first: int) -> tuple[Examples, Examples]:
 
 def augmented(
     trained: Material, trial: Trial, copies: list[Bags], stopping: list[Bags]
-) -> tuple[NetworkClassifier, Fitted]:
+) -> tuple[NetworkClassifier, TrainingRecord]:
     """Train the network on perturbed copies too; stopped by held-out texts and their copies."""
     lexicon = trial.sources.lexicon(trial.lexicon)
     return train_network(
@@ -430,7 +430,9 @@ def _baseline(prepared: Material, trial: Trial) -> list[Row]:
     return rows
 
 
-def _trained(name: str, network: NetworkClassifier, prepared: Material, told: Fitted) -> list[Row]:
+def _trained(
+    name: str, network: NetworkClassifier, prepared: Material, told: TrainingRecord
+) -> list[Row]:
     test = prepared.test
     reader = network.given(test.premises)
     share = reader.accuracy(test.bags, test.labels)
