@@ -119,7 +119,7 @@ class LinearTraining:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class LinearFit:
     """A trained classifier and the end of its optimisation.
 
     Attributes:
@@ -269,7 +269,7 @@ def train_linear(
     vectors: NDArray[np.float32],
     substitutions: Substitutions,
     progress: Progress = silent,
-) -> Trained:
+) -> LinearFit:
     """Solve the program by L-BFGS, with a minimum that is smoothed less and less.
 
     Args:
@@ -317,4 +317,4 @@ def train_linear(
         exact = program.value(variables)[0]
         if exact < value:
             best, value = variables, exact
-    return Trained(program.model(best), value, steps, stopped)
+    return LinearFit(program.model(best), value, steps, stopped)
