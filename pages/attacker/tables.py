@@ -11,7 +11,7 @@ import pandas as pd
 from dpcore.attack.budget import Budget
 from dpcore.attack.game import Judgement
 from dpcore.attack.output.prior import of_hundred
-from dpcore.attack.output.success import Exposed, Exposure
+from dpcore.attack.output.success import ExposedWord, Exposure
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import VocabularyDensity
 from dpcore.plots.attack import budget as attack_budget
@@ -167,7 +167,7 @@ def exposed_words(words: Lexicon, exposure: Exposure, density: VocabularyDensity
     return pd.DataFrame(rows, columns=list(attack_exposed.COLUMNS))
 
 
-def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
+def exposed_table(words: Lexicon, ends: tuple[ExposedWord, ...]) -> pd.DataFrame:
     """Return one end of the ranking in everyday words."""
     return pd.DataFrame(
         {

@@ -126,7 +126,7 @@ def bernstein(values: FloatArray, confidence: float = CONFIDENCE) -> tuple[float
 
 
 @dataclass(frozen=True)
-class Exposed:
+class ExposedWord:
     """A word and its exposure.
 
     Attributes:
@@ -159,8 +159,8 @@ class Exposure:
             all words have the same P(w | w).
     """
 
-    worst: tuple[Exposed, ...]
-    best: tuple[Exposed, ...]
+    worst: tuple[ExposedWord, ...]
+    best: tuple[ExposedWord, ...]
     stays: FloatArray
     words: IntArray
     correlation: float
@@ -214,7 +214,7 @@ def exposure(
         word = int(channel.words[i])
         after = posterior(channel.seen(word).at(epsilon), prior)
         exposed.append(
-            Exposed(
+            ExposedWord(
                 word=word,
                 stays=float(stays[i]),
                 prior=float(prior.probability[word]),
