@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dpcore.arrays import FloatArray
-from dpcore.attack.output.channel import Channel, Seen, open_channel
+from dpcore.attack.output.channel import Channel, Observation, open_channel
 from dpcore.attack.output.posterior import (
     Candidate,
     Odds,
@@ -123,7 +123,7 @@ def _channel(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -
     return channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
 
 
-def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Seen | None:
+def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Observation | None:
     channel = _channel(scene, output, belief, pair)
     if channel is None:
         return None
@@ -166,7 +166,7 @@ def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -
     )
 
 
-def _look(scene: Scene, seen: Seen, prior: Prior, pair: tuple[int, int]) -> Look:
+def _look(scene: Scene, seen: Observation, prior: Prior, pair: tuple[int, int]) -> Look:
     words, epsilon = scene.words, scene.epsilon
     likelihood = seen.at(epsilon)
     promise = scene.mechanism.guarantee(epsilon)

@@ -82,7 +82,7 @@ class Likelihood:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """One output, prepared for any ε.
 
     Attributes:
@@ -112,14 +112,14 @@ class Channel(ABC):
     words: IntArray
 
     @abstractmethod
-    def seen(self, output: int) -> Seen:
+    def seen(self, output: int) -> Observation:
         """Prepare one output.
 
         Raises:
             ParameterError: there is no such word.
         """
 
-    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+    def seen_all(self, outputs: Sequence[int]) -> list[Observation]:
         """Prepare several outputs, faster than one by one if they can share work."""
         return [self.seen(output) for output in outputs]
 
@@ -196,9 +196,9 @@ class Rows(Channel):
         logs = self.laws(epsilon)[0] + prior.logs[self.words][:, None]
         return float(np.exp(logs.max(axis=0)).sum()), 0.0, logs.shape[1]
 
-    def seen(self, output: int) -> Seen:
+    def seen(self, output: int) -> Observation:
         """Prepare one output."""
-        return Seen(partial(self._column, int(self.mechanism.check_words([output])[0])))
+        return Observation(partial(self._column, int(self.mechanism.check_words([output])[0])))
 
     def _column(self, output: int, epsilon: float) -> Likelihood:
         """Return a column of the laws."""
@@ -287,11 +287,11 @@ class PlainColumns(Channel):
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
 
-    def seen(self, output: int) -> Seen:
+    def seen(self, output: int) -> Observation:
         """Prepare one output."""
         return self.seen_all([output])[0]
 
-    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+    def seen_all(self, outputs: Sequence[int]) -> list[Observation]:
         """Prepare several outputs: their distances from all words, if the law uses distances."""
         words = self.mechanism.check_words(list(outputs))
         vectors = self.mechanism.lexicon.vectors
@@ -299,7 +299,7 @@ class PlainColumns(Channel):
         if self.form.metric is not None:
             away = list(distances(vectors, vectors[words], self.form.metric))
         return [
-            Seen(partial(self._column, word, row))
+            Observation(partial(self._column, word, row))
             for word, row in zip(words.tolist(), away, strict=True)
         ]
 
@@ -341,17 +341,17 @@ class ExponentialColumns(Channel):
         mean = float(np.exp(-logs).mean())
         return mean, mean * float(np.expm1(errors.max())), logs.size
 
-    def seen(self, output: int) -> Seen:
+    def seen(self, output: int) -> Observation:
         """Prepare one output: its distance from every word."""
         return self.seen_all([output])[0]
 
-    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+    def seen_all(self, outputs: Sequence[int]) -> list[Observation]:
         """Prepare several outputs."""
         words = self.mechanism.check_words(list(outputs))
         vectors = self.mechanism.lexicon.vectors
         away = distances(vectors, vectors[words], self.spectrum.metric)
         prepared = zip(words.tolist(), away, strict=True)
-        return [Seen(partial(self._column, output, row)) for output, row in prepared]
+        return [Observation(partial(self._column, output, row)) for output, row in prepared]
 
     def _column(self, output: int, away: FloatArray, epsilon: float) -> Likelihood:
         """Evaluate the closed form from the distances of the output."""
@@ -379,12 +379,12 @@ class NearColumns(Channel):
         self.spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
         self.table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(count, progress)
 
-    def seen(self, output: int) -> Seen:
+    def seen(self, output: int) -> Observation:
         """Prepare one output: its distance from every word, and the words that have it near."""
         word = int(self.mechanism.check_words([output])[0])
         vectors = self.mechanism.lexicon.vectors
         away = distances(vectors, vectors[[word]])[0]
-        return Seen(partial(self._column, word, away, self._near(word)))
+        return Observation(partial(self._column, word, away, self._near(word)))
 
     @abstractmethod
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
