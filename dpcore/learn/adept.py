@@ -280,7 +280,7 @@ _BATCH = 1_024  # utterances at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Rewritten:
+class AdeptRewriting:
     """Rewritten utterances and their privacy cost.
 
     Attributes:
@@ -366,7 +366,7 @@ class AutoEncoder:
         epsilon: float,
         rng: np.random.Generator,
         form: LatentForm = LatentForm.ROUND,
-    ) -> Rewritten:
+    ) -> AdeptRewriting:
         """Rewrite utterances, each with fresh noise.
 
         Args:
@@ -382,7 +382,7 @@ class AutoEncoder:
         """
         # From here on the texts are not used: the decoder sees only the noisy vectors.
         noisy = privatise(rng, self.latents(texts), epsilon, self.clip_norm(form), form)
-        return Rewritten(self.decode(noisy.vectors), noisy)
+        return AdeptRewriting(self.decode(noisy.vectors), noisy)
 
     @property
     def _device(self) -> Any:
