@@ -57,7 +57,7 @@ class Points:
         return NearestSearch(self.vectors)
 
 
-class _Held:
+class _PointCache:
     """Points of one lexicon; the least recently used go first."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Held:
         )
 
 
-_held: WeakKeyDictionary[Lexicon, _Held] = WeakKeyDictionary()
+_held: WeakKeyDictionary[Lexicon, _PointCache] = WeakKeyDictionary()
 _opening = threading.Lock()
 
 
@@ -100,7 +100,7 @@ def derived(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -
     """
     # Weak keys: the copies are freed with their lexicon.
     with _opening:
-        copies = _held.setdefault(lexicon, _Held())
+        copies = _held.setdefault(lexicon, _PointCache())
     return copies.get(key, make, lexicon.vectors)
 
 
