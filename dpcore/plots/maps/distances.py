@@ -345,7 +345,7 @@ def arrange(
         sheet: the sheet.
     """
     count = len(names)
-    taken = _Taken(sheet, reach, middle, rings)
+    taken = _Occupancy(sheet, reach, middle, rings)
     turned, sides = np.array(angles, dtype=np.float64), np.zeros(count, dtype=np.int64)
     named = np.zeros(count, dtype=np.bool_)
     for i in range(count):
@@ -398,7 +398,7 @@ def name_boxes(
     return np.stack((left, bottom, left + width, bottom + sheet.line), axis=1)
 
 
-class _Taken:
+class _Occupancy:
     """Boxes and dots already on the sheet."""
 
     def __init__(self, sheet: Sheet, reach: float, middle: str, rings: Sequence[float]) -> None:
