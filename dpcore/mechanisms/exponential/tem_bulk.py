@@ -48,7 +48,7 @@ The result is a new array.
 """
 
 
-class Weighed(Protocol):
+class WeightedMechanism(Protocol):
     """Mechanism whose weights are functions of a distance and of the output."""
 
     @property
@@ -72,7 +72,7 @@ class Weighed(Protocol):
 class TemBulk:
     """Sampler that finds the block of words of a draw, then the word in it."""
 
-    def __init__(self, mechanism: Weighed, epsilon: float) -> None:
+    def __init__(self, mechanism: WeightedMechanism, epsilon: float) -> None:
         """Set up the law at this ε."""
         self._mechanism = mechanism
         self._epsilon, self._weigh = epsilon, mechanism.weigher(epsilon)
