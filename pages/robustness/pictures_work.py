@@ -10,7 +10,7 @@ import pandas as pd
 from dpcore.learn.linear.certificate import ordinary_radii
 from dpcore.learn.pixeldp.certified import (
     Bound,
-    Certified,
+    CertifiedPredictions,
     Scores,
     certified_accuracy,
     certify,
@@ -103,10 +103,10 @@ def is_drawn(noise: Noise) -> bool:
     return is_there("digits", noise)
 
 
-def certified(noise: Noise, how: Bounded) -> Certified:
+def certified(noise: Noise, how: Bounded) -> CertifiedPredictions:
     """Return predictions of all test pictures with their certificates."""
 
-    def compute() -> Certified:
+    def compute() -> CertifiedPredictions:
         sampled = drawn(noise)
         return certify(sampled.model.layer, score_bounds(sampled.scores, how.error, how.bound))
 

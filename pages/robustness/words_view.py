@@ -14,7 +14,7 @@ from dpcore.learn.linear.certificate import changes_allowed
 from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
-    Certified,
+    CertifiedPredictions,
     certified_accuracy,
     certify,
     draw_scores,
@@ -65,7 +65,7 @@ _DRAWS, _ERROR, _STEPS = 200, 0.001, 60
 class Noisy:
     """Certificates of the test texts under noise on their mean vectors."""
 
-    certified: Certified
+    certified: CertifiedPredictions
     labels: np.ndarray
 
 

@@ -228,7 +228,7 @@ class ScoreBounds:
 
 
 @dataclass(frozen=True, eq=False)
-class Certified:
+class CertifiedPredictions:
     """Predictions of k inputs, each with the size of attack that cannot change it.
 
     Attributes:
@@ -353,7 +353,7 @@ def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
     return ScoreBounds(low, np.minimum(high, np.maximum(left, low)))
 
 
-def certify(layer: NoiseLayer, bounds: ScoreBounds) -> Certified:
+def certify(layer: NoiseLayer, bounds: ScoreBounds) -> CertifiedPredictions:
     """Predict with certificates.
 
     Args:
@@ -370,7 +370,7 @@ def certify(layer: NoiseLayer, bounds: ScoreBounds) -> Certified:
     others = bounds.high.copy()
     others[rows, classes] = -np.inf
     high = others.max(axis=1)
-    return Certified(
+    return CertifiedPredictions(
         classes=np.where(low > high, classes, ABSTAINED),
         low=low,
         high=high,
@@ -381,7 +381,10 @@ def certify(layer: NoiseLayer, bounds: ScoreBounds) -> Certified:
 
 
 def certified_accuracy(
-    certified: Certified, labels: ArrayLike, sizes: ArrayLike, limits: FloatArray | None = None
+    certified: CertifiedPredictions,
+    labels: ArrayLike,
+    sizes: ArrayLike,
+    limits: FloatArray | None = None,
 ) -> FloatArray:
     """Return the share of inputs predicted right under every attack of each size, shape (r,).
 

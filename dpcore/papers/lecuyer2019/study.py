@@ -28,7 +28,7 @@ from dpcore.learn.intervals import mean_interval
 from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
     Bound,
-    Certified,
+    CertifiedPredictions,
     Scores,
     certified_accuracy,
     certify,
@@ -160,7 +160,7 @@ def _certificates(
                 yield row("largest", good.max(initial=0.0), variant=variant, count=count), reach
 
 
-def _conditions(accounting: Accounting, certified: Certified) -> dict[str, FloatArray]:
+def _conditions(accounting: Accounting, certified: CertifiedPredictions) -> dict[str, FloatArray]:
     """Return the sizes by condition: tight once for each noise, that of the slides where δ > 0."""
     conditions = {PIXELDP: certified.sizes}
     if accounting is not Accounting.CLASSICAL:
