@@ -46,7 +46,7 @@ from dpcore.learn.robust_data import (
 from dpcore.learn.substitutions import Substitutions, listed, nearest_words
 from dpcore.learn.text_network.classifier import NetworkClassifier, keep
 from dpcore.learn.text_network.network import Kind, Shape
-from dpcore.learn.text_network.training import Certified, perturbed, train_network
+from dpcore.learn.text_network.training import WorstCaseSchedule, perturbed, train_network
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
@@ -132,7 +132,7 @@ def train_command(options: Options) -> Answer:
         train,
         held_out,
         lexicon.vectors,
-        certified=Certified() if ibp else None,
+        certified=WorstCaseSchedule() if ibp else None,
         substitutions=near if ibp else None,
         device=options.device,
         state=state,

@@ -74,7 +74,7 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Certified:
+class WorstCaseSchedule:
     """Schedule of the worst case in training.
 
     Attributes:
@@ -113,7 +113,7 @@ class NetworkTask:
         examples: Examples,
         held_out: Examples,
         epochs: int,
-        certified: Certified | None = None,
+        certified: WorstCaseSchedule | None = None,
         substitutions: Substitutions | None = None,
     ) -> None:
         """Store the network, its examples and the schedule."""
@@ -171,7 +171,7 @@ def train_network(
     held_out: Examples,
     vectors: NDArray[np.float32],
     *,
-    certified: Certified | None = None,
+    certified: WorstCaseSchedule | None = None,
     substitutions: Substitutions | None = None,
     device: str = "cpu",
     state: Path | None = None,

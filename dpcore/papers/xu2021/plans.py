@@ -23,7 +23,7 @@ from dpcore.learn.corpus import Bags, bags_of
 from dpcore.learn.substitutions import Substitutions, listed
 from dpcore.learn.text_network.classifier import NetworkClassifier
 from dpcore.learn.text_network.network import Kind, Shape
-from dpcore.learn.text_network.training import Certified, Examples, perturbed, train_network
+from dpcore.learn.text_network.training import Examples, WorstCaseSchedule, perturbed, train_network
 from dpcore.learn.training import Training, TrainingRecord
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon
@@ -273,7 +273,7 @@ def material(trial: Trial) -> Material:
         shape,
         trial.training("ibp"),
         *usual[2:],
-        certified=Certified(),
+        certified=WorstCaseSchedule(),
         substitutions=substitutions,
     )
     attacked = _parts(test, sizes[3])[0]

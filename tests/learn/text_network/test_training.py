@@ -10,7 +10,7 @@ import pytest
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.tensors import array
 from dpcore.learn.text_network.network import Kind, Shape
-from dpcore.learn.text_network.training import Certified, Examples, perturbed, train_network
+from dpcore.learn.text_network.training import Examples, WorstCaseSchedule, perturbed, train_network
 from dpcore.learn.training import Training
 from dpcore.mechanisms.registry import create
 from tests import needs
@@ -36,7 +36,7 @@ def trained(settings: Training = SETTINGS, **more: Any) -> Any:
 
 
 def certified(**more: Any) -> Any:
-    return trained(certified=Certified(), substitutions=small_substitutions(), **more)
+    return trained(certified=WorstCaseSchedule(), substitutions=small_substitutions(), **more)
 
 
 def bits(model: Any) -> bytes:
@@ -52,7 +52,7 @@ def test_certified_training_certifies_what_normal_training_does_not() -> None:
     first = normal.certify(test.bags, test.labels, table).accuracy
     second = robust.certify(test.bags, test.labels, table).accuracy
     assert second > max(first + 0.1, 0.7)
-    assert told.best >= Certified().first(SETTINGS.epochs)
+    assert told.best >= WorstCaseSchedule().first(SETTINGS.epochs)
 
 
 def test_one_seed_has_one_network_and_resumes_to_it(tmp_path: Path) -> None:
@@ -71,15 +71,15 @@ def test_one_seed_has_one_network_and_resumes_to_it(tmp_path: Path) -> None:
 
 
 def test_the_schedule_grows_and_stays() -> None:
-    schedule = Certified(weight=0.8, full=0.5)
+    schedule = WorstCaseSchedule(weight=0.8, full=0.5)
     assert schedule.at(0.0, 10) == (0.0, 0.0)
     assert schedule.at(2.5, 10) == (0.5, 0.4)
     assert schedule.at(5.0, 10) == schedule.at(9.9, 10) == (1.0, 0.8)
     assert schedule.first(10) == 5
-    assert Certified(full=1.0).at(0.0, 10) == (1.0, 0.8)
+    assert WorstCaseSchedule(full=1.0).at(0.0, 10) == (1.0, 0.8)
     for wrong in ({"weight": 0.0}, {"weight": 1.1}, {"full": 0.0}, {"full": float("nan")}):
         with pytest.raises(ParameterError):
-            Certified(**wrong)
+            WorstCaseSchedule(**wrong)
 
 
 def test_copies_stand_behind_their_texts_with_their_labels() -> None:
@@ -108,7 +108,7 @@ def test_copies_are_what_the_mechanism_makes_of_known_words(name: str, large: fl
 def test_what_cannot_be_trained_is_refused() -> None:
     table = small_substitutions()
     with pytest.raises(ParameterError, match="a schedule and substitutions, both"):
-        trained(certified=Certified())
+        trained(certified=WorstCaseSchedule())
     with pytest.raises(ParameterError, match="a schedule and substitutions, both"):
         trained(substitutions=table)
     shape = Shape(Kind.CNN, 5, 3, hidden=8)
