@@ -434,7 +434,7 @@ def _log_products(
 
 
 @dataclass(frozen=True)
-class Certified:
+class PairBounds:
     """Pair of words and output, with bounds on both logarithms of its probability.
 
     Attributes:
@@ -456,7 +456,7 @@ class Certified:
 
 def certify(
     first: FloatArray, second: FloatArray, output: int, distance: float, b: float, bound: float
-) -> Certified:
+) -> PairBounds:
     """Bound ln P(y|w) from below and ln P(y|w′) from above.
 
     Args:
@@ -477,4 +477,4 @@ def certify(
                 row[order], position, weights, b, bound, gap=_GAP, panels=_PANELS
             )
         )
-    return Certified(distance, ends[0][0], ends[1][1])
+    return PairBounds(distance, ends[0][0], ends[1][1])

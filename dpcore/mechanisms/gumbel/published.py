@@ -25,7 +25,7 @@ from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale
 from dpcore.mechanisms.gumbel.bulk import TruncatedGumbelBulk
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
 from dpcore.mechanisms.gumbel.log_law import (
-    Certified,
+    PairBounds,
     certify,
     log_law_from_distances,
     log_probability_bounds,
@@ -255,7 +255,7 @@ class TruncatedGumbel(ExactMechanism):
 
     def certified(
         self, epsilon: float, word: int, other: int, output: int, distance: float
-    ) -> Certified:
+    ) -> PairBounds:
         """Bound the two probabilities of an output that distinguishes two words."""
         rows = self.distances(word), self.distances(other)
         return certify(*rows, output, distance, self.noise_scale(epsilon), self.bound)

@@ -20,7 +20,7 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
 from dpcore.mechanisms.gumbel.law import law_from_distances
-from dpcore.mechanisms.gumbel.log_law import Certified, certify
+from dpcore.mechanisms.gumbel.log_law import PairBounds, certify
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.papers.claim import judged
 
@@ -38,7 +38,7 @@ def crafted_rows(m: int = CRAFTED_WORDS) -> FloatArray:
     return np.stack([np.append(near, [2.0, 2.0]), np.append(np.full(m, 2.0), [0.0, 1.0])])
 
 
-def crafted(edge: float, m: int = CRAFTED_WORDS) -> tuple[float, Certified]:
+def crafted(edge: float, m: int = CRAFTED_WORDS) -> tuple[float, PairBounds]:
     """Return the claimed ε at this multiple of the lowest, and the pair that refutes it."""
     rows = crafted_rows(m)
     n = m + 2
