@@ -42,7 +42,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Bagged:
+class CorpusBags:
     """The teaching corpus as words of a lexicon.
 
     Attributes:
@@ -60,7 +60,7 @@ class Bagged:
     classes: tuple[str, ...]
 
 
-def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> Bagged:
+def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> CorpusBags:
     """Return the train and test parts of the teaching corpus.
 
     Args:
@@ -73,7 +73,7 @@ def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> 
     """
     train, _ = _teaching("train", labelling, lexicon, texts=most)
     test, classes = _teaching("test", labelling, lexicon)
-    return Bagged(train.bags, train.labels, test.bags, test.labels, classes)
+    return CorpusBags(train.bags, train.labels, test.bags, test.labels, classes)
 
 
 def teaching_parts(
