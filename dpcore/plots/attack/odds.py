@@ -38,7 +38,7 @@ BEYOND = ("triangle-left", "triangle-right")
 _WIDEST = 60.0  # powers of ten: a bar or tick beyond it is at the edge, with an arrow
 
 
-class Favoured(NamedTuple):
+class FavouredWord(NamedTuple):
     """Word that an output favours, and the factor.
 
     Attributes:
@@ -56,13 +56,13 @@ class Favoured(NamedTuple):
     high: float
 
 
-def favoured(row: pd.Series) -> Favoured:
+def favoured(row: pd.Series) -> FavouredWord:
     """Return the ratio of a row, turned to the word that it favours."""
     word, other = str(row["word"]), str(row["other"])
     ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
     if ratio < 0 or (math.isnan(ratio) and math.isinf(low)):
-        return Favoured(other, word, -ratio, -high, -low)
-    return Favoured(word, other, ratio, low, high)
+        return FavouredWord(other, word, -ratio, -high, -low)
+    return FavouredWord(word, other, ratio, low, high)
 
 
 def log_ratio(
