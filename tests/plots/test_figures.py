@@ -190,7 +190,7 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
         if math.isnan(row["log_ratio"]):
             continue
         caption = odds_sentence(row)
-        word, factor = odds.favoured(row)[0], 10 ** abs(x)
+        word, factor = odds.favoured_word(row)[0], 10 ** abs(x)
         assert word == ("city" if x > 0 else "town")  # its side of the axis
         assert f"odds of “{word}” against" in caption
         interval = "" if row["exact"] else " (0.5 to 4)"

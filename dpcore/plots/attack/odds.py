@@ -56,7 +56,7 @@ class FavouredWord(NamedTuple):
     high: float
 
 
-def favoured(row: pd.Series) -> FavouredWord:
+def favoured_word(row: pd.Series) -> FavouredWord:
     """Return the ratio of a row, turned to the word that it favours."""
     word, other = str(row["word"]), str(row["other"])
     ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
@@ -205,7 +205,7 @@ def _at_most(chance: float) -> str:
 
 def _bar_text(row: pd.Series, written: Callable[..., str] = count_text) -> str:
     """Return the text of a bar: the factor and the favoured word, as in the caption."""
-    odds = favoured(row)
+    odds = favoured_word(row)
     text = odds_text(odds.ratio, odds.low, odds.high, " times", written)
     if not text:
         return _undecided(row)
@@ -251,7 +251,7 @@ def odds_sentence(row: pd.Series) -> str:
     output = row["output"]
     bound = limit_text(float(row["log_bound"]))
     promised = f"{'claimed, but refuted' if row['status'] == 'refuted' else 'promised'}: {bound}"
-    odds = favoured(row)
+    odds = favoured_word(row)
     factor = odds_text(odds.ratio, odds.low, odds.high)
     if not factor:
         return f"{row['title']}: “{output}” leaves the odds {_undecided(row)}; {promised}."
