@@ -180,6 +180,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             browser[item.path] += 1
         if served in item.path.parents and item.path.name not in _QUICK_IN_A_BROWSER:
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("full"):
+            item.add_marker(pytest.mark.slow)
         if "data_dir" in fixtures:
             item.add_marker(pytest.mark.data)
         if item.get_closest_marker("undisturbed"):

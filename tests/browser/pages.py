@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from urllib.parse import urlsplit
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 
 WAIT_MS = 60_000
 REST_MS = 250
+SCHEMES = ["light", pytest.param("dark", marks=pytest.mark.full)]
+"""Colour schemes of a test that looks at every view: `test_reach.py` and `test_frame.py` look at
+each page in both."""
 LOOPBACK = {"127.0.0.1", "localhost"}
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 

@@ -179,6 +179,7 @@ def groups() -> list[list[int]]:
     return [seeds[first : first + AT_ONCE] for first in range(0, len(seeds), AT_ONCE)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("group", groups(), ids=str)
 def test_people_in_a_hurry(app: Server, new_page: NewPage, group: list[int]) -> None:
     before = len(app.printed())

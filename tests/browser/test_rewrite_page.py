@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.shared.session import DEFAULT_PRESET, PRESETS
-from tests.browser.pages import Watch, assert_accessible, open_files, open_page, wait_idle
+from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_files, open_page, wait_idle
 from tests.browser.server import Server
 
 WORD_VIEW = "One word: strip and odds"
@@ -92,7 +92,7 @@ def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page)
     assert any("plotly" in url.lower() for url in loaded)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_grid(page, f"{app_url}/rewrite?local=gaussian&local=trlaplace")
@@ -111,7 +111,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     watch.assert_clean()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_redactor_stands_beside_them_with_the_kinds_on_its_blocks(
     app_url: str, new_page: NewPage, scheme: str
 ) -> None:
@@ -259,7 +259,7 @@ def test_a_broken_link_falls_back(app: Server, page: Page, bad: str) -> None:
     assert "Traceback" not in app.printed()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_it_fits_a_phone(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme, **PHONE)
     open_grid(page, f"{app_url}/rewrite")

@@ -19,7 +19,7 @@ from pages.shared.dial import admissible_grid, group_of
 from pages.shared.language import for_component
 from pages.words.bench import PairBench
 from pages.words.panes import PANES, pane_data
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_page, wait_idle
 from tests.needs import ROOT as ROOT_FOLDER
 
 NewPage = Callable[..., tuple[Page, Watch]]
@@ -325,7 +325,7 @@ def test_the_browser_rounds_a_bound_as_the_engine_does(new_page: NewPage) -> Non
     assert not watch.page_errors
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_panes_are_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_panes(page, f"{app_url}/words?outputs_of=madlib&{FEW}")

@@ -153,7 +153,7 @@ def test_refusals_about_an_output(
 
 
 @pytest.mark.parametrize(
-    "reader", ["bigram", "words", pytest.param("smollm2", marks=pytest.mark.slow)]
+    "reader", ["bigram", "words", pytest.param("smollm2", marks=pytest.mark.full)]
 )
 def test_a_text_is_released_and_read(capsys: pytest.CaptureFixture[str], reader: str) -> None:
     if reader == "smollm2":

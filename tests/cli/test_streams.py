@@ -82,7 +82,7 @@ def cases() -> Iterator[Any]:
     for i, name in enumerate(LINES):
         own = streams if name in ALWAYS else [streams[(i + 3 * k) % len(streams)] for k in range(3)]
         for stream in own:
-            marks = () if name in ALWAYS else pytest.mark.slow
+            marks = () if name in ALWAYS else pytest.mark.full
             yield pytest.param(name, stream, marks=marks, id=f"{name}: {stream}")
 
 

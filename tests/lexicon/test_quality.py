@@ -68,7 +68,7 @@ def test_the_manifest_states_the_measured_agreement(
         assert stated["spearman"] == pytest.approx(score.spearman, abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_scale_is_that_of_glove(vectors: NDArray[np.float16], data_dir: Path) -> None:
     glove = np.load(data_dir / "glove840b_33860x300.npy", allow_pickle=False)
     expected = np.median(nearest_distances(glove))

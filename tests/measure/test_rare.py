@@ -59,7 +59,7 @@ def lengths(mechanism: Any) -> NDArray[np.float64]:
     return values[values > 1e-6]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_intervals_hold_at_their_level() -> None:
     """The share of intervals that miss, over words that are measured with noise of their own.
 

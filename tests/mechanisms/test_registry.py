@@ -103,7 +103,7 @@ def test_it_is_listed_in_the_shell_as_not_ours(place: Path) -> None:
     assert "doctor" in used.stdout, used.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_its_own_tests_may_be_the_contract(place: Path, tmp_path: Path) -> None:
     """With plain pytest, outside this repository; and the contract is not one that all pass."""
     tests = tmp_path / "test_mine.py"
@@ -222,7 +222,7 @@ def test_of_two_with_one_name_the_first_stays(
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_one_that_cannot_be_made_is_refused_with_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,7 +240,7 @@ def test_one_that_cannot_be_made_is_refused_with_its_package(
     assert "\ntem " in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_broken_one_is_a_line_in_the_shell(tmp_path: Path) -> None:
     place = install(tmp_path, {"tiny_noise": "1/0"}, {"mine": "tiny_noise:Mine"})
     done = program(place, "-m", "dpcore", "mechanisms", "--json")

@@ -12,17 +12,18 @@ from tests.needs import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
 
-ALWAYS = ("txt", "1")
+ALWAYS, OFTEN = ("txt", "1"), ("txt", "2")
 CASES: list[tuple[str, ...]] = [
     (kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")
 ]
 CASES.append(("txt", "1", "release"))
+MARKS = {ALWAYS: (), OFTEN: pytest.mark.slow}
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=" ".join(case), marks=() if case == ALWAYS else pytest.mark.slow)
+        pytest.param(case, id=" ".join(case), marks=MARKS.get(case, pytest.mark.full))
         for case in CASES
     ],
 )

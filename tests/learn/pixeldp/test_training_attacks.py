@@ -138,7 +138,7 @@ def margins(scores: NDArray[np.float64], classes: NDArray[np.int64]) -> NDArray[
     return scores[rows, classes] - others.max(axis=1)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
 def test_ten_thousand_attacks_on_exact_scores_change_nothing(
     rng: MakeRng, accounting: Accounting
@@ -202,7 +202,7 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(
     assert (beyond[result["tight"] > 0] < -error).mean() > 0.3
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("place", Place)
 def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, place: Place) -> None:
     """A third of ten thousand attacks for each place. Each is tried with a few draws of the noise;

@@ -91,7 +91,7 @@ def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(
     assert json.loads((cache / "asked").read_text())["lexicon"] == "mine"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_map_around_words_is_built_as_it_was_asked_for(cache: Path, middle: Lexicon) -> None:
     assert map_jobs.start(middle, "umap", [7, 3], 40, seed=2).wait(LONG)
     assert fit.local_map(middle, [7, 3], 40, "umap", seed=2).centres == (7, 3)

@@ -48,7 +48,7 @@ def test_the_record_is_of_the_plan(record: Recorded) -> None:
     assert places.loc[places["variant"] == WRITTEN, "value"].nunique() == 1
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_row_of_the_record_comes_out_again(data_dir: Path, record: Recorded) -> None:
     (file,) = STUDY.plan.data
     authors, tried = blogs(load(), data_dir / file, PASSAGE, PASSAGES)

@@ -144,7 +144,7 @@ def test_the_real_model_knows_the_capital_of_france() -> None:
     assert model.named(int(scores.argmax())) == " Paris"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_real_model_writes_and_keeps_its_guarantee() -> None:
     needs.writer()
     text, other = "My doctor said that my back will heal.", "We sold the red car in London."
