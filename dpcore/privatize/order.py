@@ -141,7 +141,7 @@ def read_published(order: Order) -> Json:
             _no_file(order.source) if order.source.exists() else f"there is no file {order.source}"
         )
     form = format_of(order.source, order.reading, order.columns.typed)
-    asks = asked(order, form) | {"released": _released(order)}
+    asks = run_state(order, form) | {"released": _released(order)}
     asks["kind"] = _kind(order)
     try:
         record = dict(json.loads(order.record.read_text(encoding="utf-8")))
@@ -185,7 +185,7 @@ def _check_end(source: Path, out: Path, reading: Reading) -> None:
         )
 
 
-def asked(order: Order, form: Format) -> Json:
+def run_state(order: Order, form: Format) -> Json:
     """Return all inputs of the output except the text, the secret and the lexicon's rows."""
     state = {
         "format": form.shape.format_name,

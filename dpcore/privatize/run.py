@@ -36,7 +36,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators, generator
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.privatize.kept import KeptCheck, refuse_risks
-from dpcore.privatize.order import Order, asked, check_files, record_of
+from dpcore.privatize.order import Order, check_files, record_of, run_state
 from dpcore.rewrite.documents import release_all
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.reader import Reader
@@ -343,7 +343,7 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
     """Begin a run, or resume an interrupted one, on a corpus that was checked."""
     size = form.size(order.source)
     progress("checking", 0, size)
-    wanted = asked(order, form) | {"input": sha256_of_file(order.source)}
+    wanted = run_state(order, form) | {"input": sha256_of_file(order.source)}
     if order.folder.exists():
         run = resume(order.folder)
         changes = sorted(name for name, value in wanted.items() if run.state.get(name) != value)

@@ -37,7 +37,7 @@ from dpcore.mechanisms.bulk import bulk
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import SECRET_BYTES, DocumentGenerators
 from dpcore.privatize.kept import KeptCheck, Risk, refuse_risks
-from dpcore.privatize.order import Order, asked, record_of
+from dpcore.privatize.order import Order, record_of, run_state
 from dpcore.rewrite.documents import release_all
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.reader import Reader
@@ -78,7 +78,7 @@ class TableRelease(Job):
         form, columns = format_with(table.shape), order.columns
         documents = _read(form, table.file, columns)
         kept = [risk.to_dict() for risk in _risks(form, documents, columns)]
-        state = asked(order, form) | {"run": result["run"], "kept": kept}
+        state = run_state(order, form) | {"run": result["run"], "kept": kept}
         lengths = {int(size): int(count) for size, count in result["lengths"].items()}
         private, parts = iter(result["texts"]), []
         for part in documents:

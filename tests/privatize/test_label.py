@@ -18,7 +18,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import recorded_curve, recorded_curves
 from dpcore.privatize.label import Label, check_label, privacy_label, write_label
-from dpcore.privatize.order import Order, asked, median_length, record_of
+from dpcore.privatize.order import Order, median_length, record_of, run_state
 from dpcore.rewrite.policy import RELEASED, Treatment
 from dpcore.tables.csv_files import CommaSeparated
 from dpcore.tables.files import Columns
@@ -31,7 +31,9 @@ LENGTHS = {2: 5, 10: 3, 40: 1}
 def record(mechanism: Any, epsilon: float, **columns: Any) -> dict[str, Any]:
     paths = Path("in.csv"), Path("out.csv")
     order = Order(*paths, mechanism, epsilon, Columns(**columns), Treatment())
-    return record_of(order, asked(order, CommaSeparated(Shape("csv"))) | {"run": "0" * 16}, LENGTHS)
+    return record_of(
+        order, run_state(order, CommaSeparated(Shape("csv"))) | {"run": "0" * 16}, LENGTHS
+    )
 
 
 def labelled(mechanism: Any, epsilon: float, **columns: Any) -> Label:
