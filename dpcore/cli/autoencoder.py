@@ -34,7 +34,7 @@ from dpcore.learn.adept import (
 )
 from dpcore.learn.autoencoder import (
     Architecture,
-    drawn,
+    draw_vectors,
     frequent_words,
     load_autoencoder,
     save_autoencoder,
@@ -112,7 +112,7 @@ def _train_words(options: Options, state: Path) -> Answer:
     noise, name = None, ""
     if options.mechanism is not None or options.epsilon is not None:
         mechanism, epsilon = _mechanism(options, lexicon, architecture)
-        noise, name = partial(drawn, mechanism, epsilon), f"{mechanism.key} {epsilon!r}"
+        noise, name = partial(draw_vectors, mechanism, epsilon), f"{mechanism.key} {epsilon!r}"
         name += repr(sorted(mechanism.settings().items()))
     model, fitted = train(
         texts, lexicon, architecture, training,

@@ -399,7 +399,7 @@ def train(
     return model, fit(task, training, state=state, vocabulary=digest, progress=progress)
 
 
-def drawn(
+def draw_vectors(
     mechanism: Mechanism, epsilon: float, rng: np.random.Generator, words: IntArray
 ) -> FloatArray:
     """Draw noisy vectors at one ε; with the first two arguments bound, this is a `Noise`."""

@@ -18,7 +18,7 @@ import numpy as np
 from dpcore.arrays import IntArray
 from dpcore.attack.output.nearest import information, kept_at_most, likeliest_words
 from dpcore.errors import TextError
-from dpcore.learn.autoencoder import Architecture, Autoencoder, drawn, frequent_words, train
+from dpcore.learn.autoencoder import Architecture, Autoencoder, draw_vectors, frequent_words, train
 from dpcore.learn.training import Training
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.nearest_word import NearestSearch
@@ -162,7 +162,7 @@ def _train(
     """Train an auto-encoder; return it and the processor seconds per epoch."""
     noise = None
     if mechanism is not None:
-        noise = functools.partial(drawn, mechanism, epsilon)
+        noise = functools.partial(draw_vectors, mechanism, epsilon)
     start = time.process_time()
     model, fitted = train(
         material.training,

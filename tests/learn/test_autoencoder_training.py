@@ -12,7 +12,7 @@ from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.learn.autoencoder import (
     Architecture,
     Autoencoder,
-    drawn,
+    draw_vectors,
     frequent_words,
     load_autoencoder,
     part_of,
@@ -71,7 +71,7 @@ def test_it_learns_to_write_what_it_reads() -> None:
 @pytest.mark.parametrize("noisy", [False, True])
 def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path: Path, noisy: bool) -> None:
     mechanism = create("gaussian", LEXICON, {"clip_norm": 1.0})
-    noise = partial(drawn, mechanism, 5.0) if noisy else None
+    noise = partial(draw_vectors, mechanism, 5.0) if noisy else None
     whole, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING, noise=noise)
     state = tmp_path / "state.safetensors"
     short = dataclasses.replace(TRAINING, epochs=1)
@@ -105,7 +105,9 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path, change: dict[str, Any])
 def test_noise_in_training_changes_what_is_learned() -> None:
     mechanism = create("laplace", LEXICON, {"clip_norm": 1.0})
     clean, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
-    loud, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING, noise=partial(drawn, mechanism, 0.5))
+    loud, _ = train(
+        texts(), LEXICON, ARCHITECTURE, TRAINING, noise=partial(draw_vectors, mechanism, 0.5)
+    )
     assert bits(clean) != bits(loud)
 
 
