@@ -22,7 +22,7 @@ from dpcore.plots.style import (
     percent,
     plain,
 )
-from dpcore.plots.traces import band, curve, drawn, line
+from dpcore.plots.traces import band, curve, draw_figure, line
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
 """One row for each distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the
@@ -53,7 +53,7 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     if len(control):
         places = control.index.tolist()
         traces.append(line(places, control, "clipped by the L1 norm", dash="longdash", hover=hover))
-    return drawn(
+    return draw_figure(
         traces,
         height=380,
         legend=LEGEND_CLOSE,
@@ -128,7 +128,7 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
         )
         for shape, rows in table.sort_values("order").groupby("shape", sort=False)
     ]
-    return drawn(
+    return draw_figure(
         traces,
         height=420,
         legend=LEGEND_CLOSE,
@@ -190,7 +190,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
         )
     ]
     scale = {"type": "log", "exponentformat": "power"} if logarithm else {"rangemode": "tozero"}
-    figure = drawn(
+    figure = draw_figure(
         traces,
         height=360,
         legend=LEGEND_CLOSE,

@@ -17,7 +17,7 @@ from dpcore.plots.style import (
     probability_text,
     style_of,
 )
-from dpcore.plots.traces import drawn
+from dpcore.plots.traces import draw_figure
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
 """One row for each output, most likely first; `error` is a standard error, or a bound on the error
@@ -51,7 +51,7 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
         below = error.clip(upper=table["probability"])  # no probability is below 0
         bars.error_x = {"type": "data", "symmetric": False, "thickness": 1.5}
         bars.error_x.update(array=error.tolist(), arrayminus=below.tolist())
-    return drawn(
+    return draw_figure(
         bars,
         height=64 + 30 * len(table),
         xaxis=axis("probability", rangemode="tozero"),

@@ -20,7 +20,7 @@ from dpcore.plots.style import (
     short_name,
     style_of,
 )
-from dpcore.plots.traces import Frame, curve, drawn, line, rings
+from dpcore.plots.traces import Frame, curve, draw_figure, line, rings
 
 COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "nw_low", "nw_high")
 """Columns used here: one row for each mechanism, ε and word. The rows of a mechanism are
@@ -52,7 +52,7 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
         )
         for pair in _curves(table)
     ]
-    return drawn(
+    return draw_figure(
         [diagonal, *traces],
         # Names below each other: as high on every screen, and no name is cut off.
         legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},

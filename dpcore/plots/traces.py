@@ -132,7 +132,7 @@ _INDENT = "\u2003"  # an em space: about as wide as a mark
 _NO_LINE: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
 
 
-def drawn(traces: Any, **layout: object) -> go.Figure:
+def draw_figure(traces: Any, **layout: object) -> go.Figure:
     """Draw a figure of traces, with the common settings of a layout and these."""
     return go.Figure(traces, base_layout(**layout))
 

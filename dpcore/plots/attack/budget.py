@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from dpcore.outwards import at_most
 from dpcore.plots.attack.words import limit_text, share_at_most
 from dpcore.plots.style import BLUE, VERMILION, Caption, axis, factor_text, plain, powers_of_ten
-from dpcore.plots.traces import drawn
+from dpcore.plots.traces import draw_figure
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
 """One row for each distinct word, in the order of the text: its count in the text, the number of
@@ -50,7 +50,7 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
             "pattern": {"shape": [""] * len(steps) + ["/"]},
         },
     )
-    return drawn(
+    return draw_figure(
         bars,
         height=_REST_PIXELS + _ROW_PIXELS * len(rows),
         xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),

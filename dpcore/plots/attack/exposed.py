@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import share_text
 from dpcore.plots.style import BLUE, GREY, LEGEND_CLOSE, VERMILION, Caption, axis, number, plain
-from dpcore.plots.traces import drawn
+from dpcore.plots.traces import draw_figure
 
 COLUMNS = ("word", "group", "nearest", "stays")
 """One row for each word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest
@@ -45,7 +45,7 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
                 marker={"color": colour, "symbol": symbol, "size": size},
             )
         )
-    return drawn(
+    return draw_figure(
         traces,
         height=380,
         legend=LEGEND_CLOSE,

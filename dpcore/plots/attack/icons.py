@@ -21,7 +21,7 @@ from dpcore.plots.style import (
     plain,
     tint,
 )
-from dpcore.plots.traces import drawn
+from dpcore.plots.traces import draw_figure
 
 COLUMNS = ("when", "mark", "word", "count")
 """One row for each word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares,
@@ -63,7 +63,7 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
         axes[f"yaxis{suffix}"] = axis(
             autorange="reversed", scaleanchor=f"x{suffix}", anchor=f"x{suffix}", **shared
         )
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},

@@ -22,7 +22,7 @@ from dpcore.plots.style import (
     powers_of_ten,
     style_of,
 )
-from dpcore.plots.traces import drawn, rule, upright
+from dpcore.plots.traces import draw_figure, rule, upright
 
 COLUMNS = (
     "mechanism", "title", "word", "other", "output", "log_ratio", "log_low", "log_high",
@@ -143,7 +143,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         hovertemplate="%{y}<br>promised: at most %{text}<extra>bound</extra>",
     )
     label = note("1×: learns nothing", 0, 1, yref="paper", yanchor="bottom", xanchor="center")
-    return drawn(
+    return draw_figure(
         [bars, brackets],
         height=104 + 38 * len(table),
         margin={"l": 8, "r": 16, "t": 28, "b": 8},

@@ -23,7 +23,7 @@ from dpcore.plots.style import (
     number,
     plain,
 )
-from dpcore.plots.traces import curve, drawn, outline, rule, upright
+from dpcore.plots.traces import curve, draw_figure, outline, rule, upright
 
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
 """One row for each attacker and ε, ε ascending: share of right guesses and its interval."""
@@ -64,7 +64,7 @@ def success_figure(
     if epsilon is not None:
         (place,) = _places([epsilon], logarithm)
         shapes.append(rule(2, "dot", **upright(place)))
-    return drawn(
+    return draw_figure(
         traces,
         height=320 + 22 * len(names),
         showlegend=len(names) > 1,

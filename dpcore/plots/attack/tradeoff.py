@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.style import GREY, LEGEND_CLOSE, axis, number, plain, style_of
-from dpcore.plots.traces import curve, drawn, line, whiskers
+from dpcore.plots.traces import curve, draw_figure, line, whiskers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ def tradeoff_figure(
         }
         epsilons = points.index.tolist()
         traces.append(curve(x, y, look, hover, name=plain(str(name)), customdata=epsilons, **bars))
-    return drawn(
+    return draw_figure(
         traces,
         height=440 + 11 * len(traces),
         legend=LEGEND_CLOSE,
@@ -134,7 +134,7 @@ def frontier_figure(
                 ascending["epsilon"], 100 * ascending["value"], look, hover, name=plain(str(name))
             )
         )
-    return drawn(
+    return draw_figure(
         traces,
         height=400 + 11 * len(traces),
         legend=LEGEND_CLOSE,

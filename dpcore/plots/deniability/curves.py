@@ -24,7 +24,7 @@ from dpcore.plots.style import (
     style_of,
     whole_ticks,
 )
-from dpcore.plots.traces import End, Frame, curve, drawn, end_labels, mark
+from dpcore.plots.traces import End, Frame, curve, draw_figure, end_labels, mark
 from dpcore.plots.traces import band as edges
 
 COLUMNS = (
@@ -106,7 +106,7 @@ def curves_figure(
     kind = {} if logarithm else {"type": "log", "dtick": 1}
     y_axis = {"type": "log"} | whole_ticks(high) if quantity == "sw" else {}
     title = TITLES[quantity] + in_runs(quantity, runs)
-    return drawn(
+    return draw_figure(
         traces,
         annotations=end_labels(ends, frame),
         xaxis=axis(axis_title, **kind, **frame.axis(frame.x)),

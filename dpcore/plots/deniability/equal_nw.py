@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from dpcore.plots.deniability.curves import in_runs
 from dpcore.plots.style import LEGEND, Caption, axis, number, short_name, style_of, whole_ticks
-from dpcore.plots.traces import Frame, curve, drawn, mark
+from dpcore.plots.traces import Frame, curve, draw_figure, mark
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row for each mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the
@@ -52,7 +52,7 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
         traces.append(curve(x, y, style, hover, shown=14, customdata=epsilons, name=name))
     title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
-    return drawn(
+    return draw_figure(
         traces,
         legend=LEGEND,
         xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),

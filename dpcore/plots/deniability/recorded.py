@@ -32,7 +32,7 @@ from dpcore.plots.traces import (
     band,
     coloured,
     curve,
-    drawn,
+    draw_figure,
     edge_labels,
     line,
     names_beside,
@@ -92,7 +92,7 @@ def recorded_figure(
     labels = edge_labels(ends, high, logarithm, _PLOT_PIXELS) + _printed(table, logarithm)
     title = TITLES[quantity] + in_runs(quantity, float(table["runs"].max()))
     pad = 0.03 * high
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
@@ -145,7 +145,7 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
     pad = 0.04 * math.log10(high)
     span = [-pad, math.log10(high) + pad]
     runs = f"{table['runs'].max():,.0f}"
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         margin={"l": 8, "r": 16, "t": 34, "b": 8},
@@ -278,7 +278,7 @@ def appendix_figure(
     shapes = [rule(1.5, "dot", **upright(scale(epsilon)))]
     if limit is not None:
         shapes.append(rule(1.5, "dash", xref="paper", x0=0, x1=1, y0=limit, y1=limit))
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT_APPENDIX_C,
         margin={"l": 8, "r": 128, "t": 34, "b": 8},

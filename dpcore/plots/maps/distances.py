@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpcore.arrays import FloatArray
 from dpcore.plots.maps.panes import COLOURS
 from dpcore.plots.style import Caption, axis, note, number, plain
-from dpcore.plots.traces import Frame, drawn, laid, placed
+from dpcore.plots.traces import Frame, draw_figure, laid, placed
 
 DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
 """One row for each neighbour of a or b; `distance` in the unit of the vectors."""
@@ -101,7 +101,7 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
         scale = {"type": "log"} | _ticks(*x)
     # The first row is at the top, so the axis runs downwards, half a row beyond either end.
     frame = Frame(x, (len(rows) - 0.5, -0.6), height=34 + 52 + _ROW * len(rows), left=8, right=16)
-    figure = drawn(
+    figure = draw_figure(
         traces,
         annotations=[
             note(plain(name), 0, row, xref="paper", xanchor="left", yshift=_TITLE)

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.style import BLUE, GREY, VERMILION, Caption, axis, number
-from dpcore.plots.traces import drawn
+from dpcore.plots.traces import draw_figure
 
 COLUMNS = ("class", "score", "low", "high")
 """One row for each class: its score under the draws, and bounds on its expected score."""
@@ -49,7 +49,7 @@ def picture_figure(
     ]
     middle = (width - 1) / 2
     off = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         xaxis=off | {"tickvals": [middle, width + 1 + middle], "ticktext": list(titles)},
@@ -74,7 +74,7 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
         BLUE if str(row["class"]) == label else VERMILION if i == first else GREY
         for i, row in table.iterrows()
     ]
-    return drawn(
+    return draw_figure(
         go.Bar(
             x=[str(name) for name in table["class"]],
             y=values.tolist(),

@@ -25,7 +25,7 @@ from dpcore.plots.style import (
     percent,
     plain,
 )
-from dpcore.plots.traces import curve, drawn, outline
+from dpcore.plots.traces import curve, draw_figure, outline
 from dpcore.plots.utility.curves import log_ticks
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
@@ -88,7 +88,7 @@ def lines_figure(
         look = curve_style(str(name), mechanism) if mechanism else usual
         traces += _curve(str(name), rows, look, times[look])
         times[look] += 1
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         **NAMED,

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
-from dpcore.plots.traces import band, curve, drawn, line
+from dpcore.plots.traces import band, curve, draw_figure, line
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 """One row for each curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
@@ -90,7 +90,7 @@ def utility_figure(
     traces += across(span, lines)
     ends = [math.log10(end) for end in span]
     pad = 0.03 * max(ends[1] - ends[0], 0.1)
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         **NAMED,

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
-from dpcore.plots.traces import curve, drawn, whiskers
+from dpcore.plots.traces import curve, draw_figure, whiskers
 from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
@@ -44,7 +44,7 @@ def equal_figure(
     span = [float(table["x"].min()), float(table["x"].max())]
     traces += across(span, lines)
     x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if by == "loss" else {}
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         **NAMED,

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
-from dpcore.plots.traces import drawn, line
+from dpcore.plots.traces import draw_figure, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
@@ -63,7 +63,7 @@ def frontier_figure(
     span = [float(table["private"].min()), float(table["private"].max())]
     x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if logarithm else {}
     traces += across(span, lines)
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         **NAMED,

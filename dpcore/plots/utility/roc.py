@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.style import GREY, NAMED, Caption, Style, axis, curve_style, number
-from dpcore.plots.traces import curve, drawn, line
+from dpcore.plots.traces import curve, draw_figure, line
 from dpcore.plots.utility.curves import banded
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
@@ -54,7 +54,7 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
                 legendgroup=str(name),
             )
         )
-    return drawn(
+    return draw_figure(
         traces,
         height=_HEIGHT,
         **NAMED,
