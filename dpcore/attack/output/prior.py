@@ -88,7 +88,7 @@ def uniform_over(lexicon: Lexicon, names: Sequence[str]) -> Prior:
     return Prior("list", probability, f"{len(wanted):,} words equally likely, no other possible")
 
 
-def typed(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
+def typed_prior(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
     """Make a prior from typed probabilities of some words; all others are impossible.
 
     They are divided by their sum, which may differ from 1 by at most `TYPED_TOLERANCE` a word.
@@ -154,7 +154,7 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
         if word in probabilities:
             raise ParameterError(f"part {number} of the prior names a word a second time")
         probabilities[word] = probability
-    return typed(lexicon, probabilities)
+    return typed_prior(lexicon, probabilities)
 
 
 def _share(text: str) -> float:

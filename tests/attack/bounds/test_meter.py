@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.attack.bounds.meter import largest_epsilon, meter
-from dpcore.attack.output.prior import Prior, typed, uniform
+from dpcore.attack.output.prior import Prior, typed_prior, uniform
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 from dpcore.mechanisms.registry import MECHANISMS, create
@@ -65,7 +65,7 @@ def test_a_prior_that_knows_more_guesses_more() -> None:
 
 
 def test_words_that_are_impossible_do_not_count() -> None:
-    pair = typed(LEXICON, {"w3": 0.5, "w7": 0.5})
+    pair = typed_prior(LEXICON, {"w3": 0.5, "w7": 0.5})
     first, second = LEXICON.vectors[[3, 7]].astype(np.float64)
     distance = float(np.linalg.norm(first - second))
     (row,) = meter(LEXICON, 0.5, pair).rows

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.attack.output.nearest import nearest_guess, nearest_success
-from dpcore.attack.output.prior import typed, uniform
+from dpcore.attack.output.prior import typed_prior, uniform
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.registry import create
@@ -30,7 +30,7 @@ def test_a_list_is_guessed_from_by_distance() -> None:
 
 def test_an_exact_law_gives_an_exact_success() -> None:
     tem = create("tem", LEXICON)
-    prior = typed(LEXICON, {"w3": 0.6, "w9": 0.4})
+    prior = typed_prior(LEXICON, {"w3": 0.6, "w9": 0.4})
     chance = nearest_success(tem, prior, [0.5, 3.0])
     assert chance.exact
     assert not chance.drawn
@@ -47,7 +47,7 @@ def test_an_exact_law_gives_an_exact_success() -> None:
 def test_an_estimate_agrees_with_drawn_outputs(rng: MakeRng) -> None:
     madlib = create("madlib", LEXICON)
     words = {"w3": 0.5, "w9": 0.25, "w200": 0.25}
-    prior = typed(LEXICON, words)
+    prior = typed_prior(LEXICON, words)
     chance = nearest_success(madlib, prior, [4.0])
     assert not chance.exact
     draws = 4000

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpcore.attack.output.channel import Likelihood, open_channel
 from dpcore.attack.output.posterior import odds, posterior, posterior_bound, worst_odds
-from dpcore.attack.output.prior import Prior, typed, uniform, uniform_over
+from dpcore.attack.output.prior import Prior, typed_prior, uniform, uniform_over
 from dpcore.attack.output.success import bernstein, overall_success
 from dpcore.errors import ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
@@ -142,7 +142,7 @@ def test_no_posterior_passes_the_bound_of_the_guarantee(
     assert posterior_bound(LEXICON, local, prior, 7) == pytest.approx(known)
     gaussian = create("gaussian", LEXICON).guarantee(1.0)
     assert posterior_bound(LEXICON, gaussian, prior, 7) == 1.0
-    assert posterior_bound(LEXICON, local, typed(LEXICON, {"w1": 1.0}), 7) == 0.0
+    assert posterior_bound(LEXICON, local, typed_prior(LEXICON, {"w1": 1.0}), 7) == 0.0
 
 
 def test_odds_against_the_claim(tem: TruncatedExponential, laws: NDArray[np.float64]) -> None:
@@ -182,7 +182,7 @@ def test_odds_beyond_a_claim_are_called_so() -> None:
 def test_success_over_a_list_is_the_sum_over_all_outputs(
     tem: TruncatedExponential, laws: NDArray[np.float64]
 ) -> None:
-    prior = typed(LEXICON, {"w3": 0.5, "w40": 0.3, "w77": 0.2})
+    prior = typed_prior(LEXICON, {"w3": 0.5, "w40": 0.3, "w77": 0.2})
     overall = overall_success(open_channel(tem, prior.support), prior, EPSILON)
     joint = prior.probability[[3, 40, 77], None] * laws[[3, 40, 77]]
     assert overall.exact

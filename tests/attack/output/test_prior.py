@@ -9,7 +9,7 @@ from dpcore.attack.output.prior import (
     mixed,
     of_hundred,
     parse_prior,
-    typed,
+    typed_prior,
     uniform,
     uniform_over,
 )
@@ -73,7 +73,7 @@ def test_a_typed_prior_holds_what_was_typed_and_nothing_else() -> None:
 
 
 def test_a_typed_prior_may_be_rounded_but_not_wrong() -> None:
-    thirds = typed(LEXICON, {"w0": 0.333333, "w1": 0.333333, "w2": 0.333333})
+    thirds = typed_prior(LEXICON, {"w0": 0.333333, "w1": 0.333333, "w2": 0.333333})
     assert thirds.probability.sum() == pytest.approx(1.0, abs=1e-15)
     with pytest.raises(ParameterError, match=r"sum to 1, got 0.9: change one of them by \+0.1"):
         parse_prior(LEXICON, "w0=0.5, w1=0.4")
@@ -116,7 +116,7 @@ def test_a_list_of_words_is_uniform_on_it() -> None:
 
 
 def test_a_mixture_moves_from_one_prior_to_the_other() -> None:
-    first, second = uniform(LEXICON), typed(LEXICON, {"w7": 1.0})
+    first, second = uniform(LEXICON), typed_prior(LEXICON, {"w7": 1.0})
     assert np.array_equal(mixed(first, second, 0.0).probability, first.probability)
     assert np.array_equal(mixed(first, second, 1.0).probability, second.probability)
     half = mixed(first, second, 0.5).probability
