@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpcore.attack.output.prior import Prior, frequency, mixed, parse_prior, uniform
+from dpcore.attack.output.prior import Prior, frequency, mix_priors, parse_prior, uniform
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
 from pages.shared.language import later, say
@@ -143,4 +143,4 @@ def _common(words: Lexicon, share: int) -> Prior:
         return uniform(words)
     if share == 100:
         return frequency(words)
-    return mixed(uniform(words), frequency(words), share / 100)
+    return mix_priors(uniform(words), frequency(words), share / 100)

@@ -135,7 +135,7 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
         return frequency(lexicon)
     name, colon, share = plain.lower().partition(":")
     if colon and name == "frequency":
-        return mixed(uniform(lexicon), frequency(lexicon), _share(share))
+        return mix_priors(uniform(lexicon), frequency(lexicon), _share(share))
     parts = [part.strip() for part in plain.replace("\n", ",").split(",") if part.strip()]
     if parts and not any("=" in part for part in parts) and len(parts) > 1:
         return uniform_over(lexicon, parts)
@@ -175,7 +175,7 @@ def frequency(lexicon: Lexicon) -> Prior:
     )
 
 
-def mixed(first: Prior, second: Prior, share: float) -> Prior:
+def mix_priors(first: Prior, second: Prior, share: float) -> Prior:
     """Mix two priors: (1 − share)·first + share·second.
 
     Raises:

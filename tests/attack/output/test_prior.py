@@ -6,7 +6,7 @@ import pytest
 from dpcore.attack.output.prior import (
     Prior,
     frequency,
-    mixed,
+    mix_priors,
     of_hundred,
     parse_prior,
     typed_prior,
@@ -117,15 +117,15 @@ def test_a_list_of_words_is_uniform_on_it() -> None:
 
 def test_a_mixture_moves_from_one_prior_to_the_other() -> None:
     first, second = uniform(LEXICON), typed_prior(LEXICON, {"w7": 1.0})
-    assert np.array_equal(mixed(first, second, 0.0).probability, first.probability)
-    assert np.array_equal(mixed(first, second, 1.0).probability, second.probability)
-    half = mixed(first, second, 0.5).probability
+    assert np.array_equal(mix_priors(first, second, 0.0).probability, first.probability)
+    assert np.array_equal(mix_priors(first, second, 1.0).probability, second.probability)
+    half = mix_priors(first, second, 0.5).probability
     assert half[7] == pytest.approx(0.5 + 0.5 / 300)
     for share in (-0.1, 1.1, float("nan")):
         with pytest.raises(ParameterError, match="share"):
-            mixed(first, second, share)
+            mix_priors(first, second, share)
     with pytest.raises(ParameterError, match="same lexicon"):
-        mixed(first, uniform(lexicons.cloud(5, 2)), 0.5)
+        mix_priors(first, uniform(lexicons.cloud(5, 2)), 0.5)
 
 
 def test_no_prior_is_made_that_is_not_a_law() -> None:
