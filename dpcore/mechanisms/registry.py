@@ -74,7 +74,7 @@ class Plugin:
     package: str
 
 
-def offered(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str]]:
+def find_plugins(ours: Mapping[str, type[Mechanism]]) -> tuple[list[Plugin], list[str]]:
     """Return the mechanisms of installed packages, and a message for each one left out.
 
     Args:
@@ -198,7 +198,7 @@ class Registry(MutableMapping[str, type[Mechanism]]):
         with self._lock:
             if not self._asked:
                 self._asked = True
-                plugins, problems = offered(self._kinds)
+                plugins, problems = find_plugins(self._kinds)
                 self._kinds |= {plugin.kind.key: plugin.kind for plugin in plugins}
                 self._packages = {plugin.kind.key: plugin.package for plugin in plugins}
                 self._problems = tuple(problems)
