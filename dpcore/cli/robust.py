@@ -43,7 +43,7 @@ from dpcore.learn.robust_data import (
     teaching_bags,
     teaching_parts,
 )
-from dpcore.learn.substitutions import Substitutions, listed, nearest_words
+from dpcore.learn.substitutions import Substitutions, from_lists, nearest_words
 from dpcore.learn.text_network.classifier import NetworkClassifier, keep
 from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.learn.text_network.training import WorstCaseSchedule, perturbed, train_network
@@ -372,7 +372,7 @@ def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
     if options.premise is not None:
         raise ParameterError("--premise is read by an entailment network: give its --checkpoint")
     texts = teaching_bags(options.labels, lexicon, options.texts)
-    plain, unchanged = LinearTraining(_STRENGTH, robust=0.0), listed(lexicon, {})
+    plain, unchanged = LinearTraining(_STRENGTH, robust=0.0), from_lists(lexicon, {})
     trained = train_linear(
         plain, texts.train, texts.train_labels, lexicon.vectors, unchanged, options.progress
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError
 from dpcore.learn.corpus import Bags, LabelledTexts, bags_of, teaching_corpus
-from dpcore.learn.substitutions import Substitutions, listed, nearest_words
+from dpcore.learn.substitutions import Substitutions, from_lists, nearest_words
 from dpcore.learn.table import read_table
 from dpcore.learn.text_network.training import Examples
 from dpcore.lexicon.lexicon import Lexicon
@@ -213,4 +213,4 @@ def substitutions_of(
         )
     ):
         raise wrong
-    return listed(lexicon, lists)
+    return from_lists(lexicon, lists)

@@ -87,7 +87,7 @@ class Substitutions:
         return float((self.choices != self.words[:, None]).sum(axis=1).mean())
 
 
-def listed(lexicon: Lexicon, lists: Mapping[str, Sequence[str]]) -> Substitutions:
+def from_lists(lexicon: Lexicon, lists: Mapping[str, Sequence[str]]) -> Substitutions:
     """Return substitutions from a list; words outside the vocabulary are left out.
 
     Args:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
-from dpcore.learn.substitutions import likely_words, listed, nearest_words
+from dpcore.learn.substitutions import from_lists, likely_words, nearest_words
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_SUBSTITUTES
 from dpcore.mechanisms.registry import create
@@ -28,7 +28,9 @@ def test_nearest_words_are_those_of_brute_force(words: Lexicon) -> None:
 
 
 def test_a_list_keeps_what_the_vocabulary_holds(words: Lexicon) -> None:
-    substitutes = listed(words, {"w9": ["w1", "unknown", "w1", "w4"], "other": ["w1"], "w2": []})
+    substitutes = from_lists(
+        words, {"w9": ["w1", "unknown", "w1", "w4"], "other": ["w1"], "w2": []}
+    )
     assert substitutes.words.tolist() == [2, 9]
     assert substitutes.of(9).tolist() == [1, 4]
     assert substitutes.of(2).size == substitutes.of(5).size == 0
@@ -53,8 +55,8 @@ def test_tables_hold_a_row_for_every_word(words: Lexicon) -> None:
     table = substitutes.table(np.array([1, 3]))
     assert table[0].tolist() == [1, 1, 1]
     assert table[1].tolist() == [3, *substitutes.of(3)]
-    assert listed(words, {}).table(np.array([4])).tolist() == [[4]]
-    assert listed(words, {}).mean_size == 0.0
+    assert from_lists(words, {}).table(np.array([4])).tolist() == [[4]]
+    assert from_lists(words, {}).mean_size == 0.0
 
 
 def test_bad_arguments_are_refused(words: Lexicon) -> None:
@@ -71,7 +73,7 @@ def test_bad_arguments_are_refused(words: Lexicon) -> None:
     with pytest.raises(EpsilonError):
         likely_words(create("tem", words, {}), [], -1.0, 0.1)
     long = {"w1": ["w2"] * 5, "w2": []}
-    assert listed(words, long).of(1).tolist() == [2]
+    assert from_lists(words, long).of(1).tolist() == [2]
 
 
 def test_the_first_substitutes_of_nearest_words_are_the_nearest(words: Lexicon) -> None:

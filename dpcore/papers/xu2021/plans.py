@@ -20,7 +20,7 @@ from dpcore.attack.genetic import Candidates, Genetic, attack, from_mechanism, f
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import StudyError
 from dpcore.learn.corpus import Bags, bags_of
-from dpcore.learn.substitutions import Substitutions, listed
+from dpcore.learn.substitutions import Substitutions, from_lists
 from dpcore.learn.text_network.classifier import NetworkClassifier
 from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.learn.text_network.training import Examples, WorstCaseSchedule, perturbed, train_network
@@ -305,7 +305,7 @@ def _substitutions(path: Path, lexicon: Lexicon, digest: str) -> Substitutions:
             f"{digest[:12]}… there"
         )
     with gzip.open(lists) as file:
-        return listed(lexicon, json.load(file))
+        return from_lists(lexicon, json.load(file))
 
 
 def _read(
