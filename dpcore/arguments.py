@@ -22,7 +22,7 @@ _SHOWN = 40  # characters of a number in a refusal
 _NUMBERS = "iuf"  # kinds of numpy types that hold real numbers
 
 
-def described(value: object) -> str:
+def describe(value: object) -> str:
     """Return a number, one word, a boolean or None as text, and only the type of anything else.
 
     A number or word is cut after 40 characters.
@@ -62,7 +62,7 @@ def a_real(value: object, what: str, error: type[DpcoreError] = ParameterError) 
         return float(value if isinstance(value, str) else _scalar(value))
     except (TypeError, ValueError, OverflowError):
         kind = "a finite number > 0" if error is EpsilonError else "a number"
-        raise error(f"{what} must be {kind}, got {described(value)}") from None
+        raise error(f"{what} must be {kind}, got {describe(value)}") from None
 
 
 def a_whole(
@@ -83,7 +83,7 @@ def a_whole(
         if least <= whole and (most is None or whole <= most):
             return whole
     above = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
-    raise error(f"{what} must be a whole number {above}, got {described(value)}")
+    raise error(f"{what} must be a whole number {above}, got {describe(value)}")
 
 
 def reals(
@@ -113,7 +113,7 @@ def _listed(values: Any, what: str, error: type[DpcoreError]) -> list[Any]:
             return list(values)
     except TypeError:
         pass
-    raise error(f"{what} must be a number or a list of numbers, got {described(values)}")
+    raise error(f"{what} must be a number or a list of numbers, got {describe(values)}")
 
 
 def epsilons(values: object) -> FloatArray:
@@ -145,7 +145,7 @@ def a_kind(
     """
     if isinstance(value, kind):
         return value
-    raise error(f"{needed}, got {described(value)}")
+    raise error(f"{needed}, got {describe(value)}")
 
 
 def a_name(value: object, what: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.arguments import described
+from dpcore.arguments import describe
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
@@ -162,7 +162,7 @@ class PrivateText(  # type: ignore[call-arg]
         """
         if transform is not None:
             if transform not in _CONTAINERS:
-                shown = repr(transform[:40]) if isinstance(transform, str) else described(transform)
+                shown = repr(transform[:40]) if isinstance(transform, str) else describe(transform)
                 raise ParameterError(
                     f"the output must be one of {', '.join(_CONTAINERS)}, got {shown}"
                 )

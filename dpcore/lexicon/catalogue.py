@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.arguments import a_whole, described
+from dpcore.arguments import a_whole, describe
 from dpcore.errors import LexiconError, StudyError
 from dpcore.lexicon.cache import (
     ARRAYS,
@@ -334,7 +334,7 @@ def load_reporting(
     if not isinstance(name_or_path, str | Path | None):
         raise LexiconError(
             "a lexicon is loaded by its name or its path, as in dp.lexicon('default'), got "
-            f"{described(name_or_path)}"
+            f"{describe(name_or_path)}"
         )
     text = DEFAULT_NAME if name_or_path is None else str(name_or_path)
     if language is not None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcore.arguments import a_kind, described
+from dpcore.arguments import a_kind, describe
 from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.display import card
 from dpcore.errors import LexiconError, ParameterError, UnknownWordError
@@ -184,7 +184,7 @@ def check_language(code: str) -> None:
         LexiconError: it does not consist of two or three small letters.
     """
     if not (isinstance(code, str) and _CODE.fullmatch(code)):
-        shown = repr(code[:40]) if isinstance(code, str) else described(code)
+        shown = repr(code[:40]) if isinstance(code, str) else describe(code)
         raise LexiconError(
             "a language is given by its code of two or three small letters, such as 'en' or 'de', "
             f"got {shown}"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcore.arguments import a_real, described, reals
+from dpcore.arguments import a_real, describe, reals
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -98,7 +98,7 @@ class Settings:
             if not _fits(value, str(declared["type"])):
                 raise ParameterError(
                     f"{name} of {self.short} must be of type {declared['type']}, got "
-                    f"{described(value)}"
+                    f"{describe(value)}"
                 )
             low, high, choices = declared["low"], declared["high"], declared["choices"]
             if choices is not None and value not in choices:
@@ -125,7 +125,7 @@ class Settings:
         if value in allowed:
             return value
         if not 0 < value < math.inf:
-            msg = f"epsilon must be a finite number > 0, got {described(epsilon)}"
+            msg = f"epsilon must be a finite number > 0, got {describe(epsilon)}"
         elif not value > allowed.low:
             msg = (
                 f"epsilon of {self.short} must be > {allowed.low:.6g} for this lexicon "
@@ -171,5 +171,5 @@ class Settings:
         if whole and 0 <= word < len(self.lexicon):  # type: ignore[operator]
             return int(word)  # type: ignore[call-overload, no-any-return]
         raise ParameterError(
-            f"word indices must lie in 0..{len(self.lexicon) - 1}, got {described(word)}"
+            f"word indices must lie in 0..{len(self.lexicon) - 1}, got {describe(word)}"
         )

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.arguments import described
+from dpcore.arguments import describe
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_SEED
 
@@ -33,7 +33,7 @@ def check_seed(seed: int) -> int:
     """
     if isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed <= MAX_SEED:
         return seed
-    raise ParameterError(f"a seed is a whole number from 0 to {MAX_SEED}, got {described(seed)}")
+    raise ParameterError(f"a seed is a whole number from 0 to {MAX_SEED}, got {describe(seed)}")
 
 
 def generator(seed: int | None, *key: str | int) -> np.random.Generator:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpcore.arguments import a_kind, described
+from dpcore.arguments import a_kind, describe
 from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.lexicon import Lexicon
@@ -248,7 +248,7 @@ def map_batch(
     if not (isinstance(given, Mapping) or hasattr(given, "iloc")):
         raise TextError(
             "a batch is needed, as `map` with batched=True hands it over: columns by their names; "
-            f"got {described(given)}"
+            f"got {describe(given)}"
         )
     a_kind(column, str, "one column is needed, by its name", TextError)
     if column not in batch:
@@ -297,7 +297,7 @@ def check_column(texts: Any) -> None:
         raise TextError(f'{_NEEDED}, got columns by their names: choose one, as in batch["text"]')
     # A set has no order, so its texts could not be put back into their rows.
     if not isinstance(texts, Iterable) or isinstance(texts, (set, frozenset)):
-        raise TextError(f"{_NEEDED}, got {described(texts)}")
+        raise TextError(f"{_NEEDED}, got {describe(texts)}")
 
 
 def entries(texts: Any) -> list[Any]:

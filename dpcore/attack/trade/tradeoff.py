@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.arguments import a_whole, described
+from dpcore.arguments import a_whole, describe
 from dpcore.arrays import FloatArray
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.trade.attackers import from_columns, repeated, told_two
@@ -106,7 +106,7 @@ def tradeoff(
         if not (isinstance(pair, Sequence) and len(pair) == 2):
             raise ParameterError(
                 "several mechanisms are given as a list of pairs (mechanism, its epsilons), got "
-                f"{described(pair)} in it"
+                f"{describe(pair)} in it"
             )
         check_mechanism(pair[0]).check_epsilons(pair[1])
     lexicon = asked[0][0].lexicon
