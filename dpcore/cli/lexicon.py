@@ -42,7 +42,7 @@ from dpcore.measure.maps.store import (
     write_bundle,
 )
 from dpcore.rewrite.documents import lexicon_caution
-from dpcore.rewrite.languages.known import described
+from dpcore.rewrite.languages.known import describe_language
 
 _INDENT = 2  # of the JSON of these actions, which people read as well
 _PLAN = TrainingPlan()
@@ -119,7 +119,7 @@ def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
     extent = facts["extent"]
     yield f"{facts['name']}: {facts['words']:,} words x {facts['dimension']}, {facts['metric']}"
     yield f"fingerprint   {facts['fingerprint']}"
-    yield f"language      {described(facts['language'])}"
+    yield f"language      {describe_language(facts['language'])}"
     if read:
         yield f"read as       {read}"
     megabytes = f"{facts['vector_bytes'] / 1e6:,.1f} MB"

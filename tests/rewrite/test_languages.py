@@ -15,7 +15,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.languages.german import GERMAN
-from dpcore.rewrite.languages.known import LANGUAGES, described, rules_of
+from dpcore.rewrite.languages.known import LANGUAGES, describe_language, rules_of
 from dpcore.rewrite.languages.turkish import TURKISH
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.rewritten import assemble
@@ -120,7 +120,7 @@ def test_a_language_without_function_words_says_so(code: str) -> None:
         ParameterError, match=f"no function words are known of the language '{code}"
     ):
         prepare("the", lexicon, Treatment(keep_stop_words=True))
-    assert "no function words" in described(code)
+    assert "no function words" in describe_language(code)
     assert words_of("the", lexicon) == ["the"]
 
 

@@ -23,7 +23,7 @@ def rules_of(code: str) -> Language:
     return LANGUAGES.get(code) or Language(code)
 
 
-def described(code: str) -> str:
+def describe_language(code: str) -> str:
     """Describe a language and its missing rules in one line."""
     language = rules_of(code)
     if not language.name:
