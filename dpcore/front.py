@@ -8,7 +8,7 @@ from typing import Any
 from dpcore.arrays import FloatArray
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import Deniability, measure
-from dpcore.measure.words import Selection, named
+from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.settings import words_of
@@ -79,7 +79,7 @@ def deniability(
     check_mechanism(mechanism)
     if not isinstance(words, Selection):
         lexicon = mechanism.lexicon
-        words = named(
+        words = select_words(
             lexicon,
             [
                 word if isinstance(word, str) else lexicon.words[mechanism.check_words([word])[0]]

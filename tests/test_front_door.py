@@ -17,7 +17,7 @@ from dpcore.audit.report import audit_report
 from dpcore.errors import DpcoreError, EpsilonError, UnknownMechanismError, UnknownWordError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.rewrite.sentence import Sentence
@@ -186,7 +186,7 @@ def test_deniability_takes_words_indices_and_selections() -> None:
     rows = dpcore.deniability(tem, [word, 5], [1, 2]).rows()
     assert [row["word"] for row in rows] == [word, word, SMALL.words[5], SMALL.words[5]]
     assert dpcore.deniability(tem, word, 1).rows() == rows[:1]
-    selection = named(SMALL, [word])
+    selection = select_words(SMALL, [word])
     assert dpcore.deniability(tem, selection, [1, 2], runs=1000).rows() == rows[:2]
     with pytest.raises(DpcoreError, match="word indices must lie in"):
         dpcore.deniability(tem, [40], 1)

@@ -38,7 +38,7 @@ from dpcore.limits import (
 )
 from dpcore.measure.deniability import check_runs
 from dpcore.measure.pair import Pair
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
@@ -204,7 +204,7 @@ def attack_command(options: Options) -> Answer:
 
 def _on_words(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
     lexicon = asked[0][0].lexicon
-    selection = named(lexicon, options.words)
+    selection = select_words(lexicon, options.words)
     if len(selection) != 2:
         raise ParameterError(f"--words takes two different words, got {len(selection)}")
     pair = Pair.of(lexicon, *selection.names)

@@ -28,7 +28,7 @@ from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.measure.deniability import check_runs
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed
@@ -343,7 +343,7 @@ def appendix_c_command(options: Options) -> Answer:
     check_runs(options.runs)
     check_seed(options.seed)
     lexicon = load_lexicon(options)
-    chosen = named(lexicon, options.words or everyday_extremes(lexicon))
+    chosen = select_words(lexicon, options.words or everyday_extremes(lexicon))
     mechanisms = [create(name, lexicon) for name in _EPSILONS]
     grids = epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
     laplace, gumbel = (

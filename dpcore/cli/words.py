@@ -40,7 +40,7 @@ from dpcore.measure.density import (
 )
 from dpcore.measure.summary import summarise, summary_rows
 from dpcore.measure.targets import Solution, Target, calibrate, solve
-from dpcore.measure.words import Selection, corpus_file, named, reduced, sample
+from dpcore.measure.words import Selection, corpus_file, reduced, sample, select_words
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed, generator
@@ -298,7 +298,7 @@ def mechanisms_and_words(
 
 def _selection(options: Options, public: Lexicon) -> Selection:
     if options.words is not None:
-        return named(public, options.words)
+        return select_words(public, options.words)
     if options.corpus is None:
         rng = generator(options.seed, "sample of words")
         return sample(public, options.sample, rng, options.stratify, options.progress)

@@ -18,7 +18,7 @@ from dpcore.measure.directions import Outputs, outputs_of
 from dpcore.measure.maps.store import Map
 from dpcore.measure.probability_intervals import Tally
 from dpcore.measure.summary import summarise
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.mechanism import Mechanism
@@ -86,7 +86,9 @@ def deniability(
     mechanism: Mechanism, pair: Pair, epsilons: FloatArray, runs: int, seed: int
 ) -> Deniability:
     """Measure Nw, Sw and effective number of both words, as `python -m dpcore deniability`."""
-    return measure(mechanism, named(pair.lexicon, pair.names), epsilons, runs=runs, seed=seed)
+    return measure(
+        mechanism, select_words(pair.lexicon, pair.names), epsilons, runs=runs, seed=seed
+    )
 
 
 def output_distance(pair: Pair, outputs: Outputs) -> tuple[FloatArray, FloatArray]:

@@ -67,7 +67,7 @@ def _selection(
     return Selection(words, names, np.ones(words.size) if weights is None else weights, description)
 
 
-def named(lexicon: Lexicon, names: Sequence[str]) -> Selection:
+def select_words(lexicon: Lexicon, names: Sequence[str]) -> Selection:
     """Return the selection of these words, each once, in their order.
 
     Raises:

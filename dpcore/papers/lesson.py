@@ -139,10 +139,10 @@ def _names(lexicon: Lexicon) -> Exercise:
 def stays(lexicon: Lexicon, words: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
     """Measure Nw and Sw of Madlib for some words, each of shape (words, `STAY_EPSILONS`)."""
     from dpcore.measure.deniability import measure
-    from dpcore.measure.words import named
+    from dpcore.measure.words import select_words
     from dpcore.mechanisms.registry import create
 
-    mechanism, selection = create("madlib", lexicon), named(lexicon, words)
+    mechanism, selection = create("madlib", lexicon), select_words(lexicon, words)
     table = measure(mechanism, selection, STAY_EPSILONS, runs=RUNS, repetitions=REPETITIONS)
     return table.figures.nw, table.figures.sw
 

@@ -26,7 +26,7 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
     named = cell.option("named")
     if named:
         names = [name for name in named if name in lexicon]
-        chosen = measured.named(lexicon, names) if names else None
+        chosen = measured.select_words(lexicon, names) if names else None
     else:
         selection = _selection(cell, lexicon)
         most = cell.option("most") or len(selection)

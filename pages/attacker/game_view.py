@@ -14,7 +14,7 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS, MAX_TEXT_CHARACTERS
 from dpcore.measure.density import neighbourhood, ordinary_words
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.noise.streams import generator
 from dpcore.plots.attack.icons import icon_caption, icon_figure
 from dpcore.plots.attack.words import chance_text, share_text
@@ -218,7 +218,7 @@ class Choice:
         if self.title == OWN:
             typed = dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text) if word)
             names = [spelled(word, words) or word.lower() for word in typed]
-            chosen = named(words, names).words.tolist()
+            chosen = select_words(words, names).words.tolist()
         elif self.title == NEAR:
             around = neighbourhood(words, words.index(_centre(words)), count - 1)
             chosen = [around.word, *around.neighbours.tolist()]

@@ -168,7 +168,7 @@ class Words:
                 f"here, got {len(self.names):,} words ({len(self.text or ''):,} characters)"
             )
         names = [spelled(word, lexicon) or word.lower() for word in self.names]
-        return measured.named(lexicon, names)
+        return measured.select_words(lexicon, names)
 
 
 def first_selection(lexicon: Lexicon) -> Selection:

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import Deniability, Method, choose_method, joined, measure, part_of
-from dpcore.measure.words import Selection, named
+from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
@@ -206,7 +206,7 @@ def measured_curves(
     missing = [word for word in pinned if word not in work.selection.names]
     more = {}
     if missing:
-        extra = Work(named(lexicon, missing), work.runs, work.seed, public=False)
+        extra = Work(select_words(lexicon, missing), work.runs, work.seed, public=False)
         more = compute_more(lexicon, mechanisms, extra)
     return tuple(
         Curve(m, measured[m.key], more.get(m.key)) for m in mechanisms if m.key in measured

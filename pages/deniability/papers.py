@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.comparison import TRADE, Drawing, compare, comparison_table, drawing
 from dpcore.papers.studies import STUDIES
@@ -254,7 +254,7 @@ def _tables(
         rows: dict[str, list[dict[str, Any]]] = {key: [] for key in _KEYS}
         for each, word in timed(say("Computing the truth beside the formulas"), parts):
             rows[each.key] += appendix_rows(
-                each, named(lexicon, [word]), admissible(each), runs=_DIRECTIONS, seed=_SEED
+                each, select_words(lexicon, [word]), admissible(each), runs=_DIRECTIONS, seed=_SEED
             )
         return [pd.DataFrame(rows[key], columns=list(COLUMNS)) for key in _KEYS]
 

@@ -357,11 +357,11 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
             typed = st.text_input(
                 say("Word"), usual, key="goal_word", help=say("A word of the vocabulary.")
             )
-            return over, measured.named(lexicon, [spelled(typed, lexicon) or typed.strip()])
+            return over, measured.select_words(lexicon, [spelled(typed, lexicon) or typed.strip()])
         if of == "sentence":
             places = range(bench.sentence.protected)
             names = [lexicon.words[bench.word(i)] for i in places if bench.word(i) >= 0]
-            return over, measured.named(lexicon, names)
+            return over, measured.select_words(lexicon, names)
     text = st.text_area(
         say("Text or words"),
         key="goal_text",

@@ -131,11 +131,11 @@ def ours(
 def measured(short: str, lexicon: Lexicon, words: np.ndarray, epsilon: float) -> tuple[float, str]:
     """Seconds a word of our Nw and Sw over the ε axis (median of three), and how it is done."""
     from dpcore.measure.deniability import measure
-    from dpcore.measure.words import named
+    from dpcore.measure.words import select_words
     from dpcore.mechanisms.registry import create
 
     mechanism = create(short, lexicon, {})
-    chosen = named(lexicon, [lexicon.words[i] for i in words])
+    chosen = select_words(lexicon, [lexicon.words[i] for i in words])
     grid = np.geomspace(epsilon, 1e3 * epsilon, POINTS)
     taken = []
     for _ in range(3):

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.deniability import measure
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create
 from dpcore.papers.xu2021.appendix_c import COLUMNS
 from tests.shell import result, run, small_vectors
@@ -51,7 +51,9 @@ def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(
                or row["nw"] in (0, 1) for row in rows)  # fmt: skip
     lexicon = load(vectors)
     vickrey = create("vickrey", lexicon, {"t": 0.2})
-    direct = measure(vickrey, named(lexicon, ["doctor", "weather"]), [1, 2.5], runs=50, seed=4)
+    direct = measure(
+        vickrey, select_words(lexicon, ["doctor", "weather"]), [1, 2.5], runs=50, seed=4
+    )
     assert direct.rows() == [row for row in rows if row["mechanism"] == "vickrey.v1"]
 
 

@@ -16,7 +16,7 @@ from dpcore.measure import directions, figures
 from dpcore.measure.counting import expected_distinct
 from dpcore.measure.deniability import Method, choose_method, measure, methods_of
 from dpcore.measure.directions import output_mass
-from dpcore.measure.words import named, sample
+from dpcore.measure.words import sample, select_words
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
@@ -64,7 +64,7 @@ def assert_sw(estimate: float, law: NDArray[np.float64], runs: int, tests: int) 
 def test_all_estimates_fit_the_law_on_a_line() -> None:
     lexicon = lexicons.line(*POINTS)
     madlib = create("madlib", lexicon)
-    chosen = named(lexicon, lexicon.words)
+    chosen = select_words(lexicon, lexicon.words)
     epsilons = np.array([0.1, 0.5, 1.0, 3.0, 10.0])
     tests = 4 * len(POINTS) * epsilons.size
     protocol = measure(madlib, chosen, epsilons, method="protocol", runs=RUNS).figures
@@ -89,7 +89,7 @@ def test_all_estimates_fit_the_law_on_a_line() -> None:
 @pytest.mark.parametrize("key", EXACT)
 def test_exact_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
-    chosen = named(small, small.words[:6])
+    chosen = select_words(small, small.words[:6])
     epsilons = epsilons_of(mechanism)
     exact = measure(mechanism, chosen, epsilons, runs=RUNS)
     assert exact.method is Method.EXACT
@@ -109,7 +109,7 @@ def test_exact_figures_are_sums_over_the_law(key: str) -> None:
     vectors = generator(0, "sums").standard_normal((900, 6)).astype(np.float32)
     lexicon = Lexicon("sums", tuple(f"w{i}" for i in range(900)), vectors)
     mechanism = create(key, lexicon)
-    chosen = named(lexicon, [f"w{i}" for i in (0, 101, 899)])
+    chosen = select_words(lexicon, [f"w{i}" for i in (0, 101, 899)])
     epsilons = epsilons_of(mechanism)
     figures = measure(mechanism, chosen, epsilons, runs=RUNS).figures
     for i, word in enumerate(chosen.words.tolist()):
@@ -125,7 +125,7 @@ def test_exact_figures_are_sums_over_the_law(key: str) -> None:
 @pytest.mark.parametrize("key", RADIAL)
 def test_directions_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
-    chosen = named(small, small.words[:4])
+    chosen = select_words(small, small.words[:4])
     epsilons = epsilons_of(mechanism)
     along = measure(mechanism, chosen, epsilons, runs=RUNS)
     assert along.method is Method.RAO_BLACKWELL
@@ -165,7 +165,7 @@ def test_the_plug_in_for_sw_is_biased_and_not_used(middle: Lexicon) -> None:
     effort = Effort(directions=60)
     law = madlib.law(0, [0.01], rng=generator(1), effort=effort)
     plug_in = expected_distinct(law.probabilities[0], 5000)
-    counted = measure(madlib, named(middle, ["w0"]), [0.01], runs=5000).figures.sw[0, 0]
+    counted = measure(madlib, select_words(middle, ["w0"]), [0.01], runs=5000).figures.sw[0, 0]
     assert plug_in <= law.outputs.size < 0.6 * counted
 
 
@@ -173,11 +173,13 @@ def test_a_figure_does_not_depend_on_what_is_measured_beside_it(
     middle: Lexicon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vickrey = create("vickrey", middle)
-    both = named(middle, ["w3", "w9"])
+    both = select_words(middle, ["w3", "w9"])
     epsilons = [3.0, 1.0, 9.0]
     for method in ("rao-blackwell", "protocol"):
         together = measure(vickrey, both, epsilons, runs=100, method=method).figures
-        alone = measure(vickrey, named(middle, ["w9"]), [1.0], runs=100, method=method).figures
+        alone = measure(
+            vickrey, select_words(middle, ["w9"]), [1.0], runs=100, method=method
+        ).figures
         for name in ("nw", "sw", "effective", "nw_error"):
             assert getattr(together, name)[1, 1] == pytest.approx(getattr(alone, name)[0, 0])
     kept = measure(vickrey, both, epsilons, runs=100).figures
@@ -201,7 +203,7 @@ def test_repetitions_shrink_the_errors(small: Lexicon) -> None:
 
 def test_the_error_of_a_mean_counts_shared_noise(small: Lexicon) -> None:
     madlib = create("madlib", small)
-    single = measure(madlib, named(small, ["w5"]), [2.0], runs=400).figures
+    single = measure(madlib, select_words(small, ["w5"]), [2.0], runs=400).figures
     assert single.nw_mean_error == pytest.approx(single.nw_error[0])
     assert single.sw_mean_error == pytest.approx(single.sw_error[0])
     chosen = sample(small, 30, generator(0))
@@ -232,7 +234,7 @@ def test_only_the_methods_of_a_mechanism_are_accepted(small: Lexicon) -> None:
 
 
 def test_wrong_arguments_are_refused(small: Lexicon) -> None:
-    tem, chosen = create("tem", small), named(small, ["w1"])
+    tem, chosen = create("tem", small), select_words(small, ["w1"])
     wrong: list[Any] = [0, 1, -3, MAX_RUNS + 1, 10.5]
     for runs in wrong:
         with pytest.raises(ParameterError, match="runs must be"):
@@ -252,7 +254,7 @@ def test_wrong_arguments_are_refused(small: Lexicon) -> None:
     [("tem", "exact"), ("madlib", "rao-blackwell"), ("trlaplace", "protocol")],
 )
 def test_progress_reaches_its_total(key: str, method: str, small: Lexicon) -> None:
-    mechanism, chosen = create(key, small), named(small, ["w1", "w2"])
+    mechanism, chosen = create(key, small), select_words(small, ["w1", "w2"])
     seen = []
     measure(
         mechanism, chosen, epsilons_of(mechanism, 2), runs=20, method=method,

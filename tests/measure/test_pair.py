@@ -16,7 +16,7 @@ from dpcore.measure.maps import fit
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.pair import Crossing, chances, crossings, draws, mass_on_map
 from dpcore.measure.targets import calibrate
-from dpcore.measure.words import Selection, named
+from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.additive.additive import RadialMechanism, SharedDirections
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.registry import create
@@ -96,7 +96,7 @@ def test_an_infinite_effective_number_stays_infinite() -> None:
 
 
 def test_the_place_agrees_with_measuring_more(small: Lexicon) -> None:
-    chosen = named(small, small.words[:8])
+    chosen = select_words(small, small.words[:8])
     tem, madlib = create("tem", small), create("madlib", small)
     grid = np.geomspace(0.05, 200.0, 60)
     (searched,) = calibrate(tem, 1.5, madlib, chosen).crossings

@@ -12,7 +12,7 @@ from dpcore.lexicon.neighbours import rank
 from dpcore.measure.deniability import measure
 from dpcore.measure.directions import output_tally
 from dpcore.measure.probability_intervals import LEVEL
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.additive.additive import RadialMechanism, SharedDirections
 from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
 from dpcore.mechanisms.law import Effort
@@ -34,7 +34,9 @@ SETTINGS: dict[str, dict[str, Any]] = {"hyperbolic.v1": {"scale": 0.1}}
 def test_a_word_that_hardly_ever_stays(epsilon: float, truth: float, error: float) -> None:
     """Madlib, “doctor”; the truth with its standard error is of an independent program."""
     lexicon = load()
-    figures = measure(create("madlib", lexicon), named(lexicon, ["doctor"]), [epsilon]).figures
+    figures = measure(
+        create("madlib", lexicon), select_words(lexicon, ["doctor"]), [epsilon]
+    ).figures
     low, high = figures.nw_low[0, 0], figures.nw_high[0, 0]
     assert low <= figures.nw[0, 0] <= high
     assert low <= truth + 5 * error
@@ -73,9 +75,11 @@ def test_intervals_hold_at_their_level() -> None:
     for key in SAMPLED:
         mechanism = make(key, lexicon, **SETTINGS.get(key, {}))
         epsilons = lengths(mechanism)
-        longer = measure(mechanism, named(lexicon, names), epsilons, runs=2000, seed=0).figures
+        longer = measure(
+            mechanism, select_words(lexicon, names), epsilons, runs=2000, seed=0
+        ).figures
         for i, name in enumerate(names):
-            alone = named(lexicon, [name])
+            alone = select_words(lexicon, [name])
             figures = measure(mechanism, alone, epsilons, runs=150, seed=i + 1).figures
             over = longer.nw_low[i] > figures.nw_high[0] + 1e-12
             under = longer.nw_high[i] < figures.nw_low[0] - 1e-12
@@ -89,7 +93,9 @@ def test_where_nothing_was_seen_the_interval_is_one_sided() -> None:
     lexicon = lexicons.cloud(200, 12)
     # Not one of 50 counted runs stayed.
     mechanism = create("madlib", lexicon)
-    figures = measure(mechanism, named(lexicon, ["w3"]), [1e-3], runs=50, method="protocol").figures
+    figures = measure(
+        mechanism, select_words(lexicon, ["w3"]), [1e-3], runs=50, method="protocol"
+    ).figures
     assert figures.nw[0, 0] == figures.nw_low[0, 0] == 0.0
     assert figures.nw_high[0, 0] == pytest.approx(-math.log(0.025) / 50, rel=0.05)
     assert figures.nw_mean_high[0] == figures.nw_high[0, 0]

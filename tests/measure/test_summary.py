@@ -11,13 +11,15 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import Deniability, measure
 from dpcore.measure.summary import BANDS, summarise, summary_rows
-from dpcore.measure.words import Selection, named
+from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.registry import create
 
 
 @pytest.fixture(scope="module")
 def measured(small: Lexicon) -> Deniability:
-    return measure(create("tem", small), named(small, small.words[:9]), [0.5, 2.0, 4.0], runs=50)
+    return measure(
+        create("tem", small), select_words(small, small.words[:9]), [0.5, 2.0, 4.0], runs=50
+    )
 
 
 def weighted(measured: Deniability, weights: NDArray[Any]) -> Deniability:
@@ -64,7 +66,7 @@ def test_it_is_computed_once_and_never_for_another_measurement(measured: Deniabi
 
 def test_one_word_has_no_deviation_and_infinity_is_none(small: Lexicon) -> None:
     madlib = create("madlib", small)
-    single = measure(madlib, named(small, ["w2"]), [1e-3], runs=2)
+    single = measure(madlib, select_words(small, ["w2"]), [1e-3], runs=2)
     rows = {row["quantity"]: row for row in summary_rows(single)}
     assert rows["nw"]["standard_deviation"] == 0.0
     assert single.figures.effective[0, 0] == np.inf

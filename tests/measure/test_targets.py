@@ -8,7 +8,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import summarise
 from dpcore.measure.targets import Interval, Target, calibrate, holding, scan, solve
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import make
 
@@ -62,7 +62,7 @@ def test_scan_stays_inside_the_admissible_range(key: str, small: Lexicon) -> Non
 def test_a_solution_meets_its_target_and_not_beyond(
     key: str, target: Target, small: Lexicon
 ) -> None:
-    mechanism, chosen = create(key, small), named(small, small.words[:8])
+    mechanism, chosen = create(key, small), select_words(small, small.words[:8])
     solution = solve(mechanism, chosen, target, runs=100)
     (part,) = solution.intervals  # the larger ε, the less deniable
     assert part.high_is_crossing
@@ -76,7 +76,7 @@ def test_a_solution_meets_its_target_and_not_beyond(
 
 def test_nw_of_the_truncated_gumbel_dips(small: Lexicon) -> None:
     """Near its lower end Nw falls with ε first, so a low target holds on an inner interval."""
-    gumbel, chosen = create("truncated-gumbel", small), named(small, small.words[:8])
+    gumbel, chosen = create("truncated-gumbel", small), select_words(small, small.words[:8])
     curve = summarise(measure(gumbel, chosen, scan(gumbel)), "nw").mean
     bound = 0.5 * (curve.min() + curve[0])
     assert curve.min() < bound < curve[0]
@@ -92,7 +92,7 @@ def test_nw_of_the_truncated_gumbel_dips(small: Lexicon) -> None:
 
 
 def test_calibration_gives_equal_nw(small: Lexicon) -> None:
-    chosen = named(small, small.words[:8])
+    chosen = select_words(small, small.words[:8])
     tem, madlib = create("tem", small), create("madlib", small)
     (epsilon,) = calibrate(tem, 1.5, madlib, chosen).crossings
     same = [

@@ -11,7 +11,15 @@ import pytest
 from dpcore.errors import ParameterError, TextError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import vocabulary_density
-from dpcore.measure.words import Selection, _systematic, corpus, corpus_file, named, reduced, sample
+from dpcore.measure.words import (
+    Selection,
+    _systematic,
+    corpus,
+    corpus_file,
+    reduced,
+    sample,
+    select_words,
+)
 from tests.fixtures import MakeRng
 
 WORDS = "the doctor of weather terrible is a good friend he said n't do it's".split()
@@ -24,7 +32,7 @@ def english() -> Lexicon:
 
 
 def test_named_words_keep_their_order_and_stand_once(english: Lexicon) -> None:
-    selection = named(english, [" weather", "doctor", "weather ", ""])
+    selection = select_words(english, [" weather", "doctor", "weather ", ""])
     assert selection.names == ("weather", "doctor")
     assert [english.words[i] for i in selection.words] == ["weather", "doctor"]
     assert selection.weights.tolist() == [1.0, 1.0]
@@ -32,12 +40,12 @@ def test_named_words_keep_their_order_and_stand_once(english: Lexicon) -> None:
 
 def test_unknown_words_are_all_named(english: Lexicon) -> None:
     with pytest.raises(UnknownWordError, match="did you mean 'doctor'"):
-        named(english, ["doctr", "weather"])
+        select_words(english, ["doctr", "weather"])
     with pytest.raises(UnknownWordError, match=r"'x1', 'x2', 'x3', 'x4', 'x5' and 2 more are not"):
-        named(english, ["weather", *(f"x{i}" for i in range(1, 8))])
+        select_words(english, ["weather", *(f"x{i}" for i in range(1, 8))])
     for names in ([], [""], [" ", ""]):
         with pytest.raises(ParameterError, match="the list of words is empty"):
-            named(english, names)
+            select_words(english, names)
 
 
 @pytest.mark.parametrize("by", ["frequency", "density"])

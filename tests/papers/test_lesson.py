@@ -13,7 +13,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.deniability import measure
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.papers import lesson
@@ -68,7 +68,7 @@ def test_draw(tasks: dict[str, Exercise]) -> None:
     madlib = create("madlib", lexicon)
     words = np.full(draws, lexicon.index(lesson.DRAW_WORD))
     stays = float((madlib.sample(generator(3), words, lesson.DRAW_EPSILON) == words).mean())
-    word = named(lexicon, [lesson.DRAW_WORD])
+    word = select_words(lexicon, [lesson.DRAW_WORD])
     much: dict[str, Any] = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
     measured = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
     answer = tasks["draw"].answer / 100

@@ -97,7 +97,7 @@ def test_words_measured_again_agree_within_their_errors(snli: CountedLexicon, ki
     epsilons = sorted(set(table["epsilon"]))[1:4]
     names = list(dict.fromkeys(table["word"]))
     assert len(names) >= 3
-    chosen = measured.named(snli.lexicon, names)
+    chosen = measured.select_words(snli.lexicon, names)
     runs = recorded.entry.runs
     again = measure(create(kind, snli.lexicon), chosen, epsilons, runs=runs, seed=12345).figures
     before = table.pivot_table(index="word", columns="epsilon", values="mean").loc[names, epsilons]

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.targets import Target, solve
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
@@ -66,7 +66,7 @@ def test_answers_of_a_word_are_those_of_the_engine(goal: str, quantity: str, bou
     shown, lexicon = answers(test), load(None)
     for short in ("tem", "optimal"):
         kind = create(resolve(short).key, lexicon, {})
-        solution = solve(kind, named(lexicon, ["doctor"]), Target(quantity, bound))
+        solution = solve(kind, select_words(lexicon, ["doctor"]), Target(quantity, bound))
         expected = solution.certain[-1][1] if solution.certain else solution.largest
         assert shown[short] == expected
 

@@ -12,7 +12,7 @@ from scipy import integrate, stats
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
-from dpcore.measure.words import named
+from dpcore.measure.words import select_words
 from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.registry import create
 from dpcore.noise.poisson import poisson_weights
@@ -65,7 +65,7 @@ def nearest_of(lexicon: Lexicon) -> NDArray[np.float64]:
 def test_the_laplace_formula_is_exact_on_a_line_at_half_the_epsilon_it_names() -> None:
     lexicon = lexicons.line(-1.5, 0.0, 1.5)
     madlib = create("madlib", lexicon)
-    rows = appendix_rows(madlib, named(lexicon, ["w1"]), EPSILONS / 2)
+    rows = appendix_rows(madlib, select_words(lexicon, ["w1"]), EPSILONS / 2)
     for row, epsilon in zip(rows, EPSILONS, strict=True):
         assert row["nearest"] == 1.5
         # Along either direction the mass is the same, so the estimate has no error at all.
@@ -77,7 +77,7 @@ def test_the_laplace_formula_is_exact_on_a_line_at_half_the_epsilon_it_names() -
 
 def test_a_lonely_neighbour_leaves_a_half_where_the_formula_says_never() -> None:
     lexicon = lexicons.line(0.0, 1e-6, 50.0)
-    rows = appendix_rows(create("madlib", lexicon), named(lexicon, ["w0"]), [1.0], runs=5000)
+    rows = appendix_rows(create("madlib", lexicon), select_words(lexicon, ["w0"]), [1.0], runs=5000)
     assert rows[0]["formula"] < 1e-6
     assert abs(rows[0]["truth"] - 0.5) <= deviation(5000, 0.25)
 
@@ -100,7 +100,7 @@ def test_the_bounds_of_laplace_are_integrals_over_the_angle(d: int) -> None:
 
 def test_the_truth_under_laplace_lies_between_its_bounds(small: Lexicon) -> None:
     madlib = create("madlib", small)
-    chosen = named(small, small.words[:10])
+    chosen = select_words(small, small.words[:10])
     rows = appendix_rows(madlib, chosen, EPSILONS, runs=1000, seed=3)
     assert [tuple(row) for row in rows] == [COLUMNS] * (10 * EPSILONS.size)
     for row in rows:
@@ -111,7 +111,7 @@ def test_the_truth_under_laplace_lies_between_its_bounds(small: Lexicon) -> None
 def test_the_laplace_formula_is_several_times_too_large_on_glove(glove: Lexicon) -> None:
     nearest: Any = nearest_of(glove)
     assert np.mean(laplace_formula(np.asarray(1.0), nearest)) == pytest.approx(0.466, abs=1e-3)
-    chosen = named(glove, glove.words[::40])
+    chosen = select_words(glove, glove.words[::40])
     rows = appendix_rows(create("madlib", glove), chosen, [1.0], runs=400, seed=1)
     truth = np.array([row["truth"] for row in rows])
     formula = np.array([row["formula"] for row in rows])
@@ -187,7 +187,7 @@ def test_words_of_glove_contradict_the_inequality_and_the_floor(glove: Lexicon) 
     nearest = nearest_of(glove)
     dense, sparse = glove.words[nearest.argmin()], glove.words[nearest.argmax()]
     assert (dense, sparse) == ("tuesday", "species")
-    rows = appendix_rows(gumbel, named(glove, [dense, sparse]), [math.exp(8), math.exp(12)])
+    rows = appendix_rows(gumbel, select_words(glove, [dense, sparse]), [math.exp(8), math.exp(12)])
     for row in rows:
         assert row["truth"] < row["formula"]
         assert row["low"] <= row["truth"] <= row["high"]
@@ -202,11 +202,13 @@ def test_words_of_glove_contradict_the_inequality_and_the_floor(glove: Lexicon) 
 
 def test_another_mechanism_is_refused(small: Lexicon) -> None:
     with pytest.raises(ParameterError, match=r"madlib .* and truncated-gumbel, got gaussian"):
-        appendix_rows(create("gaussian", small, {"delta": 1e-5}), named(small, ["w1"]), [1.0])
+        appendix_rows(
+            create("gaussian", small, {"delta": 1e-5}), select_words(small, ["w1"]), [1.0]
+        )
 
 
 def test_the_sentences_say_the_numbers_of_the_rows(small: Lexicon) -> None:
-    chosen = named(small, ["w3", "w9"])
+    chosen = select_words(small, ["w3", "w9"])
     madlib, gumbel = create("madlib", small), create("truncated-gumbel", small)
     rows = appendix_rows(madlib, chosen, [1.0, 1000.0], runs=200)
     why, *message = laplace_sentences(rows, 1.0, 4)
