@@ -40,7 +40,7 @@ from dpcore.measure.density import (
 )
 from dpcore.measure.summary import summarise, summary_rows
 from dpcore.measure.targets import Solution, Target, calibrate, solve
-from dpcore.measure.words import Selection, corpus_file, reduced, sample, select_words
+from dpcore.measure.words import Selection, corpus_file, sample, select_words, subsample
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed, generator
@@ -305,7 +305,7 @@ def _selection(options: Options, public: Lexicon) -> Selection:
     selection = corpus_file(public, options.corpus, options.text_column)
     if options.at_most is None:
         return selection
-    return reduced(selection, options.at_most, generator(options.seed, "words of a text"))
+    return subsample(selection, options.at_most, generator(options.seed, "words of a text"))
 
 
 def measuring_arguments(options: Options) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def corpus(lexicon: Lexicon, text: str, *, max_characters: int = MAX_FILE_CHARAC
     return replace(selection, tokens=sentence.protected, unknown=unknown)
 
 
-def reduced(selection: Selection, count: int, rng: np.random.Generator) -> Selection:
+def subsample(selection: Selection, count: int, rng: np.random.Generator) -> Selection:
     """Return at most `count` words of a selection, drawn in proportion to their weights.
 
     Systematic sampling with unequal probabilities (Madow 1949, On the theory of systematic sampling

@@ -211,7 +211,7 @@ def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Sel
         counted.tokens,
         counted.unknown,
     )
-    return measured.reduced(whole, count, rng)
+    return measured.subsample(whole, count, rng)
 
 
 def chosen_plan(study: Study, selection: Selection, options: Options) -> Plan:

@@ -30,7 +30,9 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
     else:
         selection = _selection(cell, lexicon)
         most = cell.option("most") or len(selection)
-        chosen = measured.reduced(selection, most, generator(cell.seed, "fewer words", cell.label))
+        chosen = measured.subsample(
+            selection, most, generator(cell.seed, "fewer words", cell.label)
+        )
     # Inadmissible ε are recorded too, so that a figure can say why a curve ends.
     inside = [epsilon for epsilon in cell.epsilons if epsilon in mechanism.admissible]
     outside = [epsilon for epsilon in cell.epsilons if epsilon not in mechanism.admissible]

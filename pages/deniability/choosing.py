@@ -161,7 +161,7 @@ class Words:
         if self.source == TEXT:
             text = self.text or "" if self.data is None else read(self.data)
             rng = generator(seed, "words of a text")
-            return measured.reduced(selection_of(lexicon, text), self.count, rng)
+            return measured.subsample(selection_of(lexicon, text), self.count, rng)
         if len(self.text or "") > MAX_TEXT_CHARACTERS or len(self.names) > PAGE_WORDS:
             raise ParameterError(
                 f"at most {PAGE_WORDS} words ({MAX_TEXT_CHARACTERS:,} characters) are measured "

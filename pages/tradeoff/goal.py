@@ -378,7 +378,7 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
         return over, None
     whole = measured.corpus(lexicon, text)
     rng = generator(link.SEED, "words of a text")
-    return over, measured.reduced(whole, PAGE_WORDS, rng)
+    return over, measured.subsample(whole, PAGE_WORDS, rng)
 
 
 def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:

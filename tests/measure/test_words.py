@@ -16,9 +16,9 @@ from dpcore.measure.words import (
     _systematic,
     corpus,
     corpus_file,
-    reduced,
     sample,
     select_words,
+    subsample,
 )
 from tests.fixtures import MakeRng
 
@@ -156,13 +156,13 @@ def test_heavy_words_are_kept_for_certain_with_their_weight() -> None:
 
 def test_a_corpus_is_reduced_reproducibly_and_says_so(rng: MakeRng) -> None:
     whole = weighted([1, 9, 2, 40, 3, 1, 7])
-    small = reduced(whole, 4, rng(1))
-    assert small.words.tolist() == reduced(whole, 4, rng(1)).words.tolist()
+    small = subsample(whole, 4, rng(1))
+    assert small.words.tolist() == subsample(whole, 4, rng(1)).words.tolist()
     assert small.names == tuple(whole.names[i] for i in small.words)
     assert small.description == "4 of the 7 different words of: tokens of a corpus"
-    assert reduced(whole, 7, rng(1)) is whole
+    assert subsample(whole, 7, rng(1)) is whole
     with pytest.raises(ParameterError, match="at least 1 word must be kept, got 0"):
-        reduced(whole, 0, rng(1))
+        subsample(whole, 0, rng(1))
 
 
 def test_a_text_beyond_the_limit_of_its_caller_is_refused(english: Lexicon) -> None:
