@@ -2,24 +2,31 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
+from pages.attacker import output_view
 from pages.opening import warmup
 from tests.pages.app import forget, open_link
 from tests.pages.attacker.reading import small
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
-    monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
-    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
-    # What is computed ahead in the background may or may not be there when a test looks.
-    monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
-    forget()  # another test may have kept the density of the same words
+@pytest.fixture(scope="module")
+def few_words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing of the small lexicon is kept for the tests of other pages, and nothing of theirs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "load", lambda *_, **__: small())
+        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("few")))
+        # Background work may or may not be done when a test looks.
+        patch.setattr(warmup, "_look_ahead", lambda: None)
+        patch.setattr(output_view, "_PATIENCE_SECONDS", 0.0)  # the step of the dial alone
+        forget()
+        yield
+        forget()
 
-    yield functools.partial(open_link, "attacker")
-    forget()
+
+@pytest.fixture
+def opened(few_words: None) -> Callable[..., AppTest]:
+    return functools.partial(open_link, "attacker")
