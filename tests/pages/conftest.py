@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
 
+from pages.opening import warmup
+
 
 @pytest.fixture(autouse=True, scope="session")
 def no_installed_components() -> Iterator[None]:
@@ -15,3 +17,9 @@ def no_installed_components() -> Iterator[None]:
             BidiComponentManager, "discover_and_register_components", lambda *_, **__: None
         )
         yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No background work, which may or may not be done when a test looks."""
+    monkeypatch.setattr(warmup, "_in_background", lambda jobs: None)

@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from pages.attacker import output_view
-from pages.opening import warmup
 from tests.pages.app import forget, open_link
 from tests.pages.attacker.reading import small
 
@@ -19,8 +18,6 @@ def few_words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalogue, "load", lambda *_, **__: small())
         patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("few")))
-        # Background work may or may not be done when a test looks.
-        patch.setattr(warmup, "_look_ahead", lambda: None)
         patch.setattr(output_view, "_PATIENCE_SECONDS", 0.0)  # the step of the dial alone
         forget()
         yield

@@ -1,7 +1,6 @@
 """What the tests of the Deniability page read from it, and do to it."""
 
 import re
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.deniability import curves
-from pages.shared.process import AHEAD
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
 
@@ -30,12 +28,11 @@ def assert_no_cell_says_none(test: AppTest) -> None:
 
 
 def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object]) -> None:
-    """Hear of every group of words that is measured, but not of the start's work in advance."""
+    """Hear of every group of words that is measured."""
     measured = curves._measured
 
     def watched(mechanism: Any, part: Any, *rest: Any) -> Any:
-        if threading.current_thread().name != AHEAD:
-            then(part)
+        then(part)
         return measured(mechanism, part, *rest)
 
     monkeypatch.setattr(curves, "_measured", watched)

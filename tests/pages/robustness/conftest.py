@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
-from pages.opening import warmup
 from pages.shared import session
 from tests.pages.app import open_link
 
@@ -23,12 +22,16 @@ def small() -> Lexicon:
     return Lexicon("frequent", whole.words[:_WORDS], whole.vectors[:_WORDS])
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
-    """Open the page by a link."""
-    monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
-    monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
-    session.catalogued.clear()  # another test may have loaded the whole lexicon
-
-    yield functools.partial(open_link, "robustness")
+@pytest.fixture(scope="module")
+def frequent_words() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "load", lambda *_, **__: small())
+        session.catalogued.clear()  # another test may have loaded the whole lexicon
+        yield
     session.catalogued.clear()
+
+
+@pytest.fixture
+def opened(frequent_words: None) -> Callable[..., AppTest]:
+    """Open the page by a link."""
+    return functools.partial(open_link, "robustness")

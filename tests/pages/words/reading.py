@@ -1,13 +1,11 @@
 """What the tests of the page Words read from it, and do to it."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.process import AHEAD
 from pages.words import bench as benches
 from tests.pages.app import component
 
@@ -29,12 +27,11 @@ def table(test: AppTest) -> Any:
 
 
 def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
-    """Hear of all that is measured, but not of the start's work in advance."""
+    """Hear of all that is measured."""
     compare: Any = vars(benches)["compare"]
 
     def watched(*given: Any, **more: Any) -> Any:
-        if threading.current_thread().name != AHEAD:
-            then()
+        then()
         return compare(*given, **more)
 
     monkeypatch.setattr(benches, "compare", watched)
