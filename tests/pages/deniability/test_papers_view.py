@@ -35,24 +35,17 @@ def opened() -> Iterator[Callable[..., AppTest]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_is_drawn(opened: Callable[..., AppTest], name: str) -> None:
+def test_every_study_is_drawn_and_every_row_of_its_comparison_is_read_in_full(
+    opened: Callable[..., AppTest], name: str
+) -> None:
     test = opened(study=name)
     assert not test.exception, test.exception
     charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
     assert len(charts) == len(STUDIES[name].panels)
     assert next(code.value for code in test.code).startswith(f"python -m dpcore study run {name}")
-    text = " ".join(str(element.value) for element in test.text)
-    assert "seed 0" in text
-    assert "fingerprint" in text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_row_of_the_comparison_is_read_in_full(
-    opened: Callable[..., AppTest], name: str
-) -> None:
-    test = opened(study=name)
     texts = {element.value for element in test.text}
+    assert "seed 0" in " ".join(texts)
+    assert "fingerprint" in " ".join(texts)
     titles = {element.value for element in test.markdown}
     rows = compare(read_recorded(name))
     assert bool(rows) == bool(STUDIES[name].source)
