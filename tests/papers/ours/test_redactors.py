@@ -21,9 +21,9 @@ ROWS = {
     ("personal", "contact"): "– contacts",
     ("linked", ""): "singled out by two words",
     ("first", ""): "named under the blocks: first guess",
-    ("first", "known"): "– of words he knows",
+    ("first", "known"): "– of words they know",
     ("ten", ""): "named under the blocks: first ten",
-    ("ten", "known"): "– of words he knows ",
+    ("ten", "known"): "– of words they know ",
 }
 
 
