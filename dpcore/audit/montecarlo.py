@@ -1,4 +1,4 @@
-"""Lower bounds on ε and δ from draws alone, and the limit of such bounds.
+"""Lower bounds on ε and δ from draws alone (Clopper–Pearson), and the limit of such bounds.
 
 An event S is chosen on one half of the draws and counted on the other, k₁ of N under w and k₂ of N
 under w′. With Clopper–Pearson bounds at half the error probability each,

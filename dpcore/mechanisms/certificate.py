@@ -1,4 +1,4 @@
-"""Certificates of the true ε of noise strengths on one lexicon, and mechanisms that use them.
+"""Calibration: certificates of the true ε of noise strengths on one lexicon, and their users.
 
 A certificate states: with noise of strength s_j the largest loss per distance over all pairs of
 words and all outputs is at most ε_j. It is valid at every ε ≥ ε_j, so a look-up between two entries

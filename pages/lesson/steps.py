@@ -1,4 +1,4 @@
-"""Steps of the lesson in everyday words, each with its formula and a page to go to."""
+"""Steps of the lesson, and its worksheet: everyday words, each step with its formula and a page."""
 
 from __future__ import annotations
 

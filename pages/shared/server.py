@@ -1,4 +1,4 @@
-"""Security of the server: rate limits, uploads, hosts, origins, and headers for browsers."""
+"""Security of the server: rate limits, uploads, hosts, origins, and headers (CSP) for browsers."""
 
 from __future__ import annotations
 

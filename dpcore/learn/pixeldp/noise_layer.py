@@ -1,4 +1,4 @@
-"""The noise layer of PixelDP: a linear first layer, and noise that hides a small change of x.
+"""The noise layer of PixelDP: a linear layer, its sensitivity, and noise that hides a small change.
 
 The layer releases Wx + Z. An attack α of ‖α‖_p ≤ L moves Wx by at most Δ_{p,q}·L, so the release,
 and everything computed from it, is (e, δ)-private with respect to such attacks for the (e, δ) that

@@ -1,4 +1,4 @@
-"""Table of a language's rules: function words, contractions, capitals, numbers.
+"""Table of a language's rules: function (stop) words, contractions, capitals, numbers.
 
 A table is part of the tokenizer and thus public: nothing in it may be adapted to a text that is to
 be protected. A rule that a table leaves empty does not apply in that language; nothing is borrowed
