@@ -209,7 +209,7 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
 
     Args:
         order: the order.
-        state: result of `asked`, and `run`, the run's id.
+        state: result of `run_state`, and `run`, the run's id.
         lengths: number of documents by their number of protected words.
     """
     guarantee = order.mechanism.guarantee(order.epsilon)

@@ -125,7 +125,7 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
     mixes 30 % of frequency into uniform.
 
     Raises:
-        ParameterError: the text is none of these, or as in `typed`.
+        ParameterError: the text is none of these, or as in `typed_prior`.
         UnknownWordError: the lexicon does not hold one of the words.
     """
     plain = text.strip()
