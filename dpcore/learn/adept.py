@@ -224,7 +224,7 @@ def clip(latents: Any) -> Any:
     return latents * (CLIP / norms).clamp(max=1.0)
 
 
-def taught(network: Any, latents: Any, rows: Any, hidden_words: Any) -> Any:
+def teacher_forced(network: Any, latents: Any, rows: Any, hidden_words: Any) -> Any:
     """Score every word at every position given the true last words (training only).
 
     Args:
@@ -504,7 +504,7 @@ class _Reconstruction:
             latents = latents + normal * (self.settings.noise / latents.shape[1] ** 0.5)
             uniform = torch().rand(rows.shape, generator=random)
             hidden = (uniform < self.settings.hidden_words).to(rows.device)
-        scores = taught(self.network, latents, rows, hidden)
+        scores = teacher_forced(self.network, latents, rows, hidden)
         used = rows != PAD  # padding is no word to predict
         return torch().nn.functional.cross_entropy(scores[used], rows[used])
 

@@ -3,7 +3,7 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.learn import adept as adept_network
-from dpcore.learn.adept import Shape, build, clip, decode, encode, taught
+from dpcore.learn.adept import Shape, build, clip, decode, encode, teacher_forced
 from dpcore.optional import torch
 from tests.fixtures import MakeRng
 from tests.learn.adept_cases import TEXTS, shared
@@ -37,7 +37,7 @@ def test_the_decoder_writes_what_teaching_it_its_own_words_would_choose() -> Non
     with torch().no_grad():
         written = decode(model.network, latents, 9)
         shown = torch().zeros_like(written, dtype=torch().bool)
-        again = taught(model.network, latents, written, shown).argmax(dim=2)
+        again = teacher_forced(model.network, latents, written, shown).argmax(dim=2)
     assert torch().equal(written, again)
 
 
@@ -50,7 +50,7 @@ def test_hidden_words_are_not_seen() -> None:
     with torch().no_grad():
         for hidden in (False, True):
             mask = torch().full_like(rows, hidden, dtype=torch().bool)
-            both = [taught(model.network, latents, words, mask) for words in (rows, other)]
+            both = [teacher_forced(model.network, latents, words, mask) for words in (rows, other)]
             assert torch().equal(*both) == hidden
 
 
