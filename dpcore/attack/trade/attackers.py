@@ -292,7 +292,7 @@ def from_draws(
     epsilons = [row.epsilon for row in rows if _repeated(row)]
     if not epsilons:
         return list(rows)
-    right = learned(mechanism, np.asarray(epsilons), draws, count, seed, progress)
+    right = guess_from_samples(mechanism, np.asarray(epsilons), draws, count, seed, progress)
     hits = right.sum(axis=0)
     low, high = Tally.counted(hits, count).interval()
     ends = zip((hits / count).tolist(), low.tolist(), high.tolist(), strict=True)
@@ -346,7 +346,7 @@ def from_laws(
     return likeliest.sum(axis=1) / n, error
 
 
-def learned(
+def guess_from_samples(
     mechanism: Mechanism,
     epsilons: FloatArray,
     draws: int,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.trade.attackers import from_laws, learned
+from dpcore.attack.trade.attackers import from_laws, guess_from_samples
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
 
@@ -26,7 +26,7 @@ def test_who_has_learned_guesses_almost_as_many_as_the_best(name: str, epsilon: 
     """At most the best share: five standard errors, a false alarm in 10⁶."""
     mechanism = create(name, lexicons.cloud(N, 5))
     (best,), _ = from_laws(mechanism, np.array([epsilon]))
-    share = learned(mechanism, np.array([epsilon]), 200, COUNT, 3).mean()
+    share = guess_from_samples(mechanism, np.array([epsilon]), 200, COUNT, 3).mean()
     assert share <= best + 5 * np.sqrt(best * (1 - best) / COUNT)
     assert share >= 0.9 * best - 5 * np.sqrt(best * (1 - best) / COUNT)
 
@@ -34,7 +34,7 @@ def test_who_has_learned_guesses_almost_as_many_as_the_best(name: str, epsilon: 
 def test_a_mechanism_that_answers_with_the_neighbour_is_read_backwards() -> None:
     """Vickrey with t = 1 and hardly any noise says the second nearest word, never the word."""
     mechanism = create("vickrey", lexicons.cloud(N, 5), {"t": 1.0})
-    right = learned(mechanism, np.array([1e6]), 3, COUNT, 0)
+    right = guess_from_samples(mechanism, np.array([1e6]), 3, COUNT, 0)
     words = np.arange(N)
     nearest = mechanism.lexicon.neighbours(2).indices[:, 1]
     assert right.shape == (COUNT, 1)
