@@ -158,7 +158,7 @@ class _Readers:
 _DIRECTIONS = 200  # noise directions of an estimated law
 
 
-def repeated(
+def measure_from_pairs(
     mechanism: Mechanism,
     epsilons: FloatArray,
     ground: Ground,

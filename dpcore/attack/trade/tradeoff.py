@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from dpcore.arguments import a_whole, describe
 from dpcore.arrays import FloatArray
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.trade.attackers import from_columns, repeated, told_two
+from dpcore.attack.trade.attackers import from_columns, measure_from_pairs, told_two
 from dpcore.attack.trade.ground import NEAR, PAIRS, Amount, Ground
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -179,7 +179,7 @@ def amounts(
         rows += from_columns(channel, values, ground, outputs, seed, progress)
     else:
         count = 20_000 if outputs is None else 3 * outputs // 2
-        rows += repeated(mechanism, values, ground, count, seed, progress)
+        rows += measure_from_pairs(mechanism, values, ground, count, seed, progress)
     rows += told_two(mechanism, values, ground, progress)
     return rows
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.attack.trade.attackers import from_laws, repeated
+from dpcore.attack.trade.attackers import from_laws, measure_from_pairs
 from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.levels import Outputs, epsilons_at, first_epsilons
 from dpcore.errors import ParameterError
@@ -55,7 +55,7 @@ def test_where_outputs_are_drawn_other_noise_finds_the_level_again(name: str) ->
     assert math.erfc(z / math.sqrt(2.0)) <= FALSE_ALARM
     for level in epsilons_at(mechanism, SHARES, outputs=WHOLE):
         assert level.epsilon is not None
-        rows = repeated(mechanism, np.array([level.epsilon]), ground, count, 1, silent)
+        rows = measure_from_pairs(mechanism, np.array([level.epsilon]), ground, count, 1, silent)
         (seen,) = (row.value for row in rows if row.quantity == "word")
         spread = level.share * (1.0 - level.share)
         error = math.sqrt(spread / (1.5 * WHOLE.draws)) + math.sqrt(spread / count)
@@ -93,7 +93,7 @@ def test_the_first_grid_spans_all_admissible_epsilons() -> None:
     grid = first_epsilons(mechanism)
     assert list(grid) == sorted(set(grid))
     ground = Ground.of(mechanism.lexicon, pairs=2, seed=0)
-    rows = repeated(mechanism, np.array([grid[0], grid[-1]]), ground, 2_000, 0, silent)
+    rows = measure_from_pairs(mechanism, np.array([grid[0], grid[-1]]), ground, 2_000, 0, silent)
     least, most = (row.value for row in rows if row.quantity == "word")
     assert least < 0.05
     assert most > 0.9

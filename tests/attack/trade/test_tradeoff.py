@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.attack.trade.attackers import repeated
+from dpcore.attack.trade.attackers import measure_from_pairs
 from dpcore.attack.trade.ground import BAYES, LEAKAGES, REPEATS, UTILITIES, Amount, Ground
 from dpcore.attack.trade.tradeoff import amounts, tradeoff
 from dpcore.errors import EpsilonError, ParameterError
@@ -99,7 +99,7 @@ def test_some_outputs_and_pairs_estimate_them() -> None:
             by(amounts(mechanism, [epsilon], ground, outputs), epsilon) for outputs in (None, 120)
         )
         # An attacker who repeats is tried on pairs where there are no columns: here as a twin.
-        pairs = repeated(mechanism, np.array([epsilon]), ground, 4000, 0, lambda *_: None)
+        pairs = measure_from_pairs(mechanism, np.array([epsilon]), ground, 4000, 0, lambda *_: None)
         for row in [*drawn.values(), *pairs]:
             if row.attacker == REPEATS and row.quantity != "word":
                 continue
