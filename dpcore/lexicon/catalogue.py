@@ -388,7 +388,7 @@ def ship(lexicon: Lexicon, folder: Path) -> Place:
     Raises:
         StudyError: the folder cannot be written.
     """
-    place = shipped(folder, lexicon.fingerprint)
+    place = shipping_place(folder, lexicon.fingerprint)
     try:
         read_manifest(Path(place.path))
     except LexiconError:
@@ -399,7 +399,7 @@ def ship(lexicon: Lexicon, folder: Path) -> Place:
     return place
 
 
-def shipped(folder: Path, fingerprint: str) -> Place:
+def shipping_place(folder: Path, fingerprint: str) -> Place:
     """Return the place where `ship` writes a lexicon."""
     return Place(str(folder.resolve() / _LEXICONS / fingerprint), fingerprint)
 

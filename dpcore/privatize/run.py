@@ -28,7 +28,7 @@ from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError, Tex
 from dpcore.jobs.executors import Executor, Serial
 from dpcore.jobs.worker import Json
 from dpcore.lexicon.cache import sha256_of_file
-from dpcore.lexicon.catalogue import open_lexicon, shipped
+from dpcore.lexicon.catalogue import open_lexicon, shipping_place
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk import KEPT_BYTES, Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
@@ -139,7 +139,7 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
     if state["run"] != number or run.complete:
         raise StudyError(f"{folder} holds another run by now: give the same command again")
     try:
-        lexicon = open_lexicon(shipped(folder, state["fingerprint"]))
+        lexicon = open_lexicon(shipping_place(folder, state["fingerprint"]))
     except LexiconError:
         raise StudyError(
             f"the unfinished run in {folder} is damaged (its lexicon is not as it was written): "
