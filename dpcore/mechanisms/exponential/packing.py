@@ -377,10 +377,10 @@ def certified_weights(
         epsilons[missed], normalisers[missed] = _certify(
             lexicon, metric, strengths[missed], weights[missed], progress
         )
-    return CertifiedWeights(targets, upper, epsilons, strengths, weights, stored(normalisers))
+    return CertifiedWeights(targets, upper, epsilons, strengths, weights, for_storage(normalisers))
 
 
-def stored(normalisers: FloatArray) -> NDArray[np.float32]:
+def for_storage(normalisers: FloatArray) -> NDArray[np.float32]:
     """Return ln Z as stored: 0 where it is only rounding."""
     return np.where(np.abs(normalisers) < 0.9 * NORMALISER_ERROR, 0.0, normalisers).astype(
         np.float32
