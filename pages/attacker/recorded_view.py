@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.language.trial import recorded
+from dpcore.attack.language.trial import read_recorded_trial
 from dpcore.errors import StudyError
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
@@ -86,7 +86,7 @@ def recorded_view(scene: Scene) -> None:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _recorded() -> dict[str, Any]:
-    return recorded()
+    return read_recorded_trial()
 
 
 def _table(trial: dict[str, Any], mechanism: str, kind: str) -> pd.DataFrame:

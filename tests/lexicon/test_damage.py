@@ -45,7 +45,7 @@ READERS: dict[str, Callable[[], object]] = {
     "a stored lexicon": lambda: stored.read_stored(bundled.bundled_folder()),
     "a manifest": lambda: stored.read_manifest(bundled.bundled_folder()),
     "the reader": reader_training.reader_manifest,
-    "a recorded trial": trial.recorded,
+    "a recorded trial": trial.read_recorded_trial,
     "the examples": lambda: latent.read_examples(latent.examples_path()),
     "the packages": packages.read_packages,
     "the verdicts": verdicts.read_recorded,

@@ -170,7 +170,7 @@ def run(
     return result
 
 
-def recorded() -> dict[str, Any]:
+def read_recorded_trial() -> dict[str, Any]:
     """Read the recorded result of `run` on the bundled lexicon.
 
     Raises:

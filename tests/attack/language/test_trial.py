@@ -13,7 +13,7 @@ from dpcore.attack.language.trial import (
     SETTINGS,
     TrialPlan,
     qualifying,
-    recorded,
+    read_recorded_trial,
     run,
     share_of,
     try_attackers,
@@ -71,7 +71,7 @@ def test_an_interval_of_a_share_covers(rng: MakeRng) -> None:
 
 
 def test_what_is_recorded_is_complete_and_shows_what_it_says() -> None:
-    record = recorded()
+    record = read_recorded_trial()
     lexicon = load()
     assert record["fingerprint"] == lexicon.fingerprint
     assert len(record["rows"]) == sum(len(e) for _, e in SETTINGS) * len(ATTACKERS) * len(KINDS)
