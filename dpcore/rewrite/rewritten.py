@@ -175,7 +175,7 @@ def assemble(encoding: Encoding, outputs: Sequence[str]) -> str:
     return "".join(gap + text for gap, text in write_slots(encoding, outputs))
 
 
-def written(
+def rewrite_of(
     tokens: Sequence[Token], encoding: Encoding, lexicon: Lexicon, words: Sequence[str]
 ) -> Rewrite:
     """Return the text with these words in its open slots.

@@ -23,7 +23,7 @@ from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.path import EpsilonPaths, Piece
 from dpcore.noise.streams import check_seed, generator
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, describe
-from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
+from dpcore.rewrite.rewritten import Rewrite, Rewrites, rewrite_of
 from dpcore.rewrite.tokens import Token, tokenize
 from dpcore.rewrite.vocabulary import UNFIT, Encoding, Role, encode
 
@@ -212,7 +212,7 @@ class Sentence:
     def write(self, outputs: Sequence[int] | IntArray) -> Rewrite:
         """Put output words (lexicon indices, one for each open slot) into the text."""
         words = [self.lexicon.words[int(i)] for i in outputs]
-        return written(self.tokens, self.encoding, self.lexicon, words)
+        return rewrite_of(self.tokens, self.encoding, self.lexicon, words)
 
 
 class _Rankings(Sequence[Ranking]):
