@@ -27,7 +27,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import prepare
-from dpcore.rewrite.write.writers import writer_of, written
+from dpcore.rewrite.write.writers import run_writer, writer_of
 from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Study, row
 from dpcore.study.runner import Sources
 from dpcore.study.utility import majority
@@ -109,7 +109,7 @@ def _of_writer(name: str, form: str, seed: int) -> Callable[[str, float, int], s
     def write(text: str, total: float, number: int) -> str:
         count = writer.count(text, None)
         rng = generator(seed, "writers", name, form, number)
-        return written(writer, text, total / count, count, rng).text
+        return run_writer(writer, text, total / count, count, rng).text
 
     return write
 

@@ -164,7 +164,7 @@ def checked_count(tokens: int, reason: str = "") -> int:
     return tokens
 
 
-def written(
+def run_writer(
     writer: Writer,
     text: str,
     epsilon: float,
@@ -509,4 +509,4 @@ def write(
     if tokens is not None:
         tokens = a_whole(tokens, "tokens", 1, MAX_WRITTEN_TOKENS)
     rng = generator(seed, "write", mechanism)
-    return written(writer_of(mechanism, form), text, epsilon, tokens, rng, progress)
+    return run_writer(writer_of(mechanism, form), text, epsilon, tokens, rng, progress)

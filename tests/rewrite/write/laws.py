@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.noise.streams import generator
-from dpcore.rewrite.write.writers import Writer, written
+from dpcore.rewrite.write.writers import Writer, run_writer
 
 
 def log_law_of_texts(mechanism: Writer, text: str, epsilon: float) -> np.ndarray:
@@ -34,7 +34,7 @@ def assert_two_texts_explain_every_output(
 
 def assert_losses_are_those_of_the_laws(mechanism: Writer, text: str, other: str) -> None:
     """Two tokens: their probabilities and losses are those that are written out."""
-    writing = written(mechanism, text, 3.0, 2, generator(5, "test"))
+    writing = run_writer(mechanism, text, 3.0, 2, generator(5, "test"))
     drawn = tuple(token.number for token in writing.tokens)
     first, second = (log_law_of_texts(mechanism, each, 3.0) for each in (text, other))
     assert writing.losses(other).sum() == pytest.approx((first - second)[drawn], abs=1e-5)

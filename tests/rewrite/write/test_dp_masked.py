@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_WRITTEN_TOKENS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.write.scores import FORMS
-from dpcore.rewrite.write.writers import DpMasked, Writing, writer_of, written
+from dpcore.rewrite.write.writers import DpMasked, Writing, run_writer, writer_of
 from tests.lexicon.masked_models import random_reader
 from tests.rewrite.write.laws import (
     assert_losses_are_those_of_the_laws,
@@ -30,7 +30,7 @@ def writer(form: str = "published", seed: int = 0) -> DpMasked:
 
 
 def wrote(form: str, text: str, tokens: int | None, epsilon: float = 3.0, seed: int = 1) -> Writing:
-    return written(writer(form), text, epsilon, tokens, generator(seed, "test"))
+    return run_writer(writer(form), text, epsilon, tokens, generator(seed, "test"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -129,7 +129,7 @@ def test_what_was_typed_stays_out_of_tracebacks() -> None:
 def test_refusals(text: str, more: dict[str, Any], error: type[Exception], message: str) -> None:
     settings: dict[str, Any] = {"epsilon": 1.0, "tokens": 3} | more
     with pytest.raises(error, match=message):
-        written(writer(), text, settings["epsilon"], settings["tokens"], generator(1, "test"))
+        run_writer(writer(), text, settings["epsilon"], settings["tokens"], generator(1, "test"))
 
 
 def test_another_form_is_refused() -> None:

@@ -13,7 +13,7 @@ from dpcore.noise.streams import generator
 from dpcore.rewrite.write import smollm
 from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.smollm import INSTALL, load_model
-from dpcore.rewrite.write.writers import WRITERS, DpPrompt, Writing, writer_of, written
+from dpcore.rewrite.write.writers import WRITERS, DpPrompt, Writing, run_writer, writer_of
 from tests import needs
 from tests.fixtures import Uninstall
 from tests.rewrite.write import tiny
@@ -30,7 +30,7 @@ def writer(form: str = "published") -> DpPrompt:
 
 
 def wrote(form: str, text: str, tokens: int, epsilon: float = 3.0, seed: int = 1) -> Writing:
-    return written(writer(form), text, epsilon, tokens, generator(seed, "test"))
+    return run_writer(writer(form), text, epsilon, tokens, generator(seed, "test"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -104,7 +104,7 @@ def test_what_was_typed_stays_out_of_tracebacks() -> None:
 def test_refusals(text: str, more: dict[str, Any], error: type[Exception], message: str) -> None:
     settings: dict[str, Any] = {"epsilon": 1.0, "tokens": 3} | more
     with pytest.raises(error, match=message):
-        written(writer(), text, settings["epsilon"], settings["tokens"], generator(1, "test"))
+        run_writer(writer(), text, settings["epsilon"], settings["tokens"], generator(1, "test"))
 
 
 def test_names_are_checked_and_distinct() -> None:
