@@ -15,7 +15,7 @@ from dpcore.lexicon.train.sources import SOURCES
 from dpcore.lexicon.train.vectors import nearest_distances, word_similarity
 from dpcore.lexicon.train.vocabulary import DEBRIS
 from dpcore.lexicon.train.wanted import WANTED
-from dpcore.lexicon.train.wordnet import read
+from dpcore.lexicon.train.wordnet import read_wordnet
 from tests.needs import ROOT
 
 BUNDLED = ROOT / "data" / "lexicon"
@@ -122,7 +122,7 @@ def test_no_word_is_junk(words: list[str]) -> None:
 def test_no_word_is_one_that_the_dictionary_marks_as_an_insult(
     words: list[str], data_dir: Path
 ) -> None:
-    dictionary = read(data_dir / "oewn_synsets.parquet")
+    dictionary = read_wordnet(data_dir / "oewn_synsets.parquet")
     assert dictionary.insults
     assert [word for word in words if dictionary.insult(word)] == []
 

@@ -77,7 +77,7 @@ def train(
         encoder.model_file()  # before minutes of counting, not after them
     out.mkdir(parents=True, exist_ok=True)
 
-    dictionary = wordnet.read(paths["oewn"])
+    dictionary = wordnet.read_wordnet(paths["oewn"])
     corpus = tokenise(
         [source.documents(data) for source in sources],
         dictionary.compounds,

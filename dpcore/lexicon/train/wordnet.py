@@ -138,7 +138,7 @@ def collect(synsets: Iterable[tuple[str, str, str]]) -> WordNetWords:
     )
 
 
-def read(path: Path) -> WordNetWords:
+def read_wordnet(path: Path) -> WordNetWords:
     """Read the WordNet table (columns `members`, `gloss` and `lexfile`)."""
     frame = need_of_trainer("pandas").read_parquet(path, columns=["members", "gloss", "lexfile"])
     return collect(zip(frame["members"], frame["gloss"], frame["lexfile"], strict=True))
