@@ -50,7 +50,7 @@ def scores(distance: FloatArray) -> FloatArray:
     return np.asarray(1.0 - (distance - least) / (largest - least))
 
 
-def chosen(score: FloatArray, epsilon: float) -> FloatArray:
+def log_choice(score: FloatArray, epsilon: float) -> FloatArray:
     """Return ln of exp(ε·u/2)/Z."""
     logs = 0.5 * epsilon * (score - score.max())
     return np.asarray(logs - math.log(np.exp(logs).sum()))
@@ -141,7 +141,7 @@ class CusText(ExactMechanism):
             return self._drawn(distance, value)
         logs = np.full(distance.size, -math.inf)
         inside = self.candidates(index, distance)
-        logs[inside] = chosen(scores(distance[inside]), value)
+        logs[inside] = log_choice(scores(distance[inside]), value)
         return logs
 
     def candidates(self, word: int, distance: FloatArray) -> IntArray:
@@ -153,7 +153,7 @@ class CusText(ExactMechanism):
     def _drawn(self, distance: FloatArray, epsilon: float) -> FloatArray:
         """Return ln of P(set) with ε/2 times P(y | set) with ε/2, both exponential mechanisms."""
         table = self.clusters
-        of_sets = chosen(scores(distance[table.seeds]), 0.5 * epsilon)
+        of_sets = log_choice(scores(distance[table.seeds]), 0.5 * epsilon)
         by_set, starts = distance[table.members], table.starts[:-1]
         least, largest = (f.reduceat(by_set, starts) for f in (np.minimum, np.maximum))
         sizes = np.diff(table.starts)
@@ -177,7 +177,7 @@ class CusText(ExactMechanism):
             for word, members in zip(*by_word(entries), strict=True):
                 inside = self.clusters.set_of(word)
                 away = distances(vectors[inside], vectors[[word]])[0]
-                logs = chosen(scores(away), value)
+                logs = log_choice(scores(away), value)
                 logs -= logs.max()
                 yield members, Weights(np.exp(logs), logs.item, inside)
 
@@ -196,5 +196,7 @@ class CusText(ExactMechanism):
         rows = self.lexicon.vectors[members]
         logs = np.full(len(self.lexicon), -math.inf)
         for word, away in zip(members.tolist(), distances(rows, rows), strict=True):
-            logs[word] = chosen(scores(away), epsilon)[int(np.flatnonzero(members == output)[0])]
+            logs[word] = log_choice(scores(away), epsilon)[
+                int(np.flatnonzero(members == output)[0])
+            ]
         return logs
