@@ -64,7 +64,7 @@ def stamp(source: Path) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
-def unchanged(source: Path, seen: list[int], sha256: str) -> list[int]:
+def check_unchanged(source: Path, seen: list[int], sha256: str) -> list[int]:
     """Return the stamp of a corpus that still holds the bytes that were checked.
 
     A backup or a change of its mode gives a file another stamp, and must not end a run.
@@ -259,9 +259,9 @@ def _read(
         form = format_of(source, reading, columns.typed)
         documents = form.read(source, span, columns)
     except (InputError, TextError):
-        unchanged(source, seen, sha256)
+        check_unchanged(source, seen, sha256)
         raise
-    now = unchanged(source, seen, sha256)
+    now = check_unchanged(source, seen, sha256)
     if now != seen:  # the content may be of a file that was there only for a moment
         form = format_of(source, reading, columns.typed)
         documents = form.read(source, span, columns)
@@ -353,7 +353,7 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
                 "it with what it began with, or delete that folder (its noise must not serve twice)"
             )
         try:
-            unchanged(order.source, seen, wanted["input"])
+            check_unchanged(order.source, seen, wanted["input"])
         except InputError:
             raise StudyError(
                 f"{order.source.name} was changed while it was being read: give the same command "
@@ -369,7 +369,7 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
             lambda documents: kept.see(form.kept(documents, order.columns)),
         )  # fmt: skip
     finally:
-        unchanged(order.source, seen, wanted["input"])
+        check_unchanged(order.source, seen, wanted["input"])
     if not order.keep_anyway:
         refuse_risks(kept.risks, order.source.name)
     # The record is computed once before there is a secret, so that it cannot fail at the end.
@@ -425,7 +425,7 @@ def _work(
         for number, span in enumerate(spans)
         if number in marks
     ]
-    unchanged(order.source, seen, run.state["input"])
+    check_unchanged(order.source, seen, run.state["input"])
     if not agreed or len(marks) != len(spans):
         raise StudyError(
             f"the unfinished run in {run.folder} lacks a part that it had: give the same command "
