@@ -81,7 +81,7 @@ def check_unchanged(source: Path, seen: list[int], sha256: str) -> list[int]:
     if now == seen:
         return now
     if now[0] != seen[0] or _digest(source, *now) != sha256 or stamp(source) != now:
-        raise changed(source)
+        raise change_error(source)
     return now
 
 
@@ -91,7 +91,7 @@ def _digest(source: Path, *_: int) -> str:
     return sha256_of_file(source)
 
 
-def changed(source: Path) -> InputError:
+def change_error(source: Path) -> InputError:
     """Return the error for a corpus that changes during a run."""
     return InputError(
         f"{source.name} was changed while it was being read: nothing of this run is kept; give the "
@@ -266,7 +266,7 @@ def _read(
         form = format_of(source, reading, columns.typed)
         documents = form.read(source, span, columns)
         if stamp(source) != now:
-            raise changed(source)
+            raise change_error(source)
     return form, documents
 
 
