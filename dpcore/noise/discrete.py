@@ -88,7 +88,7 @@ def scaled(words: Words, total: np.uint64) -> Words:
     return np.asarray(high * total_high + (middle >> _HALF) + (other >> _HALF))
 
 
-def decided(where: Words, ends: Words) -> NDArray[np.bool_]:
+def is_decided(where: Words, ends: Words) -> NDArray[np.bool_]:
     """Return True where 64 digits decide for the outcomes with these ends.
 
     Args:
@@ -126,7 +126,7 @@ class Weights:
         """Return the outcome of each word of digits, and True where it is decided."""
         where = scaled(words, self.steps[-1])
         places = np.searchsorted(self.steps, where, side="right")
-        return self.outcomes[places], decided(where, self.steps[places])
+        return self.outcomes[places], is_decided(where, self.steps[places])
 
     def settle(self, word: int, digits: Digits) -> int:
         """Return the outcome of one draw that begins with this word of digits."""

@@ -17,7 +17,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk import WordCache, first_words, settle
 from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.gumbel.algorithm import smallest_sums
-from dpcore.noise.discrete import Words, decided, scaled
+from dpcore.noise.discrete import Words, is_decided, scaled
 from dpcore.noise.poisson import truncated_poisson
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class RepairedBulk:
             where = scaled(first[members], total)
             place = np.searchsorted(steps, where, side="right")
             near = np.minimum(place, order.size - 1)
-            outputs[members], sure[members] = order[near], decided(where, steps[near])
+            outputs[members], sure[members] = order[near], is_decided(where, steps[near])
             far = members[place >= order.size]
             if far.size:
                 outputs[far], sure[far] = self._among_all(word, first[far])
