@@ -437,7 +437,7 @@ def part_of(selection: Selection, places: Sequence[int]) -> Selection:
     return Selection(selection.words[rows], names, selection.weights[rows], selection.description)
 
 
-def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
+def join_measurements(parts: Sequence[Deniability], selection: Selection) -> Deniability:
     """Return one measurement from several of different words, one mechanism and the same ε.
 
     The words' own figures and errors are those of a measurement of all words at once with the same

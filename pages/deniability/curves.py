@@ -12,7 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.measure.deniability import Deniability, Method, choose_method, joined, measure, part_of
+from dpcore.measure.deniability import (
+    Deniability,
+    Method,
+    choose_method,
+    join_measurements,
+    measure,
+    part_of,
+)
 from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
@@ -269,7 +276,7 @@ def _collect(
     if waiting and stop not in st.session_state:
         measure_waiting(store, waiting, work, stop)
     return {
-        m.key: joined([parts[i] for i in sorted(parts)], work.selection)
+        m.key: join_measurements([parts[i] for i in sorted(parts)], work.selection)
         for m in mechanisms
         if (parts := store.parts[identity(m)])
     }

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.deniability import joined, measure, part_of
+from dpcore.measure.deniability import join_measurements, measure, part_of
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.registry import create
 
@@ -29,7 +29,7 @@ def test_parts_give_what_the_whole_gives(key: str, small: Lexicon, selection: Se
     parts = [
         measure(mechanism, part_of(selection, places), **options) for places in ([1, 3], [4, 0, 2])
     ]
-    measured = joined(parts, selection)
+    measured = join_measurements(parts, selection)
     assert measured.selection.names == selection.names
     for name in ("nw", "sw", "effective", "nw_error", "sw_error", "effective_error"):
         np.testing.assert_allclose(
@@ -41,7 +41,7 @@ def test_parts_give_what_the_whole_gives(key: str, small: Lexicon, selection: Se
             assert (ours >= theirs * (1 - 1e-9)).all()
         else:
             np.testing.assert_allclose(ours, theirs, rtol=1e-9)
-    half = joined(parts[:1], selection)
+    half = join_measurements(parts[:1], selection)
     assert half.selection.names == (selection.names[1], selection.names[3])
     assert half.selection.weights.tolist() == [2.0, 1.0]
 
@@ -52,8 +52,8 @@ def test_parts_that_do_not_belong_together_are_refused(
     mechanism = create("tem.v1", small)
     first = measure(mechanism, part_of(selection, [0]), [1.0, 2.0])
     with pytest.raises(ParameterError, match="at least one part"):
-        joined([], selection)
+        join_measurements([], selection)
     for other in ([1.0], [1.0, 3.0]):
         part = measure(mechanism, part_of(selection, [1]), other)
         with pytest.raises(ParameterError, match="grid of epsilon"):
-            joined([first, part], selection)
+            join_measurements([first, part], selection)
