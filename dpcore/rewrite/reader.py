@@ -34,7 +34,7 @@ from dpcore.rewrite.tokens import (
     apply,
     begins_sentence,
     cut,
-    joined,
+    join_apostrophes,
     own_case,
     plain_space,
     released_case,
@@ -339,7 +339,7 @@ class Reader:
                     wanted.append((place, (int(ids[place]), before, behind)))
         keys = dict.fromkeys(key for _, key in wanted)
         new = [key for key in keys if key not in self._variant_of]
-        first = self._add([joined(self._doubtful[key[0]][0], *key[1:]) for key in new])
+        first = self._add([join_apostrophes(self._doubtful[key[0]][0], *key[1:]) for key in new])
         self._variant_of.update(zip(new, range(first, first + len(new)), strict=True))
         for place, key in wanted:
             ids[place] = self._variant_of[key]

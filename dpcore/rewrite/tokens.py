@@ -172,7 +172,7 @@ def tokenize(text: str) -> TokenizedText:
         three full stops are one.
     """
     tokens, tail = cut(text)
-    return TokenizedText(tuple(joined(tokens, *unpaired(apostrophes(tokens)))), tail)
+    return TokenizedText(tuple(join_apostrophes(tokens, *unpaired(apostrophes(tokens)))), tail)
 
 
 def cut(text: str) -> tuple[list[Token], str]:
@@ -255,7 +255,9 @@ def unpaired(marks: Iterable[Apostrophe]) -> tuple[frozenset[int], frozenset[int
     return frozenset(opened), frozenset(alone)
 
 
-def joined(tokens: list[Token], leading: frozenset[int], trailing: frozenset[int]) -> list[Token]:
+def join_apostrophes(
+    tokens: list[Token], leading: frozenset[int], trailing: frozenset[int]
+) -> list[Token]:
     """Join the apostrophes in these places to the words that they touch."""
     if not (leading or trailing):
         return tokens
