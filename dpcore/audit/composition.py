@@ -155,7 +155,7 @@ def composition(
         )
     guarantee = guarantee or mechanism.guarantee(value)
     bounds = bounds or mechanism.loss_bounds(guarantee)
-    result = composed(guarantee, bounds, words, delta)
+    result = compose(guarantee, bounds, words, delta)
     if guarantee.status is Status.REFUTED:
         return result
     exact = _gaussian(mechanism.vector_noise(value), words, delta)
@@ -165,7 +165,7 @@ def composition(
     return replace(result, epsilon=exact, method=method, source=source)
 
 
-def composed(
+def compose(
     guarantee: Guarantee, bounds: LossBounds, words: int, delta: float = TEXT_DELTA
 ) -> Composition:
     """Compose the guarantee for j positions, each with fresh noise, from bounds on one loss.

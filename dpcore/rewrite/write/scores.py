@@ -34,7 +34,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.audit.composition import TEXT_DELTA, Composition, composed
+from dpcore.audit.composition import TEXT_DELTA, Composition, compose
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.mechanisms.mechanism import LossBounds
@@ -147,7 +147,7 @@ class TokenDraw(ABC):
             tokens: n, drawn one after another, each given those before it.
             delta: δ of the whole text, in [0, 1).
         """
-        return composed(self.guarantee, self.bounds, tokens, delta)
+        return compose(self.guarantee, self.bounds, tokens, delta)
 
 
 @dataclass(frozen=True, kw_only=True)
