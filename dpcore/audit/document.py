@@ -103,7 +103,7 @@ def place_losses(log_first: FloatArray, log_second: FloatArray, step: float) -> 
     return Losses(step, first, masses, float(mass[~finite].sum()), mass.size * UNIT)
 
 
-def composed(parts: Sequence[Losses]) -> Losses:
+def compose_losses(parts: Sequence[Losses]) -> Losses:
     """Compose independent losses: return the law of their sum. All are on one grid.
 
     Raises:
@@ -205,7 +205,7 @@ def document_losses(
     parts: list[Losses] = []
     for (w, v), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
         parts += [place_losses(bounds[w][1], bounds[v][0], step)] * count
-    return composed(parts)
+    return compose_losses(parts)
 
 
 def _span(log_first: FloatArray, log_second: FloatArray) -> float:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.audit.composition import worst_delta
-from dpcore.audit.document import Losses, composed, document_losses, place_losses
+from dpcore.audit.document import Losses, compose_losses, document_losses, place_losses
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.mechanism import LossBounds, Mechanism
 from dpcore.mechanisms.registry import create
@@ -59,7 +59,7 @@ def test_an_output_that_one_text_cannot_have_is_an_infinite_loss() -> None:
     losses = place_losses(np.log([0.5, 0.25, 0.25]), np.array([0.0, math.log(0.1), -math.inf]), 0.1)
     assert losses.infinite == 0.25
     assert losses.epsilon(0.2) == math.inf
-    assert composed([losses, losses]).infinite == pytest.approx(1.0 - 0.75**2)
+    assert compose_losses([losses, losses]).infinite == pytest.approx(1.0 - 0.75**2)
 
 
 def test_epsilon_is_the_inverse_of_delta() -> None:
@@ -95,7 +95,7 @@ def test_randomised_responses_compose_as_their_law_does(loss: float, count: int)
     stays = 1.0 / (1.0 + math.exp(-loss))
     logs = np.log([stays, 1.0 - stays])
     part = place_losses(logs, logs[::-1], loss / 1000)
-    whole = composed([part] * count)
+    whole = compose_losses([part] * count)
     for target in (0.0, 0.3 * loss * count, 0.9 * loss * count):
         exact = worst_delta(LossBounds(loss), count, target)
         assert exact * (1 - 1e-6) <= whole.delta(target) <= exact + loss * count / 500
@@ -124,4 +124,4 @@ def test_nonsense_is_refused() -> None:
     with pytest.raises(ParameterError, match="estimated"):
         document_losses(create("madlib", LEXICON), 1.0, [0], [1])
     with pytest.raises(ParameterError, match="one grid"):
-        composed([Losses(0.1, 0, np.ones(1), 0.0), Losses(0.2, 0, np.ones(1), 0.0)])
+        compose_losses([Losses(0.1, 0, np.ones(1), 0.0), Losses(0.2, 0, np.ones(1), 0.0)])
