@@ -124,7 +124,7 @@ def _trial(first: Outputs, second: Outputs, rule: tuple[BoolArray, BoolArray]) -
     return np.asarray(0.5 * (first.each(rule[0]) + second.each(~rule[1])))
 
 
-def bound(guarantee: Guarantee, distance: float) -> float:
+def success_bound(guarantee: Guarantee, distance: float) -> float:
     """Return the largest success that a guarantee allows at this Euclidean distance."""
     loss = guarantee.euclidean_loss(distance)
     delta = 0.0
@@ -166,7 +166,7 @@ class Comparison:
     distance_error: FloatArray
     between: Success
     beside: tuple[Success, Success]
-    bound: FloatArray
+    success_bound: FloatArray
     beside_bound: FloatArray
     status: tuple[str, ...]
     detail: str
@@ -263,8 +263,8 @@ def compare(
         distance_error=np.concatenate([f[1] for f in far], axis=1),
         between=between,
         beside=(beside[0], beside[1]),
-        bound=np.array([bound(promise, pair.distance) for promise in promises]),
-        beside_bound=np.array([[bound(p, gap) for p in promises] for gap in pair.gaps]),
+        bound=np.array([success_bound(promise, pair.distance) for promise in promises]),
+        beside_bound=np.array([[success_bound(p, gap) for p in promises] for gap in pair.gaps]),
         status=tuple(str(promise.status) for promise in promises),
         detail=detail,
     )

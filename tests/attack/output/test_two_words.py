@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.output.two_words import Success, bound, compare, success
+from dpcore.attack.output.two_words import Success, compare, success, success_bound
 from dpcore.errors import EpsilonError, ParameterError, UnknownWordError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 from dpcore.measure.directions import Outputs, outputs_of
@@ -190,18 +190,18 @@ def test_no_guarantee_that_is_proved_is_broken(key: str) -> None:
 
 def test_the_bound_is_the_corner_of_the_region_of_errors() -> None:
     plain = MetricPrivacy(epsilon=2.0, status=Status.PROVED, reason="", source="")
-    assert bound(plain, 0.0) == 0.5
-    assert bound(plain, 0.5) == pytest.approx(math.e / (1 + math.e))
-    assert bound(plain, 1e9) == 1.0
+    assert success_bound(plain, 0.0) == 0.5
+    assert success_bound(plain, 0.5) == pytest.approx(math.e / (1 + math.e))
+    assert success_bound(plain, 1e9) == 1.0
     upto = ApproximateLocalPrivacy(
         epsilon=1.0, log_delta=math.log(0.1), status=Status.PROVED, reason="", source=""
     )
-    assert bound(upto, 3.0) == pytest.approx((math.e + 0.1) / (1 + math.e))
+    assert success_bound(upto, 3.0) == pytest.approx((math.e + 0.1) / (1 + math.e))
     # The law that attains it: a δ that gives all away, else randomised response.
     p = np.array([0.1, 0.9 * math.e / (1 + math.e), 0.9 / (1 + math.e), 0.0])
     q = p[::-1]
     assert max((p - math.e * q).clip(0).sum(), (q - math.e * p).clip(0).sum()) == pytest.approx(0.1)
-    assert best_by_brute_force(p, q) <= bound(upto, 3.0) + 1e-12
+    assert best_by_brute_force(p, q) <= success_bound(upto, 3.0) + 1e-12
 
 
 def test_draws_and_rows(rng: MakeRng) -> None:
