@@ -21,8 +21,8 @@ from dpcore.tables.shape import (
     FirstLine,
     Reading,
     Shape,
+    column_names,
     format_by_name,
-    named,
     packed_name,
 )
 from dpcore.tables.streams import GZIP, File, beginning, opened
@@ -199,7 +199,7 @@ def _first_line(rows: list[list[str]]) -> FirstLine:
     """Judge whether the first line looks like names or like data."""
     if not rows:
         return FirstLine("unsure", ("there is no row to judge by",))
-    first, below = named(rows[0][:_COLUMNS]), rows[1:]
+    first, below = column_names(rows[0][:_COLUMNS]), rows[1:]
     data: list[str] = []
     for number, cell in enumerate(rows[0][:_COLUMNS], start=1):
         cell = cell.strip()

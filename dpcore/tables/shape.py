@@ -213,7 +213,7 @@ def numbered(count: int) -> tuple[str, ...]:
     return tuple(f"column {number}" for number in range(1, count + 1))
 
 
-def named(cells: list[str]) -> tuple[str, ...]:
+def column_names(cells: list[str]) -> tuple[str, ...]:
     """Return names of columns from the cells of a first line, without blanks around them."""
     stripped = [cell.strip() for cell in cells]
     return tuple(name or f"column {number}" for number, name in enumerate(stripped, start=1))
