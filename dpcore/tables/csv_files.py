@@ -10,7 +10,7 @@ from typing import BinaryIO
 from dpcore.errors import InputError
 from dpcore.limits import MAX_DOCUMENT_BYTES, MAX_ROW_LINES, MAX_TABLE_COLUMNS
 from dpcore.tables.files import ORIGINAL, Columns, Documents, Span, check_lengths, too_long
-from dpcore.tables.shape import Shape, column_names, numbered
+from dpcore.tables.shape import Shape, column_names, numbered_columns
 from dpcore.tables.streams import File, decoded, plain
 from dpcore.tables.text_files import Text
 
@@ -154,7 +154,7 @@ def csv_names(file: File, shape: Shape) -> tuple[tuple[str, ...], tuple[str, ...
                 f"the first row of {file.name} has {len(row):,} cells, and at most "
                 f"{MAX_TABLE_COLUMNS:,} are read: it is no table, or has another separator"
             )
-        return column_names(row), numbered(len(row))
+        return column_names(row), numbered_columns(len(row))
     raise InputError(f"{file.name} has no row: CSV needs at least one")
 
 

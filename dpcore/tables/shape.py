@@ -208,7 +208,7 @@ def is_numbered(name: str) -> bool:
     return _NUMBERED.fullmatch(name) is not None
 
 
-def numbered(count: int) -> tuple[str, ...]:
+def numbered_columns(count: int) -> tuple[str, ...]:
     """Return names for columns without a name."""
     return tuple(f"column {number}" for number in range(1, count + 1))
 

@@ -29,7 +29,7 @@ from dpcore.limits import (
 )
 from dpcore.plots.style import percent
 from dpcore.study.live import shortened, table_texts, teaching_texts
-from dpcore.tables.shape import AUTO, ENCODINGS, ENDS, SEPARATORS, Reading, numbered
+from dpcore.tables.shape import AUTO, ENCODINGS, ENDS, SEPARATORS, Reading, numbered_columns
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
 from pages.shared.messages import note, refuse
@@ -86,7 +86,7 @@ class Source:
     def released(self, column: str) -> str:
         """Return the name of a column outside this session: its number if the name is private."""
         columns = self.table.columns
-        return column if self.public else numbered(len(columns))[columns.index(column)]
+        return column if self.public else numbered_columns(len(columns))[columns.index(column)]
 
 
 def choose_source() -> Source | None:
