@@ -41,7 +41,7 @@ from dpcore.learn.autoencoder import (
     train,
 )
 from dpcore.learn.checkpoint import load as load_checkpoint
-from dpcore.learn.checkpoint import unfinished
+from dpcore.learn.checkpoint import state_file
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.training import TrainingRecord
 from dpcore.lexicon.catalogue import load
@@ -100,7 +100,7 @@ _noise_options = flags.several(
 def _train(options: Options) -> Answer:
     """Train an auto-encoder on public sentences, with the noise of a mechanism if one is named."""
     torch(), safetensors("numpy")  # an error should come before a corpus is read
-    state = unfinished(options.out, resume=options.resume)
+    state = state_file(options.out, resume=options.resume)
     return (_train_adept if options.model == "adept" else _train_words)(options, state)
 
 

@@ -21,7 +21,7 @@ from dpcore.cli.construction import build_mechanism, load_lexicon, with_certific
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.errors import ParameterError
-from dpcore.learn.checkpoint import unfinished
+from dpcore.learn.checkpoint import state_file
 from dpcore.learn.classifiers import network_of
 from dpcore.learn.corpus import bags_of
 from dpcore.learn.linear.certificate import certify_linear
@@ -116,7 +116,7 @@ def train_command(options: Options) -> Answer:
     """Train a network that changed words fool less."""
     torch(), safetensors("numpy")  # an error should come before a corpus is read
     training = flags.training_of(options, decay=1e-4, clip=0.25, threads=options.threads)
-    state = unfinished(options.out, resume=options.resume)
+    state = state_file(options.out, resume=options.resume)
     lexicon = load_lexicon(options)
     parts = _parts_of(options, options.network, lexicon)
     shape = Shape.usual(

@@ -154,7 +154,7 @@ def restore(checkpoint: Checkpoint, parameters: Mapping[str, Any]) -> None:
     put(parameters, checkpoint.tensors)
 
 
-def unfinished(out: Path, *, resume: bool) -> Path:
+def state_file(out: Path, *, resume: bool) -> Path:
     """Return the file that holds the state of training until a checkpoint is written.
 
     Args:
