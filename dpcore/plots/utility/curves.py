@@ -82,7 +82,7 @@ def utility_figure(
         name = str(name)
         style = curve_style(name, str(rows["mechanism"].iloc[0]))
         hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
-        traces += banded(rows, "epsilon", style.colour, name)
+        traces += interval_band(rows, "epsilon", style.colour, name)
         traces.append(
             curve(rows["epsilon"], rows["mean"], style, hover, name=name, legendgroup=name)
         )
@@ -134,7 +134,7 @@ def across(span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
     ]
 
 
-def banded(
+def interval_band(
     rows: pd.DataFrame, x: str, colour: str, name: str, floor: float | None = None
 ) -> list[go.Scatter]:
     """Draw the band of the known intervals, which a click on its curve's name hides as well.

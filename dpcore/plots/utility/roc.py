@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from dpcore.plots.style import GREY, NAMED, Caption, Style, axis, curve_style, number
 from dpcore.plots.traces import curve, draw_figure, line
-from dpcore.plots.utility.curves import banded
+from dpcore.plots.utility.curves import interval_band
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row for each curve and false-positive rate `at` > 0, ascending: mean true-positive rate over
@@ -38,7 +38,7 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
         dashes = (style.dash, *(dash for dash in _DASHES if dash != style.dash))
         style = replace(style, dash=dashes[times[label] % len(dashes)])
         times[label] += 1
-        traces += banded(rows, "at", style.colour, str(name), floor)
+        traces += interval_band(rows, "at", style.colour, str(name), floor)
         traces.append(
             curve(
                 rows["at"],
