@@ -26,7 +26,7 @@ from dpcore.audit.blackbox.function import (
     Repeats,
     WordFunction,
     known_texts,
-    probed,
+    probe,
     repeats,
     unchanged_words,
     unknown_texts,
@@ -333,7 +333,7 @@ class _Audit:
         texts = unknown | known_texts(words, self.lexicon)
         error = _OTHERS * self.error / (2 * len(texts))  # two comparisons each
         for place, (kind, (text, plain)) in enumerate(texts.items()):
-            self.probes.append(probed(self.function, kind, text, plain, self.lexicon, error))
+            self.probes.append(probe(self.function, kind, text, plain, self.lexicon, error))
             self.progress("probing", place + 1, len(texts))
         self._tell_apart()
         few = words[: max(32, min(256, self.budget // 400))]

@@ -381,7 +381,7 @@ def known_texts(words: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, 
     return {kind: pair for kind, pair in texts.items() if pair[0] not in lexicon}
 
 
-def probed(
+def probe(
     function: WordFunction, kind: str, text: str, plain: str | None, lexicon: Lexicon, error: float
 ) -> Probe:
     """Call the function a few times with a string, and as often with its plain form."""
