@@ -162,7 +162,7 @@ _LONGEST = 100  # words that are read together, for a text without punctuation
 _SEED = 0  # of the draws: an attack gives the same result whenever it is run
 
 
-def rescored(
+def rescore(
     model: Bigram,
     lexicon: Lexicon,
     reader: LanguageModel,
@@ -380,7 +380,7 @@ def context_attack(
         context = read_on(reads, evidence, context, model.frequency)
     elif reader == SMOLLM2:
         lexicon = channel.mechanism.lexicon
-        context = rescored(model, lexicon, load_model(), evidence, context, progress=progress)
+        context = rescore(model, lexicon, load_model(), evidence, context, progress=progress)
     return ContextAttack(
         np.array(protected),
         np.stack([context[i] for i in protected]),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.attack.language.context import rescored
+from dpcore.attack.language.context import rescore
 from dpcore.attack.language.language import (
     UNKNOWN,
     Bigram,
@@ -93,7 +93,7 @@ def test_sentences_are_cut_at_their_ends_and_where_they_are_too_long() -> None:
 def test_without_exponent_the_bigrams_are_left(model: Bigram) -> None:
     evidence: list[Seen] = [*_seen(1, 2, 3), END]
     beliefs = forward_backward(model, evidence)
-    got = rescored(model, LEXICON, _model(Told(1, 50.0)), evidence, beliefs, exponent=0.0)
+    got = rescore(model, LEXICON, _model(Told(1, 50.0)), evidence, beliefs, exponent=0.0)
     for i in range(3):
         np.testing.assert_allclose(got[i], beliefs[i], atol=1e-12)
     assert got[3] is beliefs[3]
@@ -113,7 +113,7 @@ def test_a_model_that_is_the_bigram_with_one_word_favoured_moves_to_its_posterio
             return list(log_chance(model, words) + np.array(extra))
 
     reader = Favours(2, 1.5)
-    got = rescored(model, LEXICON, _model(reader), evidence, beliefs, draws=6000, exponent=1.0)
+    got = rescore(model, LEXICON, _model(reader), evidence, beliefs, draws=6000, exponent=1.0)
     # The same as outputs that speak for the word by the same factor.
     factor = np.where(np.arange(N) == 2, np.exp(1.5), 1.0)
     true = forward_backward(model, [row * factor for row in evidence])
@@ -130,7 +130,7 @@ def test_sentences_are_shown_one_by_one_without_what_is_not_known(model: Bigram)
     reader = Told()
     beliefs = forward_backward(model, evidence)
     steps: list[tuple[str, int, int]] = []
-    got = rescored(
+    got = rescore(
         model, LEXICON, _model(reader), evidence, beliefs, draws=5,
         progress=lambda *step: steps.append(step),
     )  # fmt: skip
@@ -138,6 +138,6 @@ def test_sentences_are_shown_one_by_one_without_what_is_not_known(model: Bigram)
     assert all(len(text.split()) == 2 for text in reader.texts[1])
     assert [done for _, done, _ in steps] == [1, 5, 6, 10]
     assert {(name, total) for name, _, total in steps} == {("sentences", 10)}
-    again = rescored(model, LEXICON, _model(Told()), evidence, beliefs, draws=5)
+    again = rescore(model, LEXICON, _model(Told()), evidence, beliefs, draws=5)
     for first, second in zip(got, again, strict=True):
         np.testing.assert_array_equal(first, second)
