@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import CorpusError, ParameterError, TextError
 from dpcore.learn.checkpoint import Checkpoint, load, restore, save
-from dpcore.learn.tensors import array, device_of, seeded, torch_generator
+from dpcore.learn.tensors import array, device_of, seed_torch, torch_generator
 from dpcore.learn.training import Step, Training, TrainingRecord, fit
 from dpcore.lexicon.cache import FIELDS
 from dpcore.lexicon.progress import Progress, silent
@@ -187,7 +187,7 @@ def build(shape: Shape, words: int, rng: np.random.Generator, device: Any = "cpu
         MissingPackageError: torch is not installed.
     """
     nn = torch().nn
-    with seeded(rng):
+    with seed_torch(rng):
         network = nn.ModuleDict(
             {
                 "words": nn.Embedding(words, shape.embedding),

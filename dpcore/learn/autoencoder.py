@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.learn.checkpoint import Checkpoint, load, restore, save
-from dpcore.learn.tensors import array, device_of, seeded, torch_generator
+from dpcore.learn.tensors import array, device_of, seed_torch, torch_generator
 from dpcore.learn.training import Step, Training, TrainingRecord, fit
 from dpcore.lexicon.lexicon import Lexicon, freeze
 from dpcore.lexicon.progress import Progress, silent
@@ -411,7 +411,7 @@ def untrained(
 ) -> Autoencoder:
     """Build an untrained auto-encoder with weights drawn from the seed."""
     codes = architecture.clipped(lexicon) * np.float32(architecture.scale(lexicon))
-    with seeded(generator(seed, "auto-encoder")):
+    with seed_torch(generator(seed, "auto-encoder")):
         network = network_of(codes, architecture.hidden, device_of(device))
     return Autoencoder(lexicon, architecture, network)
 

@@ -49,7 +49,7 @@ def torch_generator(rng: np.random.Generator, device: Any = "cpu") -> Any:
 
 
 @contextmanager
-def seeded(rng: np.random.Generator) -> Iterator[None]:
+def seed_torch(rng: np.random.Generator) -> Iterator[None]:
     """Seed torch's own random state inside the block, and restore it afterwards.
 
     For code that takes no generator, such as the initial weights of `torch.nn.LSTM`.

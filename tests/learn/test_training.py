@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
-from dpcore.learn.tensors import array, device_of, seeded, threads, torch_generator
+from dpcore.learn.tensors import array, device_of, seed_torch, threads, torch_generator
 from dpcore.learn.training import Step, Training, fit
 from tests import needs
 
@@ -168,9 +168,9 @@ def test_threads_and_random_state_are_put_back() -> None:
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == count
     before = torch.random.get_rng_state()
-    with seeded(np.random.default_rng(1)):
+    with seed_torch(np.random.default_rng(1)):
         first = torch.rand(3)
-    with seeded(np.random.default_rng(1)):
+    with seed_torch(np.random.default_rng(1)):
         assert torch.equal(first, torch.rand(3))
     assert torch.equal(before, torch.random.get_rng_state())
 
