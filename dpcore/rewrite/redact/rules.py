@@ -165,7 +165,7 @@ def _written_addresses(tokens: Sequence[Token], places: Sequence[tuple[int, int]
     ]
 
 
-def structured(text: str) -> tuple[Span, ...]:
+def structured_spans(text: str) -> tuple[Span, ...]:
     """Return e-mail and web addresses, card and social-security numbers and IP addresses.
 
     A rule finds these kinds better than a model does, because of their fixed form.

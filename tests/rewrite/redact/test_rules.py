@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.rewrite.redact.rules import KINDS, by_rules, luhn, structured
+from dpcore.rewrite.redact.rules import KINDS, by_rules, luhn, structured_spans
 from dpcore.rewrite.redact.spans import Span, disjoint
 
 CARD, OTHER_CARD = "4111 1111 1111 1111", "5500-0000-0000-0004"
@@ -133,7 +133,7 @@ def test_luhn_knows_every_single_wrong_digit(digits: str) -> None:
 
 def test_structured_kinds_are_those_with_a_form_alone() -> None:
     text = f"Ask Rosa (a@b.org) on Monday about {CARD} from 10.0.0.1, for $5."
-    assert [span.kind for span in structured(text)] == ["e-mail", "card", "ip"]
+    assert [span.kind for span in structured_spans(text)] == ["e-mail", "card", "ip"]
 
 
 @given(st.text(alphabet=st.sampled_from(list("aZé1 0.,:-/+()@$€\n'’½٣")), max_size=80))
