@@ -391,7 +391,7 @@ def train(
         )
     words = stand_in(read.words, len(lexicon), generator(training.seed, "stand-ins"))
     sentences = [part for part in np.split(words, read.offsets[1:-1]) if part.size]
-    model = untrained(lexicon, architecture, training.seed, device)
+    model = build_untrained(lexicon, architecture, training.seed, device)
     task = _Reading(model, sentences, training.seed, noise)
     # The digest covers words, network, noise and sentences: all must match to resume a run.
     told = json.dumps([lexicon.fingerprint, asdict(architecture), noise_name])
@@ -406,7 +406,7 @@ def draw_vectors(
     return mechanism.noisy_vectors(rng, words, epsilon)
 
 
-def untrained(
+def build_untrained(
     lexicon: Lexicon, architecture: Architecture, seed: int, device: str = "cpu"
 ) -> Autoencoder:
     """Build an untrained auto-encoder with weights drawn from the seed."""
@@ -502,6 +502,6 @@ def load_autoencoder(
     # The fingerprint that the file must carry is known only now, with the lexicon of its words.
     lexicon = part_of(vectors, words)
     checkpoint = load(path, architecture=NAME, lexicon=lexicon)
-    model = untrained(lexicon, architecture, 0, device)
+    model = build_untrained(lexicon, architecture, 0, device)
     restore(checkpoint, model.network.parameters)
     return model, checkpoint

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import EpsilonError, ParameterError
-from dpcore.learn.autoencoder import Architecture, Autoencoder, untrained
+from dpcore.learn.autoencoder import Architecture, Autoencoder, build_untrained
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
@@ -28,7 +28,7 @@ NOISY = {
 
 @pytest.fixture(scope="module")
 def autoencoder() -> Autoencoder:
-    return untrained(LEXICON, ARCHITECTURE, 3)
+    return build_untrained(LEXICON, ARCHITECTURE, 3)
 
 
 def offsets_of(*lengths: int) -> np.ndarray:
@@ -151,7 +151,7 @@ def test_other_mechanisms_and_lexicons_are_refused(autoencoder: Autoencoder) -> 
 
 
 def test_without_clipping_metric_mechanisms_are_read_too() -> None:
-    whole = untrained(LEXICON, Architecture(hidden=5), 0)
+    whole = build_untrained(LEXICON, Architecture(hidden=5), 0)
     documents = encode_all(["w1 w2"], LEXICON)
     for name in ("madlib", "laplace"):
         assert whole.rewrite(documents, create(name, LEXICON), 5.0, generator(0, "n")).size == 2

@@ -12,13 +12,13 @@ from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.learn.autoencoder import (
     Architecture,
     Autoencoder,
+    build_untrained,
     draw_vectors,
     frequent_words,
     load_autoencoder,
     part_of,
     save_autoencoder,
     train,
-    untrained,
 )
 from dpcore.learn.checkpoint import load, save
 from dpcore.learn.tensors import array
@@ -54,7 +54,7 @@ def test_one_seed_has_one_result() -> None:
     other, _ = train(texts(), LEXICON, ARCHITECTURE, dataclasses.replace(TRAINING, seed=2))
     assert bits(first) == bits(second)
     assert [epoch.loss for epoch in told.epochs] == [epoch.loss for epoch in again.epochs]
-    assert bits(other) != bits(first) != bits(untrained(LEXICON, ARCHITECTURE, 1))
+    assert bits(other) != bits(first) != bits(build_untrained(LEXICON, ARCHITECTURE, 1))
 
 
 def test_it_learns_to_write_what_it_reads() -> None:
