@@ -19,7 +19,7 @@ from dpcore.lexicon.metric import gamma
 from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
 from dpcore.lexicon.progress import Progress
 from dpcore.mechanisms.additive.additive import RadialMechanism
-from dpcore.mechanisms.additive.points import Noise, Points, derived, radial_noise
+from dpcore.mechanisms.additive.points import Noise, Points, derived_points, radial_noise
 from dpcore.mechanisms.additive.rays import Lines, Steps, crossings, farthest
 from dpcore.mechanisms.bulk import BATCH
 from dpcore.mechanisms.mechanism import VectorNoise
@@ -214,7 +214,7 @@ class RandomProjection(MultivariateLaplace):
     @property
     def points(self) -> Points:
         """Projected vocabulary, with quantities that are computed from it once."""
-        return derived(
+        return derived_points(
             self.lexicon, ("projected", self.dimensions, self.matrix_seed), self._project
         )
 

@@ -87,7 +87,7 @@ _held: WeakKeyDictionary[Lexicon, _PointCache] = WeakKeyDictionary()
 _opening = threading.Lock()
 
 
-def derived(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -> Points:
+def derived_points(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -> Points:
     """Return points that depend on a lexicon and a key alone, computed at the first call.
 
     Args:
@@ -113,7 +113,7 @@ def least_distance(lexicon: Lexicon, points: Points) -> float | None:
 
 def own(lexicon: Lexicon) -> Points:
     """Return the lexicon's own vectors as points."""
-    return derived(lexicon, None, lambda: lexicon.vectors)
+    return derived_points(lexicon, None, lambda: lexicon.vectors)
 
 
 # Bound on the effect of floating point on the law of noise that is decoded to the nearest word.

@@ -25,7 +25,7 @@ from dpcore.guarantee import (
 )
 from dpcore.lexicon.metric import UNIT
 from dpcore.mechanisms.additive.additive import NoisyMechanism, RadialMechanism
-from dpcore.mechanisms.additive.points import Points, derived, own
+from dpcore.mechanisms.additive.points import Points, derived_points, own
 from dpcore.mechanisms.mechanism import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import Radial
@@ -204,7 +204,9 @@ class ClippedMechanism(NoisyMechanism):
     @property
     def _clipped(self) -> Points:
         vectors, norm, power = self.lexicon.vectors, self.bound, self.clip_power
-        return derived(self.lexicon, ("clipped", norm, power), lambda: clip(vectors, norm, power))
+        return derived_points(
+            self.lexicon, ("clipped", norm, power), lambda: clip(vectors, norm, power)
+        )
 
     @property
     def points(self) -> Points:

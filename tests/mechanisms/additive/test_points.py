@@ -336,7 +336,7 @@ def test_projections_are_held_like_copies() -> None:
 def test_what_takes_no_memory_is_kept_in_a_number_that_has_an_end() -> None:
     words = lexicons.cloud(20, 3)
     for i in range(200):
-        points.derived(words, i, lambda: words.vectors)
+        points.derived_points(words, i, lambda: words.vectors)
     assert len(points._held[words]._points) == points._KEPT
 
 
@@ -357,7 +357,7 @@ def test_one_copy_is_made_however_many_ask_at_once() -> None:
         return words.vectors.copy()
 
     with ThreadPoolExecutor(8) as pool:
-        copies = list(pool.map(lambda _: points.derived(words, "asked", make), range(40)))
+        copies = list(pool.map(lambda _: points.derived_points(words, "asked", make), range(40)))
     assert len(calls) == 1
     assert all(copy is copies[0] for copy in copies)
 
