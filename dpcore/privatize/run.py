@@ -58,7 +58,7 @@ _CANARY_WORDS = 24
 def stamp(source: Path) -> list[int]:
     """Return size, times of change and inode of a corpus.
 
-    While they stay the same, so do its bytes; where they differ, `unchanged` compares the bytes.
+    While they stay the same, so do its bytes; where they differ, `check_unchanged` compares them.
     """
     status = source.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]

@@ -259,11 +259,14 @@ def python_cell(scene: Scene, at: list[tuple[Mechanism, float]]) -> str:
         rng = f'generator({how.seed}, "sample of words")'
         chosen = [f"words = sample(lexicon, {words.count}, {rng}{by})"]
     elif words.source == TEXT:
-        imported = ["from pathlib import Path", "from dpcore.measure.words import corpus, reduced"]
+        imported = [
+            "from pathlib import Path",
+            "from dpcore.measure.words import corpus, subsample",
+        ]
         rng = f'generator({how.seed}, "words of a text")'
         chosen = [
             f'text = Path("{_FILE}").read_text(encoding="utf-8")',
-            f"words = reduced(corpus(lexicon, text), {words.count}, {rng})",
+            f"words = subsample(corpus(lexicon, text), {words.count}, {rng})",
         ]
     else:
         imported = []

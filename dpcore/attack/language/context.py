@@ -2,7 +2,7 @@
 
 A mechanism protects each word separately; its guarantee does not cover what neighbours reveal about
 each other. Bigrams read the whole text exactly (`forward_backward`); a network (`read_on`) or a
-language model (`rescored`) adds further knowledge by approximation.
+language model (`rescore`) adds further knowledge by approximation.
 """
 
 from __future__ import annotations

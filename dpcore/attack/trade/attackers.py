@@ -229,9 +229,9 @@ def told_two(
 
 # Attackers who know more about a mechanism than one who repeats the output.
 #
-# If a column of the law is not a closed form, a trade-off uses `repeated`. It is far below the
-# leakage if a mechanism often answers with a neighbour: then the input word is another one, and
-# an attacker can learn which. Both attackers here are too slow for a trade-off over any
+# If a column of the law is not a closed form, a trade-off uses `measure_from_pairs`. It is far
+# below the leakage if a mechanism often answers with a neighbour: then the input word is another
+# one, and an attacker can learn which. Both attackers here are too slow for a trade-off over any
 # vocabulary: they need a law, or some draws, of every word.
 
 
@@ -288,7 +288,7 @@ def from_draws(
     seed: int,
     progress: Progress = silent,
 ) -> list[Amount]:
-    """Return the rows with the attacker of `learned` wherever they guess more."""
+    """Return the rows with the attacker of `guess_from_samples` wherever they guess more."""
     epsilons = [row.epsilon for row in rows if _repeated(row)]
     if not epsilons:
         return list(rows)
