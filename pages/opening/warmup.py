@@ -11,24 +11,10 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.shared import link
 from pages.shared.language import Waiting
-from pages.shared.process import (
-    AHEAD,
-    freeze,
-    give_way,
-    one_thread_each,
-    send_at_once,
-)
-from pages.shared.server import bound_uploads
+from pages.shared.process import AHEAD, freeze, give_way, one_thread_each
 from pages.shared.session import DEFAULT_MECHANISMS, Bench, catalogued, mechanism
 
 _BEGUN = threading.Event()
-
-
-@st.cache_resource(show_spinner=False)
-def receive() -> None:
-    """Do the set-up that needs a listening server, before the first page is drawn."""
-    send_at_once()
-    bound_uploads()
 
 
 @st.cache_resource(show_spinner=Waiting("Starting the laboratory: loading words and mechanisms…"))

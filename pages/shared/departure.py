@@ -25,8 +25,10 @@ Therefore a change of page waits until the previous event has been taken in, a m
 milliseconds, and later events of the page that was left are dropped; an event waits until all
 output of the previous run has been sent; all output of a page that stays is sent, in order; and all
 runs of a session share one lock. `departure.js` makes a field that is left by a click on a link
-send its value before the link. This module patches Streamlit;
-`tests/pages/shared/test_departure.py` fails if Streamlit's side of this has changed.
+send its value before the link.
+
+All this was seen in Streamlit 1.67, whose classes are changed here: `pages.shared.process` lists
+the changes, with the test that fails when one of them can go.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ _HEALED = {
 
 _LOOK_SECONDS = 0.005
 _LOOKS = 60
-"""A run that computes cannot take in an event: after 0.3 s the link does not wait for it."""
+"""Number of looks before a link or an event stops waiting: a run that computes takes in nothing."""
 
 
 @dataclass
@@ -90,7 +92,19 @@ _locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def keep_order() -> None:
-    """Make the sessions of this process keep the order; further calls have no effect."""
+    """Make the sessions of this process keep the order; further calls have no effect.
+
+    - `AppSession.request_rerun` takes the page that an event names for the page to run, ends a run
+      that has not read the values of its event, and begins a run although the session has not taken
+      in the output of the last one. Tests: `test_streamlit_still_goes_back_for_an_event`,
+      `test_streamlit_still_forgets_an_event_before_a_link`,
+      `test_streamlit_still_drops_unsent_output_when_an_event_arrives`.
+    - `AppSession._clear_queue` removes the unsent messages of a part that runs again, of which
+      others may be the children or the next neighbours. Test:
+      `test_streamlit_still_removes_messages_that_others_build_on`.
+    - `SafeSessionState` has a lock for each run, and two runs of a session may overlap. Test:
+      `test_streamlit_still_gives_each_run_of_a_session_a_lock_of_its_own`.
+    """
     if AppSession.request_rerun is _request_rerun:
         AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
         AppSession._clear_queue = _clear_for_page  # type: ignore[assignment, method-assign]
@@ -104,15 +118,17 @@ def _share_lock(
     _wrap_state(safe, state, yield_callback)
     with _making_lock:
         lock = _locks.setdefault(id(state), safe._lock)
-    object.__setattr__(safe, "_lock", lock)
+    object.__setattr__(safe, "_lock", lock)  # plain assignment would write to the session state
 
 
 def _clear_for_page(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
     """Clear the queued messages when the whole page runs again, but not when parts of it do."""
+    # Messages of fragments that are not in the list stay: an empty list keeps those of all.
     _clear_queue(session, None if fragment_ids_this_run is None else [])
 
 
 def _in_order(session: AppSession, state: ClientState | None) -> None:
+    """Process a message of a browser in its turn; on the event loop, as all functions below."""
     visit = _visits.setdefault(session, _Visit())
     if state is None:  # a file of the program has changed
         _request_rerun(session, state)
@@ -120,7 +136,7 @@ def _in_order(session: AppSession, state: ClientState | None) -> None:
         if visit.page and state.page_script_hash != session.page_script_hash:
             return  # of a page that was left
         visit.unheard.append(state)
-        if len(visit.unheard) == 1:
+        if len(visit.unheard) == 1:  # otherwise `_hear` is waiting already, and takes this one too
             _hear(session, visit, _LOOKS)
     else:
         visit.waiting = state
@@ -164,12 +180,18 @@ def _is_event(state: ClientState) -> bool:
     """Return True for a message about the page that it names, False for a request for that page."""
     if state.fragment_id:
         return True
+    # Both carry a page and values of fields; a link carries those of the frame alone, and the Back
+    # button says what it is. An event of a page without other fields counts as a link to that page,
+    # which has the same effect.
     fields = (user_key_from_element_id(widget.id) for widget in state.widget_states.widgets)
     return not state.is_history_navigation and not FRAME_FIELDS.issuperset(fields)
 
 
 def _has_news(runner: ScriptRunner) -> bool:
-    """Return True if a requested run has not yet taken in the values of the fields."""
+    """Return True if a requested run has not yet taken in the values of the fields.
+
+    A request that would wait for the end of the present run is replaced by one that does not.
+    """
     requests = runner._requests
     with requests._lock:
         asked = requests._state is ScriptRequestType.RERUN

@@ -16,6 +16,8 @@ def fragment(
     A run that was stopped goes on until it next draws something, beside the run that follows it. If
     it declared the fragment after the newer run had, the part would from then on show the older
     request: the words of an older draw of noise below the number of the newer. So it ends here.
+    Streamlit 1.67 declares first and looks afterwards
+    (`test_streamlit_still_declares_a_fragment_in_a_run_that_was_stopped`).
 
     Args:
         draw: the function.
@@ -35,7 +37,8 @@ def run_parts(*keys: str) -> None:
     Quick successive actions arrive together. A field without a callback requests a run of the whole
     page implicitly, and Streamlit would ignore it if fragments were requested as well: the choice
     in that field would not be shown, and if the last run of the page had been cut short, places
-    that it had not filled would be missing for good.
+    that it had not filled would be missing for good. Seen in Streamlit 1.67
+    (`test_streamlit_still_ignores_a_field_that_changes_when_a_fragment_is_requested`).
     """
     context = get_script_run_ctx()
     if context is None or context.fragment_ids_this_run:

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared import link
 from pages.shared.contents import CONTENTS, MOVED
-from pages.shared.departure import keep_order, mind_links
+from pages.shared.departure import mind_links
 from pages.shared.dial import GROUPS
 from pages.shared.language import LANGUAGE, begin_language, language, say
 
@@ -79,7 +79,6 @@ def page_list() -> list[st.Page]:
 def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
     begin_language()
-    keep_order()
     mind_links(language())
     pages = page_list()
     page = st.navigation(pages, position="top")

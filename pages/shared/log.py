@@ -78,7 +78,11 @@ class _Short:
 
 
 def _is_late(error: BaseException | None) -> bool:
-    """Return True for a request for the table of a page that was left; the browser reports it."""
+    """Return True for a request for the table of a page that was left; the browser reports it.
+
+    Streamlit 1.67 logs it as an error
+    (`test_streamlit_still_logs_an_error_for_a_table_of_a_page_that_was_left`).
+    """
     return isinstance(error, MediaFileStorageError) and str(error).endswith("not found")
 
 

@@ -1,20 +1,54 @@
-"""Process-wide changes by the pages, the gain of each, and where it applies.
+"""Process-wide changes by the pages: speed and memory, and the private places of Streamlit.
 
-All numbers are of the commits that made the change, on two cores, with Chromium on the machine.
+Speed and memory, measured at the commits that made the change, on two cores:
 
 | change | without | with |
 |---|---|---|
-| `send_at_once` | a step of a slider 48 ms, a change of page 50 ms | 21 ms, 12 to 37 ms |
 | `give_memory_back` | memory of a process that has shown all pages | 30 % less, and Arrow's \
 another 13 % |
 | `prepared` and `hurried` | the first page of a process 3.5 to 4.1 s | 2.1 to 2.7 s |
 | `settle`, in place of Streamlit's collection after each run | fifty people: 690 ms, one in \
 twenty 1,822 ms | 15 ms, 45 ms |
 | `settle` freezes what stays | a step with all pages visited 26 ms | 14 ms |
-| uvloop, where it is installed, and `keep_theme` | 25 people: 87 to 138 ms, one in twenty 906 to \
-1,215 ms | 22 to 40 ms, 208 to 355 ms |
+| uvloop, which sets TCP_NODELAY (asyncio does not on Streamlit's socket) | a step of a slider \
+48 ms, a change of page 50 ms | 21 ms, 12 to 37 ms |
 | `one_thread_each` | a sentence costs two threads' time of the processor | one thread's, and it \
 takes as long |
+
+Private places of Streamlit that are changed or relied upon, as seen in version 1.67. The
+requirement excludes 1.68 as long as one is left. Each test named runs Streamlit without the change
+and fails when it is no longer needed: `python -m pytest tests/pages/shared -k streamlit_still`.
+
+| place | used by | fault | test: `test_streamlit_still_…` |
+|---|---|---|---|
+| `PagesManager.uses_pages_directory` | `process.leave_routing_to_app` | the first visitor \
+who follows a link to a page is told that there is none | \
+`denies_a_page_where_there_is_a_folder_pages` |
+| `AppSession.request_rerun` | `departure.keep_order` | an event undoes a change of page, | \
+`goes_back_for_an_event` |
+| | | or is forgotten, | `forgets_an_event_before_a_link` |
+| | | or deletes unsent output | `drops_unsent_output_when_an_event_arrives` |
+| `AppSession._clear_queue` | `departure.keep_order` | a fragment that runs again leaves holes | \
+`removes_messages_that_others_build_on` |
+| `SafeSessionState.__init__` | `departure.keep_order` | two runs change one state at once | \
+`gives_each_run_of_a_session_a_lock_of_its_own` |
+| `ScriptRunContext.yield_check` | `fragments.fragment` | a stopped run declares a fragment | \
+`declares_a_fragment_in_a_run_that_was_stopped` |
+| `ScriptRunContext.fragment_ids_this_run` | `fragments.run_parts` | a changed field is ignored | \
+`ignores_a_field_that_changes_when_a_fragment_is_requested` |
+| `WStates.__getitem__` | `received.keep_types` | a field takes a value of any type | \
+`gives_a_field_a_value_of_any_type` |
+| `BackMsg` | `received.judge` | any browser can empty all caches | \
+`lets_any_browser_empty_all_caches` |
+| `MemoryUploadedFileManager.add_file` | `server.bound_uploads` | a session fills the memory | \
+`keeps_any_number_of_files` |
+| `MediaFileStorageError` | `log` | an ordinary event is logged as an error | \
+`logs_an_error_for_a_table_of_a_page_that_was_left` |
+| `QueryParams._send_query_param_msg` | `link.put` | a parameter that a field is bound to \
+cannot be removed | `refuses_a_parameter_that_a_field_is_bound_to` |
+
+In the browser, `departure.js` and `front.js` rely on names in Streamlit's page; their tests are
+`tests/browser/test_departure.py`, `test_healing.py` and `test_blocked.py`.
 """
 
 from __future__ import annotations
@@ -23,18 +57,15 @@ import contextlib
 import ctypes
 import gc
 import os
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime.pages_manager import PagesManager
 
 AHEAD = "ahead"
 """Name of the threads that compute ahead of the first request."""
 
-_OWN_FILES = "/dev/fd"  # Linux and macOS
 _OPTIONS = {-8: 2, -3: 2**18, -1: 2**18}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h, mallopt(3))."""
 _PASS_SECONDS = 20.0
@@ -78,73 +109,15 @@ def give_way() -> None:
     leave_with_the_process()
 
 
-def send_at_once() -> None:
-    """Make TCP connections of this process send without waiting for acknowledgements.
-
-    A response of the server is several small frames. By default the second waits until the browser
-    has acknowledged the first, which browsers delay by 40 ms and more. Connections inherit the
-    option from the listening socket, which Streamlit opens without it. On systems other than Linux
-    and macOS nothing is done.
-    """
-    try:
-        files = [int(file.name) for file in Path(_OWN_FILES).iterdir()]
-    except OSError:
-        return
-    for file in files:
-        try:
-            copy = os.dup(file)
-        except OSError:  # closed meanwhile: the list itself was one of them
-            continue
-        try:
-            connection = socket.socket(fileno=copy)
-        except OSError:  # not a socket
-            os.close(copy)
-            continue
-        with connection, contextlib.suppress(OSError):
-            internet = connection.family in {socket.AF_INET, socket.AF_INET6}
-            if internet and connection.type == socket.SOCK_STREAM:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
 def leave_routing_to_app() -> None:
     """Turn off Streamlit's older router before the first session.
 
-    It would serve the first session of a process, since there is a folder pages/, and tell a
-    visitor who follows a link that there is no such page: it looks for scripts directly in that
-    folder alone.
+    In Streamlit 1.67 it serves the first session of a process, since there is a folder pages/, and
+    tells a visitor who follows a link that there is no such page: it looks for scripts directly in
+    that folder alone. The test `test_streamlit_still_denies_a_page_where_there_is_a_folder_pages`
+    fails when it does not.
     """
-    from streamlit.runtime.pages_manager import PagesManager
-
     PagesManager.uses_pages_directory = False
-
-
-def keep_theme() -> None:
-    """Make Streamlit read the theme, which is the same for everyone, once and not in every run.
-
-    Reading it walks all settings for each of its six parts: 2 ms, a fourth of a step on Start.
-    """
-    from streamlit.runtime import app_session
-
-    read = getattr(app_session, "_populate_theme_msg", None)
-    if read is not None and not isinstance(read, _Theme):
-        app_session._populate_theme_msg = _Theme(read)  # type: ignore[assignment]
-
-
-class _Theme:
-    """Theme that fills the parts of a message from the first reading."""
-
-    def __init__(self, read: Callable[[CustomThemeConfig, str], None]) -> None:
-        self._read = read
-        self.kept: dict[str, CustomThemeConfig] = {}
-
-    def __call__(self, message: CustomThemeConfig, section: str = "theme") -> None:
-        """Fill one part of a message."""
-        if section not in self.kept:
-            part = type(message)()
-            self._read(part, section)
-            self.kept[section] = part
-        if self.kept[section].ByteSize():  # otherwise the part would be present, but empty
-            message.MergeFrom(self.kept[section])
 
 
 def give_memory_back() -> None:
@@ -176,24 +149,8 @@ def one_thread_each() -> Iterator[None]:
     threadpool_limits(1, user_api="blas")  # of the libraries that are loaded by now
 
 
-class _Passes:
-    """Time of the last garbage collection."""
-
-    def __init__(self) -> None:
-        self._busy = threading.Lock()
-        self._last = time.monotonic()
-
-    def due(self) -> bool:
-        """Return True if another collection is due, which the caller then makes."""
-        with self._busy:
-            now = time.monotonic()
-            if now < self._last + _PASS_SECONDS:
-                return False
-            self._last = now
-            return True
-
-
-_PASSES = _Passes()
+_passing = threading.Lock()
+_next_pass = time.monotonic() + _PASS_SECONDS
 
 
 def settle() -> None:
@@ -201,8 +158,13 @@ def settle() -> None:
 
     Every run would be too often, since a collection walks the objects of all sessions.
     """
-    if _PASSES.due():
-        freeze()
+    global _next_pass
+    with _passing:  # runs of several sessions may end at once
+        now = time.monotonic()
+        if now < _next_pass:
+            return
+        _next_pass = now + _PASS_SECONDS
+    freeze()
 
 
 def freeze() -> None:

@@ -24,7 +24,7 @@ _KINDS = frozenset(
 """Kinds of messages that pages need.
 
 The others are for developers of an app: `clear_cache`, which any browser may send, empties the
-caches of all sessions (Streamlit 1.67).
+caches of all sessions (Streamlit 1.67; `test_streamlit_still_lets_any_browser_empty_all_caches`).
 """
 
 _NAME = re.compile(r"[0-9a-zA-Z_-]{0,64}")
@@ -69,8 +69,8 @@ def keep_types() -> None:
     """Make a field keep its first value if it is given a value of another type.
 
     Streamlit 1.67 passes any value of a message to the field, and so to the page: every run of that
-    session then ends in an error, with three to thirteen kilobytes of the log.
-    `tests/pages/shared/test_received.py` fails where Streamlit checks the type itself.
+    session then ends in an error, with three to thirteen kilobytes of the log. The test
+    `test_streamlit_still_gives_a_field_a_value_of_any_type` fails when it checks the type itself.
     """
     WStates.__getitem__ = _typed  # type: ignore[method-assign]
 
@@ -87,5 +87,5 @@ def _typed(states: WStates, name: str) -> Any:
         except Exception:  # noqa: S110 - a value that a field of Streamlit's cannot read
             pass
     first = field.deserializer(None)
-    states.states[name] = Value(first)
+    states.states[name] = Value(first)  # so that the next look does not meet the same value
     return first

@@ -7,14 +7,14 @@ import re
 import time
 from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import cast
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
@@ -147,20 +147,16 @@ class Tab:
 # Uploads: how many are received at a time, how slowly, and how much of them a session holds.
 
 
-def bound_uploads() -> None:
-    """Make the server refuse files beyond a session's limits; without a server, do nothing."""
-    from streamlit import runtime
+def bound_uploads(manager: MemoryUploadedFileManager) -> None:
+    """Make the server refuse files beyond a session's limits.
 
-    if not runtime.exists():
-        return
-    manager = cast("MemoryUploadedFileManager", runtime.get_instance().uploaded_file_mgr)
-    manager.add_file = _bounded(manager, manager.add_file)  # type: ignore[assignment, method-assign]
+    Streamlit 1.67 limits the size of a file, but not the files of a session, which it keeps in
+    memory. The test `test_streamlit_still_keeps_any_number_of_files` fails when it has a limit.
 
-
-def _bounded(
-    manager: MemoryUploadedFileManager, add: Callable[[str, UploadedFileRec], None]
-) -> Callable[[str, UploadedFileRec], None]:
-    from starlette.exceptions import HTTPException
+    Args:
+        manager: the server's store of uploaded files.
+    """
+    add = manager.add_file
 
     def add_file(session_id: str, file: UploadedFileRec) -> None:
         files = dict(manager.file_storage.get(session_id, {}))
@@ -174,7 +170,7 @@ def _bounded(
             )
         add(session_id, file)
 
-    return add_file
+    manager.add_file = add_file  # type: ignore[method-assign]
 
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

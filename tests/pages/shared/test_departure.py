@@ -1,4 +1,7 @@
-"""What a session makes of the messages of a browser that is leaving a page."""
+"""Order of the events and page changes of a session.
+
+The tests `test_streamlit_still_…` run Streamlit without the changes of `pages.shared.departure`.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +29,6 @@ from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from pages.shared import departure
-from pages.shared.departure import keep_order
 from tests.needs import ROOT
 
 ATTRIBUTE: str = vars(script_run_context)["SCRIPT_RUN_CONTEXT_ATTR_NAME"]
@@ -102,11 +104,101 @@ def on_a_page(
             session._script_event_loop.close()  # `shutdown` would, which does nothing here
 
     RUNNERS.clear()
-    keep_order()
+    departure.keep_order()
     monkeypatch.setattr(app_session, "ScriptRunner", Runner)
     monkeypatch.setattr(AppSession, "has_fragment", lambda *_: True)
     monkeypatch.setattr(AppSession, "shutdown", lambda *_: None)
     asyncio.run(run())
+
+
+@pytest.fixture
+def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit's own functions, also where a test before has changed them."""
+    monkeypatch.setattr(departure, "keep_order", lambda: None)
+    monkeypatch.setattr(AppSession, "request_rerun", departure._request_rerun)
+    monkeypatch.setattr(AppSession, "_clear_queue", departure._clear_queue)
+    monkeypatch.setattr(SafeSessionState, "__init__", departure._wrap_state)
+
+
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize("fragment", ["", "f"])
+def test_streamlit_still_goes_back_for_an_event(
+    monkeypatch: pytest.MonkeyPatch, fragment: str
+) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("B", FRAME))
+        session.request_rerun(message("A", FIELD, fragment=fragment))
+        assert RUNNERS[-1].take().page_script_hash == "A", "`departure._in_order` need not drop it"
+
+    on_a_page(monkeypatch, test)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_streamlit_still_forgets_an_event_before_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("A", FIELD))
+        session.request_rerun(message("B", FRAME))
+        assert RUNNERS[-2].stopped, "`departure._change_page` need not wait"
+        assert seen(RUNNERS[-1].take()) == ("B", [], [FRAME]), "as above"
+
+    on_a_page(monkeypatch, test)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_streamlit_still_drops_unsent_output_when_an_event_arrives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(session: AppSession) -> None:
+        draw_last(RUNNERS[-1])
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        await asyncio.sleep(0)  # the event loop takes in what was drawn
+        told = [each.delta.new_element.text.body for each in session._browser_queue.flush()]
+        assert "drawn last" not in told, "`departure._hear` need not wait"
+
+    on_a_page(monkeypatch, test)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_streamlit_still_removes_messages_that_others_build_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(session: AppSession) -> None:
+        draw_three(session)
+        session._clear_queue(["second"])
+        assert places(session) == [0, 2], "`departure._clear_for_page` can go"
+
+    on_a_page(monkeypatch, test)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_streamlit_still_gives_each_run_of_a_session_a_lock_of_its_own() -> None:
+    state = SessionState()
+    first, second = (SafeSessionState(state, lambda: None) for _ in range(2))
+    assert first._lock is not second._lock, "`departure._share_lock` can go"
+
+
+def draw_last(runner: Runner) -> None:
+    """End a run whose last output the session has not taken in."""
+    assert runner._requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
+    delta = ForwardMsg()
+    delta.delta.new_element.text.body = "drawn last"
+    runner.on_event.send(runner, event=ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=delta)
+
+
+def draw_three(session: AppSession) -> None:
+    """Put three neighbours in a block into the queue, of which the second is to run again."""
+    session._browser_queue.flush()
+    for place, fragment in ((0, ""), (1, "second"), (2, "third")):
+        delta = ForwardMsg()
+        delta.metadata.delta_path.extend((0, place))
+        delta.delta.fragment_id = fragment
+        delta.delta.new_element.text.body = fragment
+        session._browser_queue.enqueue(delta)
+
+
+def places(session: AppSession) -> list[int]:
+    """Places of the queued messages, which are taken from the queue."""
+    return [list(message.metadata.delta_path)[-1] for message in session._browser_queue.flush()]
 
 
 def test_an_event_of_a_page_that_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +265,7 @@ def test_an_event_waits_until_all_is_told_that_the_run_before_it_drew(
 
     async def test(session: AppSession) -> None:
         runner = RUNNERS[-1]
-        assert runner._requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
-        delta = ForwardMsg()
-        delta.delta.new_element.text.body = "drawn last"
-        runner.on_event.send(runner, event=ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=delta)
+        draw_last(runner)
         session.request_rerun(message("A", FIELD, fragment="f"))
         session.request_rerun(message("A", FRAME, FIELD, fragment="g"))
         assert [runner] == RUNNERS
@@ -252,7 +341,7 @@ def test_before_any_link_and_without_a_browser_nothing_is_changed(
 
 
 def test_runs_of_one_session_never_change_its_state_while_another_reads_it() -> None:
-    keep_order()
+    departure.keep_order()
     state = SessionState()
     first, second = (SafeSessionState(state, lambda: None) for _ in range(2))
     read: list[dict[str, Any]] = []
@@ -282,18 +371,11 @@ def test_a_part_that_runs_again_leaves_no_hole_in_what_the_browser_is_told(
     """Of three neighbours in a block the second runs again before the browser knows of any."""
 
     async def test(session: AppSession) -> None:
-        told = session._browser_queue
-        told.flush()
-        for place, fragment in ((0, ""), (1, "second"), (2, "third")):
-            delta = ForwardMsg()
-            delta.metadata.delta_path.extend((0, place))
-            delta.delta.fragment_id = fragment
-            delta.delta.new_element.text.body = fragment
-            told.enqueue(delta)
+        draw_three(session)
         session._clear_queue(["second"])
-        assert [list(message.metadata.delta_path)[-1] for message in told.flush()] == [0, 1, 2]
-        told.enqueue(delta)
-        session._clear_queue()  # all of the page is drawn anew
-        assert told.is_empty()
+        assert places(session) == [0, 1, 2]
+        draw_three(session)
+        session._clear_queue()  # the whole page is drawn again
+        assert session._browser_queue.is_empty()
 
     on_a_page(monkeypatch, test)

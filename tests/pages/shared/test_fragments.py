@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import progress
@@ -37,6 +38,56 @@ for _ in timed("Drawing noise", [1, 2]):
     pass
 st.text("behind")
 """
+
+
+def stopped_run() -> None:
+    """Page that declares two fragments after its run was stopped, as a computation may last."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from pages.shared.fragments import fragment
+
+    draw = [st.fragment, fragment][st.session_state.ours]
+    get_script_run_ctx().script_requests.request_stop()
+    declared = draw(lambda: None)
+    declared()
+
+
+def two_events() -> None:
+    """Page of which a field has no callback and a button runs a fragment."""
+    import streamlit as st
+
+    from pages.shared.fragments import run_parts
+
+    run = [lambda part: st.rerun([part]), run_parts][st.session_state.ours]
+    st.number_input("number", key="number")
+    st.button("again", on_click=run, args=("part",))
+    st.text(st.session_state.number)
+    st.fragment(lambda: None, key="part")()
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_streamlit_still_declares_a_fragment_in_a_run_that_was_stopped(
+    monkeypatch: pytest.MonkeyPatch, ours: bool
+) -> None:
+    declared: list[bool] = []
+    monkeypatch.setattr(MemoryFragmentStorage, "register", lambda *_, **__: declared.append(True))
+    page = AppTest.from_function(stopped_run)
+    page.session_state["ours"] = ours
+    page.run()
+    assert declared == [True] * (not ours), "`fragments.fragment` need not check"
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_streamlit_still_ignores_a_field_that_changes_when_a_fragment_is_requested(
+    ours: bool,
+) -> None:
+    page = AppTest.from_function(two_events)
+    page.session_state["ours"] = ours
+    page.run()
+    page.number_input[0].set_value(3.0)
+    page.button[0].click().run()
+    assert [text.value for text in page.text] == ["3.0"] * ours, "`fragments.run_parts` can go"
 
 
 def test_a_run_that_was_stopped_does_not_declare_what_was_asked_for_before(tmp_path: Path) -> None:

@@ -20,6 +20,16 @@ def fields(test: AppTest) -> Iterator[str]:
         yield from list(address._bindings_by_param)
 
 
+def test_streamlit_still_refuses_a_parameter_that_a_field_is_bound_to() -> None:
+    page = AppTest.from_string("""
+        import streamlit as st
+
+        st.text_input("field", key="field", bind="query-params")
+        st.query_params["field"] = "typed"
+    """).run()
+    assert page.exception, "`link.put` can use `st.query_params`"
+
+
 def test_a_chosen_example_that_is_clicked_again_stays() -> None:
     test = open_page("rewrite", view="A new sentence")
     pills = test.button_group(key="preset")

@@ -110,6 +110,14 @@ def ask(manager: MediaFileManager, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(handler.handle(request, "session")).error_msg
 
 
+def test_streamlit_still_logs_an_error_for_a_table_of_a_page_that_was_left(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(LOGGER, "propagate", True)
+    ask(MediaFileManager(MemoryMediaFileStorage("/media")), monkeypatch)
+    assert any(record.levelno == logging.ERROR for record in caplog.records), "`_is_late` can go"
+
+
 def test_a_table_of_a_page_that_was_left_is_no_fault(
     written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:

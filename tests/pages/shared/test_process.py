@@ -1,23 +1,27 @@
-"""The process of the pages: answers go out at once, memory is given back, little is walked."""
+"""The process of the pages: memory is given back, and little is walked by its collections."""
 
-import contextlib
+import asyncio
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
 import threading
 import tomllib
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from streamlit import config
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-from streamlit.runtime import app_session
+from streamlit.commands import navigation
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from pages.shared import process
-from pages.shared.process import give_memory_back, send_at_once
+from pages.shared.process import give_memory_back
 from tests.needs import ROOT
 
 # What is freed beside what stays is given back only if arrays come from the system one by one.
@@ -88,6 +92,13 @@ thread.start()
 thread.join()
 """
 
+# A page with an address of its own.
+LINKED = """
+import streamlit as st
+first = st.Page(lambda: None, title="first", default=True)
+st.navigation([first, st.Page(lambda: None, title="deep", url_path="deep")]).run()
+"""
+
 # What a server does before anybody has come.
 READY = """
 import asyncio, sys, threading
@@ -98,6 +109,7 @@ warmup._look_ahead = lambda: None
 async def serve():
     async with prepared(None):
         print(sum(thread.name == process.AHEAD for thread in threading.enumerate()))
+        print(process.PagesManager.uses_pages_directory)
 asyncio.run(serve())
 for thread in threading.enumerate():
     if thread.name == process.AHEAD:
@@ -130,17 +142,35 @@ def test_streamlit_walks_nothing_after_a_run() -> None:
     assert f"global.{quiet}" in config.get_config_options()
 
 
-def test_the_router_is_ours_from_the_first_session_on() -> None:
-    program = (
-        "import app\n"
-        "from streamlit.runtime.pages_manager import PagesManager\n"
-        "print(PagesManager.uses_pages_directory)"
-    )
-    assert _printed(program).strip() == "False"
+def test_each_change_of_streamlit_has_a_test_that_fails_when_it_can_go() -> None:
+    listed = re.findall(r"`(\w+)` \|$", process.__doc__, re.MULTILINE)
+    sources = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    tests = re.findall(r"^def test_streamlit_still_(\w+)", "\n".join(sources), re.MULTILINE)
+    assert sorted(listed) == sorted(tests)
+
+
+@pytest.mark.parametrize("folder", ["pages", "others"])
+def test_streamlit_still_denies_a_page_where_there_is_a_folder_pages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str
+) -> None:
+    denied: list[object] = []
+    request = LocalScriptRunner.request_rerun
+
+    def follow(runner: LocalScriptRunner, data: RerunData) -> bool:
+        return request(runner, replace(data, page_name="deep"))  # by its name, as in an address
+
+    monkeypatch.setattr(LocalScriptRunner, "request_rerun", follow)
+    monkeypatch.setattr(navigation, "send_page_not_found", denied.append)
+    (tmp_path / folder).mkdir()
+    script = tmp_path / "script.py"
+    script.write_text(LINKED, encoding="utf-8")
+    page = AppTest.from_file(script).run()
+    assert not page.exception
+    assert bool(denied) is (folder == "pages"), "`process.leave_routing_to_app` can go"
 
 
 def test_a_server_makes_ready_before_anybody_comes() -> None:
-    assert _printed(READY).split() == ["1", "True", "1"]
+    assert _printed(READY).split() == ["1", "False", "True", "1"]
 
 
 def test_what_is_computed_ahead_gives_way_to_a_page_that_is_drawn(
@@ -163,37 +193,30 @@ def test_what_is_computed_ahead_gives_way_to_a_page_that_is_drawn(
         process.give_way()  # not for ever: somebody may be waiting for what is computed
 
 
-def test_the_theme_is_read_once_and_sent_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    read, calls = app_session._populate_theme_msg, list[str]()
-
-    def counted(message: CustomThemeConfig, section: str = "theme") -> None:
-        calls.append(section)
-        read(message, section)
-
-    def theme() -> CustomThemeConfig:
-        made = CustomThemeConfig()
-        app_session._populate_theme_msg(made)
-        app_session._populate_theme_msg(made.light, "theme.light")
-        app_session._populate_theme_msg(made.dark, "theme.dark")
-        app_session._populate_theme_msg(made.sidebar, "theme.sidebar")
-        return made
-
-    plain = theme()
-    monkeypatch.setattr(app_session, "_populate_theme_msg", counted)
-    process.keep_theme()
-    process.keep_theme()  # a server in a process that had one before
-    assert theme() == theme() == plain
-    assert plain.HasField("light")
-    assert len(calls) == len(set(calls)) == 4
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not made for Windows")
-def test_the_event_loop_is_the_fast_one() -> None:
-    """Uvicorn, which comes with Streamlit, takes it by itself where it is installed."""
+def test_the_event_loop_is_the_fast_one_and_sends_at_once() -> None:
+    """Uvicorn takes uvloop by itself; asyncio would let the second part of an answer wait."""
+    delayed: list[int] = []
+
+    class Connection(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            accepted = transport.get_extra_info("socket")
+            delayed.append(not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            transport.close()
+
+    async def serve(listening: socket.socket) -> None:
+        server = await asyncio.get_running_loop().create_server(Connection, sock=listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await reader.read() == b""
+        writer.close()
+        server.close()
+
     factory = import_module("uvicorn").Config("app:app").get_loop_factory()
-    assert factory is not None
-    with contextlib.closing(factory()) as loop:
-        assert type(loop).__module__.startswith("uvloop")
+    with socket.socket() as listening, asyncio.Runner(loop_factory=factory) as runner:
+        listening.bind(("127.0.0.1", 0))
+        assert type(runner.get_loop()).__module__.startswith("uvloop")
+        runner.run(serve(listening))
+    assert delayed == [False]
 
 
 def test_products_take_one_thread_in_every_script_run() -> None:
@@ -220,44 +243,6 @@ def test_elsewhere_nothing_is_done(error: type[Exception], monkeypatch: pytest.M
 
     monkeypatch.setattr("pages.shared.process.ctypes.CDLL", refuse)
     give_memory_back()
-
-
-OPEN = Path("/dev/fd")
-
-
-def waits(connection: socket.socket) -> bool:
-    return not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-
-
-@pytest.mark.skipif(not OPEN.is_dir(), reason="no list of this process's sockets")
-def test_connections_that_are_open_and_later_ones_send_at_once() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        address = listening.getsockname()
-        with socket.create_connection(address) as early, listening.accept()[0] as accepted:
-            assert waits(listening)
-            assert waits(accepted)
-            before = sorted(OPEN.iterdir())
-            send_at_once()
-            assert sorted(OPEN.iterdir()) == before  # no file was left open or closed
-            assert not waits(accepted)
-            with socket.create_connection(address), listening.accept()[0] as later:
-                assert not waits(later)
-            accepted.sendall(b"still open")
-            assert early.recv(10) == b"still open"
-
-
-def test_what_is_no_tcp_socket_stays_as_it_is() -> None:
-    local, other = socket.socketpair()
-    with local, other, socket.socket(type=socket.SOCK_DGRAM), Path(__file__).open() as file:
-        send_at_once()
-        local.sendall(b"still open")
-        assert other.recv(10) == b"still open"
-        assert file.readline()
-
-
-def test_elsewhere_no_socket_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_OWN_FILES", "/no/such/folder")
-    send_at_once()
 
 
 def test_a_process_that_ends_waits_for_one_step_of_what_it_computes_and_no_more() -> None:

@@ -1,10 +1,12 @@
 """Messages of a browser that are read, and values that a field cannot hold."""
 
 from dataclasses import fields
+from unittest.mock import MagicMock
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 
@@ -85,13 +87,24 @@ def states(kind: str = "", value: object = None) -> WStates:
     return held
 
 
+def test_streamlit_still_gives_a_field_a_value_of_any_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WStates, "__getitem__", received._read)
+    assert states("string_value", "2")[NAME] == 2, "`received.keep_types` can go"
+    with pytest.raises(ValueError, match="unmistakable"):
+        states("string_value", "unmistakable")[NAME]
+
+
+def test_streamlit_still_lets_any_browser_empty_all_caches() -> None:
+    session = MagicMock()
+    AppSession.handle_backmsg(session, BackMsg(clear_cache=True))
+    emptied = session._handle_clear_cache_request.called
+    assert emptied, "`received._KINDS` need not leave `clear_cache` out"
+
+
 def test_a_field_keeps_its_first_value_where_it_is_sent_another_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(WStates, "__getitem__", received._read)
-    assert states("string_value", "2")[NAME] == 2  # Streamlit as it is: fails when it looks itself
-    with pytest.raises(ValueError, match="unmistakable"):
-        states("string_value", "unmistakable")[NAME]
     received.keep_types()
     assert states("double_value", 2.0)[NAME] == 2
     assert states("int_value", 2)[NAME] == 2  # as a browser sends a whole number

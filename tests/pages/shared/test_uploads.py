@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Iterable
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from dpcore import limits
 from pages.shared import server
@@ -65,6 +67,14 @@ def body(parts: Iterable[bytes], pause: float = 0) -> Receive:
 
 def run(work: Awaitable[None]) -> None:
     asyncio.run(asyncio.wait_for(work, 20))
+
+
+def test_streamlit_still_keeps_any_number_of_files() -> None:
+    manager = MemoryUploadedFileManager("/upload")
+    for number in range(limits.MAX_SESSION_FILES + 1):
+        manager.add_file("session", UploadedFileRec(f"f{number}", "name", "text/plain", b"x"))
+    kept = len(manager.file_storage["session"])
+    assert kept > limits.MAX_SESSION_FILES, "`server.bound_uploads` can go"
 
 
 def test_slow_uploads_of_one_address_leave_the_others_their_turn() -> None:
