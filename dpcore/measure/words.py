@@ -15,7 +15,7 @@ from dpcore.learn.table import read_table
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
-from dpcore.measure.density import vocabulary_density
+from dpcore.measure.density import NEIGHBOURS, vocabulary_density
 from dpcore.rewrite.sentence import decode, prepare
 
 _NAMED = 5  # unknown words named in a refusal
@@ -110,7 +110,8 @@ def sample(
     by = Stratum(by)
     order = np.arange(n, dtype=np.int64)
     if by is Stratum.DENSITY:
-        order = np.argsort(vocabulary_density(lexicon, 1, progress).nearest, kind="stable")
+        k = min(NEIGHBOURS, n - 1)  # of as many the density is bundled, nearest words among them
+        order = np.argsort(vocabulary_density(lexicon, k, progress).nearest, kind="stable")
     # Stratum j holds the places from ⌊j·n/count⌋ to before ⌊(j + 1)·n/count⌋ of the order.
     edges = np.arange(count + 1) * n // count
     sizes = np.diff(edges)
