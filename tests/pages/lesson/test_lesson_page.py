@@ -94,9 +94,8 @@ def test_checking_without_a_guess_asks_for_one(step: str, asked: str) -> None:
     assert f"Guess first: {asked}" in shown_text(test)
 
 
-@pytest.mark.parametrize("linked", ["", "fun", "<b>", "names; drop"])
-def test_a_link_of_nonsense_opens_the_first_step(linked: str) -> None:
-    assert f"1. {STEPS[0].title}" in shown_text(opened(step=linked))
+def test_a_link_of_nonsense_opens_the_first_step() -> None:
+    assert f"1. {STEPS[0].title}" in shown_text(opened(step="<b>"))
 
 
 def test_a_link_opens_its_step() -> None:

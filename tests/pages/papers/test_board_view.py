@@ -1,5 +1,7 @@
 """The leaderboard on the page Papers: a board at a time, who is not on it, and the line."""
 
+import functools
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +15,8 @@ from pages.shared.taking import recorded
 from tests.pages.app import figures, open_link, shown_text
 
 NAMES = [study.name for study in STUDIES]
+benchmark = functools.cache(read_benchmark)
+every_board = functools.cache(lambda name=NAMES[0]: boards(benchmark(name)))
 KINDS = {
     "guessed": ("guessed", ""),
     "membership": ("membership", ""),
@@ -26,19 +30,18 @@ def opened(name: str = NAMES[0], **link: str) -> AppTest:
 
 
 def of(name: str, kind: str) -> list[Board]:
-    every = boards(read_benchmark(name))
-    return [board for board in every if (board.sense, board.bounds) == KINDS[kind]]
+    return [board for board in every_board(name) if (board.sense, board.bounds) == KINDS[kind]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_board_shows_who_is_on_it_and_who_is_not(name: str, kind: str) -> None:
-    benchmark, board = read_benchmark(name), of(name, kind)[-1]
+    board = of(name, kind)[-1]
     test = opened(name, board_sense=kind, **{f"board_level_{kind}": f"{board.level:g}"})
-    lines = cells(board, benchmark)
+    lines = cells(board, benchmark(name))
     shown = shown_text(test)
-    assert board_caption(board, benchmark).finding in shown
+    assert board_caption(board, benchmark(name)).finding in shown
     if lines:
         (table,) = test.dataframe
         assert table.value["mechanism"].tolist() == [line["label"] for line in lines]
@@ -65,7 +68,7 @@ def test_what_a_board_does_not_heed_is_not_offered_above_it(view: str, offered: 
 @pytest.mark.parametrize("bounds", [METRIC, LOCAL])
 def test_the_line_that_nobody_crosses_is_drawn_for_one_kind_of_promise(bounds: str) -> None:
     test = opened(use_view="line", board_bounds=bounds)
-    finding = frontier_finding(boards(read_benchmark()), bounds, LEVELS[1]).finding
+    finding = frontier_finding(every_board(), bounds, LEVELS[1]).finding
     assert finding in shown_text(test)
     assert len(figures(test)) == 1
 

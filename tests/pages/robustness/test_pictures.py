@@ -153,19 +153,16 @@ def test_robust_is_private_where_every_input_occurs(opened: Opened) -> None:
     assert (rows["ε, robust"] == rows["ε, private"]).all()
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"robust_view": "nowhere", "digits_place": "<b>", "digits_scale": "-1", "seed": "x"},
-        {"digits_draws": "1e99", "digits_error": "2", "digits_bound": "", "digits_noise": "nan"},
+def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened) -> None:
+    link = {"robust_view": "nowhere", "digits_place": "<b>", "digits_scale": "-1", "seed": "x"}
+    link |= {"digits_draws": "1e99", "digits_error": "2", "digits_bound": ""}
+    assert "computed now" in shown_text(opened(**link, digits_noise="nan"))
+    for part in (
         {"digits_part": "One picture", "digits_picture": "-5"},
         {"digits_part": "The slides' condition", "slides_epsilon": "inf", "slides_delta": "0"},
         {"digits_part": "Robust is private", "renyi_prior": "nobody"},
-    ],
-)
-def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
-    assert "What withstands an attack?" in opened(**link).title[0].value
-    assert not opened(**link).exception
+    ):
+        assert not opened(**part).exception
 
 
 def test_without_scikit_learn_it_says_what_to_install(

@@ -129,22 +129,17 @@ def test_damage_is_said_and_live_views_still_work(
     )
 
 
-@pytest.mark.parametrize(
-    ("view", "link"),
-    [
-        ("Training", {"training_record": "no", "training_mechanism": "<b>"}),
-        ("Training", {"training_measured": "all", "training_part": "?"}),
+def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened) -> None:
+    for view, link in (
+        ("Training", {"training_record": "no", "training_mechanism": "<b>",
+                      "training_measured": "all", "training_part": "?"}),
         ("Auto-encoders", {"auto_system": "x", "auto_quantity": "y", "auto_reader": "!"}),
         ("Auto-encoders", {"auto_part": "Examples", "auto_sentence": "99", "auto_noise": "none"}),
         ("Auto-encoders", {"auto_system": "adept", "adept_part": "Rewrites", "adept_text": "-1"}),
         ("Auto-encoders", {"auto_system": "adept", "adept_part": "Find the utterance",
                            "latent_epsilon": "0", "latent_text": "many"}),
         ("Noise in networks", {"noise_record": "", "noise_scale": "nan", "noise_bound": "no"}),
-    ],
-)  # fmt: skip
-def test_a_link_of_nonsense_shows_the_usual_view(
-    opened: Opened, view: str, link: dict[str, str]
-) -> None:
-    test = opened(robust_view=view, **link)
-    assert not test.exception
-    assert not test.error
+    ):  # fmt: skip
+        test = opened(robust_view=view, **link)
+        assert not test.exception, link
+        assert not test.error, link
