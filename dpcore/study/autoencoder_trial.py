@@ -67,7 +67,7 @@ def sentences_of(texts: Sequence[str], least: int, most: int) -> list[str]:
     return list(dict.fromkeys(part for part in parts if least <= len(part.split()) <= most))
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_autoencoder(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one arm at all its ε, or the text without noise.
 
     Options: `splits` (public, private), `vocabulary`, `words` (least and most of a sentence),

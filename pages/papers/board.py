@@ -10,7 +10,7 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, PROMISED, Board, boards
 from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.findings import board_caption, frontier, frontier_finding
-from dpcore.papers.ours.benchmark.record import TASK, Benchmark, read_benchmark
+from dpcore.papers.ours.benchmark.record import MODULE, Benchmark, read_benchmark
 from dpcore.papers.ours.benchmark.tables import absent, cells, frame, headings
 from dpcore.plots.attack.tradeoff import frontier_figure
 from dpcore.plots.style import SCALES, number
@@ -37,7 +37,8 @@ _MEANINGS = {METRIC: EpsilonMeaning.METRIC, LOCAL: EpsilonMeaning.LOCAL}
 
 def is_benchmark(record: Recorded) -> bool:
     """Return True if a record has its own boards."""
-    return record.entry.plan.get("task") == TASK and "" in record.entry.plan["data"]
+    plan = record.entry.plan
+    return str(plan.get("task")).startswith(f"{MODULE}:") and "" in plan["data"]
 
 
 def boards_of(record: Recorded) -> tuple[Benchmark, tuple[Board, ...]]:

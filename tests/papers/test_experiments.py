@@ -27,14 +27,14 @@ ARMS = (
     Arm("laplace", (1.0,), CLIP),
 )
 OPTIONS = {
-    "dpcore.papers.huang2024.plans:measure": (
+    "dpcore.papers.huang2024.plans:measure_classifiers": (
         ("train", 80), ("test", 60), ("test_split", "test"), ("most", 10), ("rewritten", 10),
         ("learners", ("averaged",)),
     ),
     "dpcore.papers.huang2024.plans:measure_rewriting": (
         ("split", "test"), ("rewritten", 12), ("encoder", ()),
     ),
-    "dpcore.papers.carvalho2021.plans:measure": (
+    "dpcore.papers.carvalho2021.plans:measure_quarters": (
         ("quarter", 40), ("most", 10), ("learners", ("tf-idf",)),
     ),
 }  # fmt: skip

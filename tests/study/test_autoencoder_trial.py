@@ -17,7 +17,7 @@ from dpcore.study.autoencoder_trial import (
     LIKELIEST,
     NEAREST,
     NETWORK,
-    measure,
+    measure_autoencoder,
     sentences_of,
 )
 from dpcore.study.plan import Arm, Plan, Row
@@ -50,7 +50,11 @@ def rows_of(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
         plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0,), every, together=True)
         files = {"toy.parquet": toy_corpus.write(tmp_path / "toy.parquet")}
         sources = gather(plan, tmp_path, lexicons={"toy": toy_corpus.lexicon()}, files=files)
-        return [row | {"label": c.label} for c in plan.cells() for row in measure(c, sources)]
+        return [
+            row | {"label": c.label}
+            for c in plan.cells()
+            for row in measure_autoencoder(c, sources)
+        ]
 
     return rows
 

@@ -27,7 +27,7 @@ STUDY = Study(
     "Carvalho et al. 2021, Figures 1a and 1b",
     Plan(
         "carvalho2021-figure-1",
-        "dpcore.papers.carvalho2021.plans:measure",
+        "dpcore.papers.carvalho2021.plans:measure_quarters",
         (
             Arm(""),
             Arm("tem", (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)),
@@ -50,7 +50,7 @@ STUDY = Study(
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_quarters(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one trial of one mechanism at all its ε, or of the baseline without a mechanism.
 
     Options: `quarter` (texts of each quarter), `most` (words of a text; None for all), `learners`.

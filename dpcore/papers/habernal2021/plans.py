@@ -49,7 +49,7 @@ _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 
 _PLAN = Plan(
     "adept2021-atis-snips",
-    "dpcore.papers.habernal2021.plans:measure",
+    "dpcore.papers.habernal2021.plans:measure_adept",
     (Arm(""), *(Arm(name, _EPSILONS) for name in FORMS)),
     ("bundled",),
     ("atis.parquet", "snips.parquet"),
@@ -82,7 +82,7 @@ STUDY = Study(
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_adept(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one seed of one noise at all its ε, or of the baselines.
 
     Options: `public`, `private`, `longest`, `epochs`, `latent`, `hidden`, `learners`, `compared`

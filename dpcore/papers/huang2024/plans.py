@@ -93,7 +93,7 @@ def figure_nw(study: str, curve: str) -> dict[float, float]:
     return printed(corpus, "nw", curve) if drawn else {}
 
 
-NETWORK_TASK = "dpcore.study.autoencoder_trial:measure"
+NETWORK_TASK = "dpcore.study.autoencoder_trial:measure_autoencoder"
 LARGE = (50.0, 200.0, 1_000.0)
 """Beyond the paper: ε at which words begin to survive private noise, and a classifier begins to
 learn from word-by-word text."""
@@ -251,7 +251,7 @@ def _accuracy(key: str, title: str, training: int, testing: int) -> Study:
     return Study(
         f"{title}: accuracy and rewriting quality",
         f"Huang et al. 2024, Figure 4 ({title})",
-        _of_texts(name, "measure", _TRUNCATED, key, f"{key}.parquet", options),
+        _of_texts(name, "measure_classifiers", _TRUNCATED, key, f"{key}.parquet", options),
         f"For each of {len(_SEEDS)} seeds {training:,} training and {testing:,} test texts (the "
         f"paper: {SIZES[key]}), drawn anew and whole; 100 of "
         "the test texts rewritten and compared.",
@@ -390,7 +390,7 @@ NETWORKS = (
 # learned from: the guarantee is about that text.
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_classifiers(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one trial of one mechanism at all its ε, or of the baseline.
 
     Options: `train` and `test` (texts), `test_split`, `most` (words of a text), `learners`,

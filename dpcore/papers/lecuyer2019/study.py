@@ -62,7 +62,7 @@ def variant_of(accounting: Accounting, condition: str, bound: Bound) -> str:
     return _JOIN.join((accounting, condition, bound))
 
 
-def measure(cell: Cell, _: Sources) -> list[Row]:
+def measure_digits(cell: Cell, _: Sources) -> list[Row]:
     """Measure one network at one place, scale and noise.
 
     Options: `noise`, `place`, `regime`, `scale`, `epochs`, `draws`, `error`, `sizes`; without a
@@ -230,7 +230,7 @@ DIGITS = Study(
     "",
     Plan(
         "pixeldp-digits",
-        "dpcore.papers.lecuyer2019.study:measure",
+        "dpcore.papers.lecuyer2019.study:measure_digits",
         _digits(),
         ("",),
         seeds=SEEDS,

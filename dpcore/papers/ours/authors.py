@@ -30,7 +30,7 @@ STUDY = Study(
     "",
     Plan(
         "authors",
-        "dpcore.papers.ours.authors:measure",
+        "dpcore.papers.ours.authors:measure_authors",
         (Arm(""),),
         (BUNDLED,),
         (_FILE,),
@@ -46,7 +46,7 @@ STUDY = Study(
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_authors(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one mechanism at all its ε.
 
     Options: `passage`, its words; `passages`, of a document at most; `levels`, pairs of ε and the

@@ -83,7 +83,7 @@ _SHARED: Settings = (
     ("attacked", ("tf-idf",)),
     ("outputs", 10_000),
 )
-_TASK = "dpcore.papers.ours.equal_leakage:measure"
+_TASK = "dpcore.papers.ours.equal_leakage:measure_utility"
 _TRIALS = 5
 TEACHING = Study(
     "Teaching corpus: mechanisms at equal leakage",
@@ -135,7 +135,7 @@ STUDIES = (
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one seed of one mechanism at all its ε, or the baseline; for one seed also leakage.
 
     Options: `learners` and `attacked`, as `dpcore.study.labelled_trial.Wanted`; `guessed`, the

@@ -57,7 +57,7 @@ def _study(name: str, title: str, *options: tuple[str, object]) -> Study:
         "",
         Plan(
             name,
-            "dpcore.papers.ours.reader:measure",
+            "dpcore.papers.ours.reader:measure_reader",
             (Arm(""),),
             (BUNDLED,),
             seeds=(_SEED,),
@@ -97,7 +97,7 @@ def drawn_tests(lexicon: Lexicon, count: int, seed: int) -> list[tuple[int, Sent
     return [each for each, _ in zip(known, range(count), strict=False)]
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_reader(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one mechanism at all its ε.
 
     Options: `texts`, their number; `reader`, the reader beside the bigrams, "words" by default;

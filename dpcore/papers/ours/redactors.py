@@ -54,13 +54,13 @@ _DEVIATIONS = 1.96  # of a normal law, for an interval of level 95 %
 STUDY = Study(
     "Redactors: what they leave of a text, and what that tells",
     "",
-    Plan("redactors", "dpcore.papers.ours.redactors:measure", ARMS, ("bundled",), together=True),
+    Plan("redactors", f"{__name__}:measure_redactor", ARMS, ("bundled",), together=True),
     "All 1,440 texts of the teaching corpus; every pair of ordinary words of each; TEM drawn once.",
     rewrites=False,  # no classifier learns from the texts
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_redactor(cell: Cell, sources: Sources) -> list[Row]:
     """Measure what one redactor, one mechanism or neither leaves of the corpus.
 
     Option: `redactor`, its name.

@@ -35,7 +35,7 @@ STUDY = Study(
     "",
     Plan(
         "teaching-corpus",
-        "dpcore.papers.ours.teaching:measure",
+        "dpcore.papers.ours.teaching:measure_teaching",
         ARMS,
         ("bundled",),
         seeds=tuple(range(_TRIALS)),
@@ -71,7 +71,7 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
     return labelled
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_teaching(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one seed of one mechanism at all its ε, or of the baseline, under both labellings.
 
     Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`;

@@ -47,7 +47,7 @@ STUDY = Study(
     "",
     Plan(
         "trade-off",
-        "dpcore.papers.ours.tradeoff:measure",
+        "dpcore.papers.ours.tradeoff:measure_tradeoff",
         ARMS,
         ("bundled",),
         options=(("outputs", OUTPUTS), ("pairs", PAIRS)),
@@ -59,7 +59,7 @@ STUDY = Study(
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_tradeoff(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one mechanism at all its ε; the column `variant` names the attacker.
 
     Options: `outputs` and `pairs`, as for `dpcore.attack.trade.tradeoff.tradeoff`.

@@ -64,7 +64,7 @@ STUDY = Study(
     "",
     Plan(
         "writers",
-        "dpcore.papers.ours.writers:measure",
+        "dpcore.papers.ours.writers:measure_writer",
         ARMS,
         (BUNDLED,),
         seeds=(_SEED,),
@@ -77,7 +77,7 @@ STUDY = Study(
 )
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_writer(cell: Cell, sources: Sources) -> list[Row]:
     """Measure what one writer, one mechanism for words or neither leaves, at every ε of the text.
 
     Options: `texts`, a number; `totals`, ε of the whole text; `writer` with `form`, or `mechanism`.

@@ -123,7 +123,7 @@ def _training(
     given = dict(sorted((_COMMON | sizes).items()))
     plan = Plan(
         f"xu2021-tables-2-3-{key}",
-        "dpcore.papers.xu2021.plans:measure",
+        "dpcore.papers.xu2021.plans:measure_robustness",
         (
             Arm(""),
             Arm(_LAPLACE, EPSILONS, options=(("grid", EPSILONS),)),
@@ -356,7 +356,7 @@ NORMAL, AUGMENTED, ROBUST = "normal", "augmented", "ibp"
 PAPER, STRONGER = "paper's attack", "stronger attack"
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_robustness(cell: Cell, sources: Sources) -> list[Row]:
     """Measure accuracies of the networks at one ε, or of the two independent of the mechanism.
 
     Options: `train`, `held_out`, `test`, `attacked` (texts), `splits`, `pairs` (premise and

@@ -16,7 +16,7 @@ from dpcore.papers.habernal2021.plans import (
     NO_NOISE,
     STUDY,
     compared,
-    measure,
+    measure_adept,
     read_corpus,
     trained,
     unprotected,
@@ -88,7 +88,7 @@ def toy(corpus_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pl
 @pytest.fixture(scope="module")
 def rows(toy: tuple[Plan, Sources]) -> dict[str, list[Row]]:
     plan, sources = toy
-    return {cell.label: measure(cell, sources) for cell in plan.cells()}
+    return {cell.label: measure_adept(cell, sources) for cell in plan.cells()}
 
 
 def of(rows: list[Row], quantity: str, **where: Any) -> list[Any]:
@@ -169,7 +169,7 @@ def test_a_cell_comes_out_again_whatever_was_measured_before(
     plan, sources = toy
     trained.cache_clear()
     last = plan.cells()[-1]
-    assert measure(last, sources) == rows[last.label]
+    assert measure_adept(last, sources) == rows[last.label]
 
 
 def test_pairs_that_the_noise_does_not_cover_are_counted(rng: MakeRng) -> None:

@@ -16,7 +16,7 @@ from dpcore.papers.lecuyer2019.study import (
     STEPS,
     TEXTS,
     costs,
-    measure,
+    measure_digits,
     measure_text,
     summary,
 )
@@ -43,7 +43,7 @@ def values(rows: list[Row], quantity: str) -> dict[tuple[Any, Any], Any]:
     "label", ["first-layer, joint, laplace, 0.25", "picture, linear, gaussian, 0.5"]
 )
 def test_a_cell_tells_every_way_to_certify(label: str) -> None:
-    rows = measure(cell_of(DIGITS.plan, label), Sources())
+    rows = measure_digits(cell_of(DIGITS.plan, label), Sources())
     noise = label.split(", ")[2]
     certified = values(rows, "certified")
     named = {variant.split(", ")[0] for variant, _ in certified}
@@ -62,15 +62,15 @@ def test_a_cell_tells_every_way_to_certify(label: str) -> None:
 
 def test_the_same_cell_gives_the_same_rows() -> None:
     cell = cell_of(DIGITS.plan, "auto-encoder, separate, gaussian, 0.25")
-    assert measure(cell, Sources()) == measure(cell, Sources())
+    assert measure_digits(cell, Sources()) == measure_digits(cell, Sources())
     other = dataclasses.replace(cell, seed=1)
-    assert measure(other, Sources()) != measure(cell, Sources())
+    assert measure_digits(other, Sources()) != measure_digits(cell, Sources())
 
 
 def test_the_network_without_noise_and_the_cost_are_cells_too() -> None:
-    (row,) = measure(cell_of(DIGITS.plan, "no noise layer"), Sources())
+    (row,) = measure_digits(cell_of(DIGITS.plan, "no noise layer"), Sources())
     assert row["quantity"] == "accuracy"
-    rows = measure(
+    rows = measure_digits(
         cell_of(DIGITS.plan, "cost of 8 channels", ("channels", 2), ("steps", 8)), Sources()
     )
     ratios = values(rows, "step_ratio")

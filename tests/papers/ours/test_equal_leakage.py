@@ -26,7 +26,7 @@ from dpcore.papers.ours.equal_leakage import (
     TEACHING,
     Compared,
     compared,
-    measure,
+    measure_utility,
     without_privacy,
 )
 from dpcore.papers.ours.tradeoff import recorded_curves
@@ -129,7 +129,7 @@ def measured(toy: tuple[Plan, Sources]) -> list[Row]:
     return [
         {name: getattr(cell, name) for name in named} | result
         for cell in plan.cells()
-        for result in measure(cell, sources)
+        for result in measure_utility(cell, sources)
     ]
 
 
@@ -180,7 +180,7 @@ def test_texts_are_cut_and_the_same_for_every_mechanism(
     )
     monkeypatch.setattr("dpcore.study.labelled_trial.labelled_trial", lambda *_: iter(()))
     for cell in plan.cells():
-        assert measure(cell, sources) == []
+        assert measure_utility(cell, sources) == []
     both = [parts["Toy"] for parts in seen]
     assert [(len(a), len(b)) for a, b in both] == [(60, 50)] * len(seen)
     assert max(len(text.split()) for a, b in both for text in a.texts + b.texts) == MOST

@@ -11,7 +11,7 @@ from dpcore.audit.composition import composition
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours import writers
-from dpcore.papers.ours.writers import ARMS, STUDY, TEXTS, TOTALS, measure
+from dpcore.papers.ours.writers import ARMS, STUDY, TEXTS, TOTALS, measure_writer
 from dpcore.rewrite.sentence import prepare
 from dpcore.study.plan import Row
 from dpcore.study.recorded import Recorded, read_recorded
@@ -34,7 +34,7 @@ def record() -> Recorded:
 def _measured(sources: Sources, label: str, **sizes: Any) -> list[Row]:
     (cell,) = (cell for cell in STUDY.plan.cells() if cell.label == label)
     options = tuple((key, sizes.get(key, value)) for key, value in cell.options)
-    return measure(dataclasses.replace(cell, options=options), sources)
+    return measure_writer(dataclasses.replace(cell, options=options), sources)
 
 
 def _value(rows: list[Row], epsilon: float | None) -> dict[tuple[str, str], float]:

@@ -26,7 +26,7 @@ from dpcore.papers.xu2021.plans import (
     TRAININGS,
     Trial,
     material,
-    measure,
+    measure_robustness,
     private_text,
 )
 from dpcore.study.plan import Arm, Plan, Row, Study
@@ -61,7 +61,7 @@ def small(folder: Path, pairs: bool) -> tuple[Plan, Sources]:
     }  # fmt: skip
     plan = Plan(
         "small",
-        "dpcore.papers.xu2021.plans:measure",
+        "dpcore.papers.xu2021.plans:measure_robustness",
         (Arm(""), Arm("madlib", GRID, options=(("grid", GRID),))),
         ("small",),
         ("texts",),
@@ -91,7 +91,7 @@ def test_a_trial_measures_three_networks_before_and_after_attacks(
     tmp_path: Path, pairs: bool
 ) -> None:
     plan, sources = small(tmp_path, pairs)
-    baseline, low, high = (measure(cell, sources) for cell in plan.cells())
+    baseline, low, high = (measure_robustness(cell, sources) for cell in plan.cells())
     assert rows_with(baseline, "majority")[0]["value"] == 0.5
     for name in (NORMAL, ROBUST):
         clean = rows_with(baseline, "accuracy", learner=name, tested_on="clean")[0]["value"]
@@ -130,7 +130,7 @@ def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
 
     monkeypatch.setattr(plans, "attacked", attacked)
     for cell in plan.cells():
-        measure(cell, sources)
+        measure_robustness(cell, sources)
     assert len(tried) == 2 * 3
     for candidates in tried:
         assert all("5 draws a word" in candidate.method for candidate in candidates)
@@ -140,10 +140,10 @@ def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
 def test_the_same_cell_has_the_same_rows_alone(tmp_path: Path) -> None:
     plan, sources = small(tmp_path, False)
     cells = plan.cells()
-    whole = [measure(cell, sources) for cell in cells][-1]
+    whole = [measure_robustness(cell, sources) for cell in cells][-1]
     material.cache_clear()
     private_text.cache_clear()
-    for first, second in zip(whole, measure(cells[-1], sources), strict=True):
+    for first, second in zip(whole, measure_robustness(cells[-1], sources), strict=True):
         if first["quantity"] != "seconds of an epoch":
             assert first == second
 
@@ -152,7 +152,7 @@ def test_other_lists_than_the_plan_names_are_refused(tmp_path: Path) -> None:
     plan, sources = small(tmp_path, False)
     (tmp_path / LISTS).write_bytes(b"other")
     with pytest.raises(StudyError, match="is missing or another file than the plan names"):
-        measure(plan.cells()[0], sources)
+        measure_robustness(plan.cells()[0], sources)
 
 
 def test_splits_with_other_classes_are_refused(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ _POINTS, _BEYOND = 60, 1.5  # number of ε at which the bound is recorded, and i
 _TIMINGS, _LONG = 9, 1.0  # most timings of the cost of a word, and seconds for all of them
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
+def measure_trials(cell: Cell, sources: Sources) -> list[Row]:
     """Measure all trials of one mechanism at all its ε, or of the baseline.
 
     The seeds of a cell's trials count up from the cell's, so that laws are computed once for all.
