@@ -215,14 +215,14 @@ def corpora() -> Iterator[tuple[str, Any]]:
 
 def papers() -> Iterator[tuple[str, Any]]:
     """Papers compared with our records, and the verdicts and tables that are bundled."""
-    from dpcore.papers.comparison import compare
+    from dpcore.papers.comparison import comparison_rows
     from dpcore.study.recorded import read_bundled, read_recorded
     from dpcore.study.recording import provenance
 
     for entry in read_bundled():
         recorded = read_recorded(entry.name)
         name = f"{'study' if entry.of_words else 'experiment'} {entry.name}"
-        yield f"{name}: compared", [asdict(row) for row in compare(recorded)]
+        yield f"{name}: compared", [asdict(row) for row in comparison_rows(recorded)]
         yield f"{name}: made", provenance(entry)
         yield f"{name}: table", _table(recorded.table)
     for path in sorted((ROOT / "data").rglob("*")):

@@ -17,7 +17,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from dpcore.papers.written import written
+from dpcore.papers.written import read_toml
 from pages.shared.language import DOMAIN, ENGLISH, LANGUAGES, LOCALE
 from tests.needs import ROOT
 
@@ -158,7 +158,7 @@ def _mechanisms() -> Iterator[str]:
 
 
 def _lesson() -> Iterator[str]:
-    for exercise in written("lesson.toml").values():
+    for exercise in read_toml("lesson.toml").values():
         yield from (exercise["question"], *exercise.get("options", ()), exercise["truth"])
 
 

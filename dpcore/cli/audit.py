@@ -33,7 +33,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed
 from dpcore.outwards import at_most
-from dpcore.papers.claims import CLAIMS, all_verdicts, keep, summary
+from dpcore.papers.claims import CLAIMS, all_verdicts, summary, write_verdicts
 from dpcore.papers.xu2021.appendix_c import (
     appendix_rows,
     everyday_extremes,
@@ -285,7 +285,7 @@ def _claims(options: Options) -> Answer:
         with_certificate(options, create("optimal", lexicon))
     verdicts = all_verdicts(lexicon, settings, keys=keys, progress=options.progress)
     if options.file is not None:
-        keep(options.file, lexicon, settings, verdicts)
+        write_verdicts(options.file, lexicon, settings, verdicts)
     lines = _row if options.all else _verdict_lines
     return Answer(
         summary(lexicon, settings, verdicts),

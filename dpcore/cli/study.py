@@ -20,7 +20,7 @@ from dpcore.learn.corpus import LabelledTexts
 from dpcore.lexicon.catalogue import DEFAULT_NAME
 from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS
 from dpcore.outwards import at_least
-from dpcore.papers.ours.equal_leakage import Compared, compared, without_privacy
+from dpcore.papers.ours.equal_leakage import Compared, compare_mechanisms, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
 from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.live import JOB, Live, shortened, table_texts, teaching_texts
@@ -29,7 +29,7 @@ from dpcore.study.recorded import (
     FOLDER,
     Entry,
     Figures,
-    Reading,
+    MeanInterval,
     check_writable,
     read_bundled,
     read_recorded,
@@ -130,7 +130,7 @@ _COMPARED = (
 def _compare(options: Options) -> Answer:
     """Mechanisms at equal leakage, as the study NAME recorded them."""
     figures = Figures(read_recorded(options.name))
-    points = compared(figures, learner=options.learner)
+    points = compare_mechanisms(figures, learner=options.learner)
     corpora = list(dict.fromkeys(point.data for point in points))
     without = {data: without_privacy(figures, data, options.learner) for data in corpora}
     result = {
@@ -152,7 +152,7 @@ def _compare(options: Options) -> Answer:
 _READINGS = ("guessed", "kept", "accuracy", "auc", "gain", "attack")
 
 
-def _ends(reading: Reading | None) -> list[float | None] | None:
+def _ends(reading: MeanInterval | None) -> list[float | None] | None:
     """Return mean and both ends; an end that does not exist (one trial) is null."""
     if reading is None:
         return None
@@ -160,7 +160,7 @@ def _ends(reading: Reading | None) -> list[float | None] | None:
 
 
 def _compared_lines(
-    points: Sequence[Compared], without: dict[str, tuple[Reading, Reading]]
+    points: Sequence[Compared], without: dict[str, tuple[MeanInterval, MeanInterval]]
 ) -> Iterator[str]:
     for data, (accuracy, auc) in without.items():
         yield f"{data}, without privacy: accuracy {accuracy}, AUC {auc}"

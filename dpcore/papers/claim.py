@@ -23,12 +23,12 @@ from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Condition, Number, Outcome, Verdict
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.written import written
+from dpcore.papers.written import read_toml
 
 
 def facts() -> dict[str, dict[str, Any]]:
     """Return the table of each claim in `claims.toml`, in display order."""
-    return written("claims.toml")
+    return read_toml("claims.toml")
 
 
 def judged(

@@ -293,7 +293,7 @@ def summary(
     }
 
 
-def keep(
+def write_verdicts(
     path: Path, lexicon: Lexicon, settings: AuditSettings, verdicts: Sequence[Verdict]
 ) -> None:
     """Write a table of all verdicts with the command that reproduces it.
@@ -311,7 +311,7 @@ def keep(
         raise ParameterError(f"cannot write the verdicts: {error.strerror or error}") from None
 
 
-def bundled_file() -> Path:
+def verdicts_file() -> Path:
     """Return the path of the bundled verdicts."""
     return bundled_data("audit", _FILE) / _FILE
 
@@ -326,7 +326,7 @@ def read_recorded(path: Path | None = None) -> RecordedVerdicts:
         ParameterError: the file is missing or damaged; the message names the command that
             reproduces it.
     """
-    place = bundled_file() if path is None else path
+    place = verdicts_file() if path is None else path
     try:
         record = json.loads(place.read_text(encoding="utf-8"))
         return RecordedVerdicts(

@@ -47,7 +47,7 @@ _COMPARED: dict[str, Callable[[Figures], tuple[Row, ...]]] = {
 """Comparison by name of the study; a study that is not listed reproduces no paper."""
 
 
-def compare(recorded: Recorded) -> tuple[Row, ...]:
+def comparison_rows(recorded: Recorded) -> tuple[Row, ...]:
     """Return the rows of a recorded study; empty for a study that reproduces no paper.
 
     Raises:
@@ -62,7 +62,7 @@ def comparison_table(recorded: Recorded) -> pd.DataFrame:
     import pandas as pd
 
     columns = [field.name for field in fields(Row)]
-    return pd.DataFrame([asdict(row) for row in compare(recorded)], columns=columns)
+    return pd.DataFrame([asdict(row) for row in comparison_rows(recorded)], columns=columns)
 
 
 # Agreement: the number of figures whose printed numbers lie within our intervals.

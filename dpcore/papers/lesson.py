@@ -19,7 +19,7 @@ from dpcore.attack.linking import Linking
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.noise.streams import generator
-from dpcore.papers.written import Filled, written
+from dpcore.papers.written import Filled, read_toml
 from dpcore.plots.attack.words import count_text
 
 LINKED_WORDS = 2
@@ -102,7 +102,7 @@ def _filled(
     **numbers: Any,
 ) -> Exercise:
     """Build an exercise from the sentences of `lesson.toml`; `span` is low, high and step."""
-    sentences = written("lesson.toml")[key]
+    sentences = read_toml("lesson.toml")[key]
     return Exercise(
         key,
         Filled(sentences["question"], **numbers),

@@ -15,7 +15,7 @@ from dpcore.plots.style import number
 
 
 @dataclass(frozen=True)
-class Source:
+class Paper:
     """A paper or group under which claims and figures are listed.
 
     Attributes:
@@ -27,31 +27,29 @@ class Source:
     cited: tuple[str, ...] = ()
 
 
-PAPERS: dict[str, Source] = {
-    "xu2021": Source("Xu et al. 2021", ("xu2021gumbel",)),
-    "carvalho2021": Source("Carvalho et al. 2021", ("carvalho2021tem",)),
-    "huang2024": Source("Huang et al. 2024, and what it compares with", ("huang2024trlaplace",)),
-    "habernal2021": Source(
+PAPERS: dict[str, Paper] = {
+    "xu2021": Paper("Xu et al. 2021", ("xu2021gumbel",)),
+    "carvalho2021": Paper("Carvalho et al. 2021", ("carvalho2021tem",)),
+    "huang2024": Paper("Huang et al. 2024, and what it compares with", ("huang2024trlaplace",)),
+    "habernal2021": Paper(
         "Habernal 2021, on ADePT (Krishna et al. 2021)",
         ("habernal2021detail", "krishna2021adept"),
     ),
-    "lecuyer2019": Source("Lecuyer et al. 2019, PixelDP", ("lecuyer2019pixeldp",)),
-    "feyisetan2020": Source("Feyisetan et al. 2020, and its family", ("feyisetan2020madlib",)),
-    "feyisetan2019": Source(
-        "Feyisetan et al. 2019, hyperbolic noise", ("feyisetan2019hyperbolic",)
-    ),
-    "yue2021": Source("Yue et al. 2021, SanText", ("yue2021santext",)),
-    "chen2023": Source("Chen et al. 2023, CusText", ("chen2023custext",)),
-    "tong2023": Source("Tong et al. 2023, RANTEXT", ("tong2023inferdpt",)),
-    "defaveri2024": Source("De Faveri et al. 2024, words blending boxes", ("defaveri2024wbb",)),
-    "meisenbacher2024": Source(
+    "lecuyer2019": Paper("Lecuyer et al. 2019, PixelDP", ("lecuyer2019pixeldp",)),
+    "feyisetan2020": Paper("Feyisetan et al. 2020, and its family", ("feyisetan2020madlib",)),
+    "feyisetan2019": Paper("Feyisetan et al. 2019, hyperbolic noise", ("feyisetan2019hyperbolic",)),
+    "yue2021": Paper("Yue et al. 2021, SanText", ("yue2021santext",)),
+    "chen2023": Paper("Chen et al. 2023, CusText", ("chen2023custext",)),
+    "tong2023": Paper("Tong et al. 2023, RANTEXT", ("tong2023inferdpt",)),
+    "defaveri2024": Paper("De Faveri et al. 2024, words blending boxes", ("defaveri2024wbb",)),
+    "meisenbacher2024": Paper(
         "Meisenbacher et al. 2024, 1-Diffractor", ("meisenbacher2024diffractor",)
     ),
-    "weggenmann2018": Source("Weggenmann, Kerschbaum 2018, SynTF", ("weggenmann2018syntf",)),
-    "utpala2023": Source("Utpala et al. 2023, DP-Prompt", ("utpala2023dpprompt",)),
-    "meisenbacher2024mlm": Source("Meisenbacher et al. 2024, DP-MLM", ("meisenbacher2024dpmlm",)),
-    "texts": Source("Steps of methods for whole texts"),
-    "ours": Source("Ours"),
+    "weggenmann2018": Paper("Weggenmann, Kerschbaum 2018, SynTF", ("weggenmann2018syntf",)),
+    "utpala2023": Paper("Utpala et al. 2023, DP-Prompt", ("utpala2023dpprompt",)),
+    "meisenbacher2024mlm": Paper("Meisenbacher et al. 2024, DP-MLM", ("meisenbacher2024dpmlm",)),
+    "texts": Paper("Steps of methods for whole texts"),
+    "ours": Paper("Ours"),
 }
 """Sources of claims and experiments, in display order."""
 PAPER: dict[str, str] = {key: str(claim["paper"]) for key, claim in facts().items()}

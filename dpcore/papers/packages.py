@@ -76,7 +76,7 @@ class RecordedPackages:
     audits: tuple[PackageAudit, ...]
 
 
-def bundled_file() -> Path:
+def packages_file() -> Path:
     """Return the path of the bundled record."""
     return bundled_data("audit", _FILE) / _FILE
 
@@ -90,7 +90,7 @@ def read_packages(path: Path | None = None) -> RecordedPackages:
     Raises:
         ParameterError: the file is missing or damaged.
     """
-    place = bundled_file() if path is None else path
+    place = packages_file() if path is None else path
     try:
         record = json.loads(place.read_text(encoding="utf-8"))
         return RecordedPackages(

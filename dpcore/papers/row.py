@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dpcore.papers.written import written
+from dpcore.papers.written import read_toml
 from dpcore.plots.style import number
 from dpcore.study.recorded import Figures
 
@@ -51,7 +51,7 @@ class _Filling(dict[str, Any]):
         return str(self._sentences[name].format_map(self))
 
 
-def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
+def comparison_row(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
     """Build a row of a paper by filling its sentences with numbers.
 
     Args:
@@ -62,7 +62,7 @@ def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
             its plan as "option".
         numbers: values for the gaps.
     """
-    sentences = written(f"{paper}/comparison.toml")
+    sentences = read_toml(f"{paper}/comparison.toml")
     options = {} if figures.entry.of_words else dict(figures.entry.plan["options"])
     given = {"difference": "", "figures": figures, "option": options} | numbers
     filling = _Filling(sentences, given)
@@ -80,7 +80,7 @@ def differences(ours: Iterable[float], paper: Iterable[float]) -> str:
     return ", ".join(signed(a - b) for a, b in zip(ours, paper, strict=True))
 
 
-def joined(values: Iterable[float], form: str = ".3g") -> str:
+def listing(values: Iterable[float], form: str = ".3g") -> str:
     """Format numbers as a list."""
     return ", ".join(f"{value:{form}}" for value in values)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @functools.cache
-def written(path: str) -> dict[str, Any]:
+def read_toml(path: str) -> dict[str, Any]:
     """Read a TOML file, once.
 
     Args:

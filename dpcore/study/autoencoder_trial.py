@@ -43,7 +43,7 @@ _TEXTS = 20_000  # of a split, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class SentenceMaterial:
     """Public words and sentences, and the private sentences as they are read.
 
     Attributes:
@@ -113,7 +113,7 @@ class _Known:
 
 
 @functools.lru_cache(maxsize=2)
-def _material(known: _Known) -> Material:
+def _material(known: _Known) -> SentenceMaterial:
     cell, path = known.cell, known.sources.file(known.cell.data)
     public, private = cell.option("splits")
     least, most = cell.option("words")
@@ -130,7 +130,7 @@ def _material(known: _Known) -> Material:
             f"and not in {public!r}: there is nothing private to rewrite"
         )
     read = encode_all(tested, lexicon)
-    return Material(
+    return SentenceMaterial(
         lexicon, tuple(whole[: cell.option("train")]), tested, read, _guess(whole, lexicon)
     )
 
@@ -157,7 +157,7 @@ def _trained(known: _Known) -> tuple[Autoencoder, float]:
 
 
 def _train(
-    material: Material, cell: Cell, mechanism: Mechanism | None, epsilon: float
+    material: SentenceMaterial, cell: Cell, mechanism: Mechanism | None, epsilon: float
 ) -> tuple[Autoencoder, float]:
     """Train an auto-encoder; return it and the processor seconds per epoch."""
     noise = None
@@ -187,7 +187,7 @@ def _timed(timed: bool, seconds: float, epsilon: float | None) -> list[Row]:
     return [row("cpu_seconds", seconds, epsilon=epsilon, learner=NETWORK)]
 
 
-def _clean(model: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
+def _clean(model: Autoencoder, material: SentenceMaterial, seed: int) -> Iterator[Row]:
     """Yield the rows without noise, and with nothing but the length."""
     read = material.documents
     words = stand_in(read.words, len(material.lexicon), generator(seed, "stand-ins, tested"))
@@ -201,7 +201,7 @@ def _clean(model: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
 
 
 def _noisy(
-    model: Autoencoder, material: Material, mechanism: Mechanism, epsilon: float, cell: Cell
+    model: Autoencoder, material: SentenceMaterial, mechanism: Mechanism, epsilon: float, cell: Cell
 ) -> Iterator[Row]:
     """Yield the rows at one ε: each decoder on the same noisy vectors, and a bound on all."""
     model.check_mechanism(mechanism)
@@ -229,7 +229,7 @@ def _noisy(
 
 
 def _written(
-    material: Material, words: IntArray, epsilon: float | None, learner: str
+    material: SentenceMaterial, words: IntArray, epsilon: float | None, learner: str
 ) -> Iterator[Row]:
     """Yield the quality of the written text."""
     read = material.documents

@@ -31,7 +31,7 @@ from dpcore.study.plan import Arm, Cell, Plan, Row, canonical
 from dpcore.study.privacy_rows import claimed_rows
 from dpcore.study.wrong_answers import WrongAnswers
 
-JOB = "dpcore.study.live:perform"
+JOB = "dpcore.study.live:run_job"
 """Function that a worker runs."""
 WORDS, VALUES = "words rewritten", "values of ε begun"
 """Stages of a part: the noise draw of all its texts, then the measurements."""
@@ -140,7 +140,7 @@ def table_texts(table: Table, text: str, label: str, most: int) -> UsableTexts:
     return replace(chosen, texts=shortened(chosen.texts, len(chosen.texts)))
 
 
-def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
+def run_job(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
     """Run one of `Live.jobs`: one trial of one mechanism at all its ε, or of the baseline.
 
     Args:
@@ -227,14 +227,14 @@ class LiveRun(Job):
 
     @property
     def examples(self) -> tuple[dict[str, Any], ...]:
-        """Texts that were misclassified (`perform`)."""
+        """Texts that were misclassified (`run_job`)."""
         return tuple(example for cell in self.results for example in cell["examples"])
 
 
 _RUNS = Background(JOB, MAX_LIVE_RUNS, LiveRun)
 
 
-def start(live: Live, executor: Callable[[Tell], Executor] | None = None) -> LiveRun:
+def start_run(live: Live, executor: Callable[[Tell], Executor] | None = None) -> LiveRun:
     """Start a run in the background; it waits while `limits.MAX_LIVE_RUNS` others are running.
 
     Args:

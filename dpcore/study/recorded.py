@@ -327,7 +327,7 @@ def check_writable(folder: Path) -> None:
 PROTOCOL = "protocol"
 
 
-class Reading(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean and the ends of its interval, both NaN if there is one trial."""
 
     mean: float
@@ -402,7 +402,7 @@ class Figures:
         rows = rows[rows["curve"] == curve].sort_values("epsilon", kind="stable")
         return rows.rename(columns={"mean_low": "low", "mean_high": "high"})
 
-    def at(self, quantity: str, curve: str, epsilon: float, **where: Any) -> Reading:
+    def at(self, quantity: str, curve: str, epsilon: float, **where: Any) -> MeanInterval:
         """Return mean and interval of a curve at a recorded ε.
 
         Raises:
@@ -413,20 +413,20 @@ class Figures:
         rows = rows[np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0)]
         if not len(rows):
             raise StudyError(f"{self.name} has no {quantity} of {curve} at ε = {epsilon:g}")
-        return reading_of(rows.iloc[0])
+        return mean_interval(rows.iloc[0])
 
     def mean(self, quantity: str, curve: str, epsilon: float, **where: Any) -> float:
         """Return the mean at a recorded ε, without its interval."""
         return self.at(quantity, curve, epsilon, **where).mean
 
-    def without(self, quantity: str, **where: Any) -> Reading:
+    def without(self, quantity: str, **where: Any) -> MeanInterval:
         """Return the mean over seeds of the rows without a mechanism.
 
         Raises:
             StudyError: there are none.
         """
         mean = baseline(self.rows(quantity, **where), quantity)
-        return Reading(mean.mean, mean.low, mean.high)
+        return MeanInterval(mean.mean, mean.low, mean.high)
 
     def reaching(self, quantity: str, curve: str, level: float, **where: Any) -> float | None:
         """Return the smallest ε at which the mean reaches a level; None if it does not.
@@ -481,6 +481,6 @@ def _between(x: NDArray[np.float64], y: NDArray[np.float64], i: int, level: floa
     return math.exp(float(x[i] + share * (x[i + 1] - x[i])))
 
 
-def reading_of(row: pd.Series) -> Reading:
+def mean_interval(row: pd.Series) -> MeanInterval:
     """Return the mean of a row of a curve, and the ends of its interval."""
-    return Reading(float(row["mean"]), float(row["low"]), float(row["high"]))
+    return MeanInterval(float(row["mean"]), float(row["low"]), float(row["high"]))

@@ -223,7 +223,7 @@ def measure_cell(payload: Json) -> Json:
     try:
         rows = getattr(import_module(module), name)(cell, sources)
     except DpcoreError as error:
-        raise type(error)(f"{describe(cell)}: {error}") from None
+        raise type(error)(f"{describe_cell(cell)}: {error}") from None
     named = {
         "label": cell.label,
         "mechanism": cell.mechanism,
@@ -237,7 +237,7 @@ def measure_cell(payload: Json) -> Json:
     return {"rows": rows, "seconds": round(time.perf_counter() - start, 3)}
 
 
-def describe(cell: Cell) -> str:
+def describe_cell(cell: Cell) -> str:
     """Describe a cell in a few words."""
     values = ", ".join(f"{epsilon:.6g}" for epsilon in cell.epsilons[:3])
     more = ", …" if len(cell.epsilons) > 3 else ""
@@ -277,7 +277,7 @@ def _keep(cell: Cell, sources: Sources, folder: Path, result: Json) -> None:
         )
     except OSError as error:
         raise StudyError(
-            f"cannot keep the cell {describe(cell)} in {folder} ({error.strerror}); make room "
+            f"cannot keep the cell {describe_cell(cell)} in {folder} ({error.strerror}); make room "
             "and run again: the cells before it are kept"
         ) from None
 

@@ -253,7 +253,7 @@ def _short(epsilon: float) -> str:
     return f"{epsilon:.3g}" if epsilon < 999.5 else number(epsilon)
 
 
-def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...]:
+def solve_margin(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...]:
     """Find the smallest ε of every curve whose accuracy is within a margin of the baseline's.
 
     The loss is computed per seed (baseline minus curve, on the same texts), so that the effect of
@@ -276,16 +276,16 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
 def solve_each(
     table: pd.DataFrame, margins: Sequence[float], **where: Any
 ) -> tuple[tuple[Solved, ...], ...]:
-    """Run `solve` for each of some margins, with one pass over the table.
+    """Run `solve_margin` for each of some margins, with one pass over the table.
 
     Args:
-        table: as for `solve`.
+        table: as for `solve_margin`.
         margins: margins in accuracy, each from 0 to 1.
-        where: as for `solve`.
+        where: as for `solve_margin`.
 
     Raises:
-        ParameterError: as `solve`.
-        StudyError: as `solve`.
+        ParameterError: as `solve_margin`.
+        StudyError: as `solve_margin`.
     """
     for within in margins:
         if not 0 <= within <= 1:

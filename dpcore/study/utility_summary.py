@@ -115,7 +115,7 @@ def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
     return dominated
 
 
-def joined(
+def join_quantities(
     table: pd.DataFrame, private: tuple[str, dict[str, Any]], useful: tuple[str, dict[str, Any]]
 ) -> pd.DataFrame:
     """Join two quantities in one row per curve and ε: the points of a frontier.

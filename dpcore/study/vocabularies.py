@@ -107,7 +107,7 @@ _REPORT = 2_000  # texts between two reports of progress
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusVocabulary:
     """A vocabulary: the words of some texts that are in a file of vectors.
 
     Attributes:
@@ -143,18 +143,18 @@ _SAMPLE = 1_000  # words whose nearest distance sets the scale
 
 _TEN_THOUSAND: dict[str, Any] = {"most": 10_000, "paper_words": 10_000}  # as in Huang et al. 2024
 CORPORA = {
-    "imdb": Corpus(
+    "imdb": CorpusVocabulary(
         "IMDb reviews (Maas et al. 2011), train split",
         "imdb.parquet",
         paper_words=48_210,
         paper_separation=0.2208,
     ),
-    "imdb10k": Corpus(
+    "imdb10k": CorpusVocabulary(
         "IMDb reviews (Maas et al. 2011), train split, the 10,000 most frequent words",
         "imdb.parquet",
         most=10_000,
     ),
-    "snli": Corpus(
+    "snli": CorpusVocabulary(
         "SNLI (Bowman et al. 2015), dev and test splits, premises and hypotheses",
         "snli_dev_test.parquet",
         columns=("premise", "hypothesis"),
@@ -162,21 +162,21 @@ CORPORA = {
         paper_words=11_673,
         paper_separation=0.2263,
     ),
-    "yelp": Corpus(
+    "yelp": CorpusVocabulary(
         "Yelp sentences with polarity, dev split",
         "yelp_sentences.parquet",
         splits=("dev",),
         **_TEN_THOUSAND,
     ),
-    "sst2": Corpus(
+    "sst2": CorpusVocabulary(
         "SST-2 phrases (Socher et al. 2013), train split", "sst2.parquet", **_TEN_THOUSAND
     ),
-    "agnews": Corpus(
+    "agnews": CorpusVocabulary(
         "AG News (Zhang et al. 2015), the part of the train split at hand",
         "agnews.parquet",
         **_TEN_THOUSAND,
     ),
-    "yahoo": Corpus(
+    "yahoo": CorpusVocabulary(
         "Yahoo answers of two topics, train split", "yahoo_2class.parquet", **_TEN_THOUSAND
     ),
 }
@@ -301,7 +301,12 @@ def _counted_once(lexicon: Lexicon, data: dict[str, str]) -> CountedLexicon:
 
 
 def _part(
-    corpus: Corpus, key: str, whole: Lexicon, counts: FloatArray, unknown: int, data: dict[str, str]
+    corpus: CorpusVocabulary,
+    key: str,
+    whole: Lexicon,
+    counts: FloatArray,
+    unknown: int,
+    data: dict[str, str],
 ) -> CountedLexicon:
     """Keep the words that occur, or the most frequent of them, in the order of the vector file."""
     from dpcore.lexicon.lexicon import Lexicon
@@ -321,7 +326,7 @@ def _part(
 
 
 def _texts(
-    corpus: Corpus, folder: Path, lexicon: Lexicon, progress: Progress
+    corpus: CorpusVocabulary, folder: Path, lexicon: Lexicon, progress: Progress
 ) -> tuple[Iterable[str], Lexicon, Progress, int]:
     """Read each text once; HTML line breaks become white space."""
     frame = read_columns(folder / corpus.file, ("split", *corpus.columns))

@@ -12,7 +12,7 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.comparison import TRADE, Drawing, compare, comparison_table, drawing
+from dpcore.papers.comparison import TRADE, Drawing, comparison_rows, comparison_table, drawing
 from dpcore.papers.studies import STUDIES
 from dpcore.papers.xu2021.appendix_c import (
     COLUMNS,
@@ -64,7 +64,7 @@ def papers_view() -> None:
     try:
         record = recorded(name)
         drawings = [drawing(record, panel) for panel in study.panels]
-        compared, table = compare(record), comparison_table(record)
+        compared, table = comparison_rows(record), comparison_table(record)
     except DpcoreError as error:
         refuse(say("The recorded results could not be read."), error)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.papers.comparison import Agreement, agreement, compare, comparison_table
+from dpcore.papers.comparison import Agreement, agreement, comparison_rows, comparison_table
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
@@ -118,7 +118,7 @@ def _agreement(entry: Entry) -> Agreement:
         "agreement of a record",
         (entry.name, entry.sha256),
         # Not kept after the comparison: the tables of all records are 35 MB that no page shows.
-        lambda: agreement(compare(read_recorded(entry.name))),
+        lambda: agreement(comparison_rows(read_recorded(entry.name))),
     )
 
 

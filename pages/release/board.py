@@ -34,7 +34,7 @@ from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.plots.style import style_of
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
-from dpcore.study.recorded import Figures, Reading
+from dpcore.study.recorded import Figures, MeanInterval
 from dpcore.study.utility import Solved
 from dpcore.study.utility_summary import baseline
 from pages.release.running import Run
@@ -182,7 +182,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def accuracy_text(reading: Reading) -> str:
+def accuracy_text(reading: MeanInterval) -> str:
     """Format accuracy, with its interval if there is one."""
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
         return say("{value} (one trial)", value=percent(reading.mean))
@@ -190,7 +190,7 @@ def accuracy_text(reading: Reading) -> str:
     return say("{value} ({low:.0f} to {high:.0f})", value=percent(reading.mean), **ends)
 
 
-def auc_text(reading: Reading) -> str:
+def auc_text(reading: MeanInterval) -> str:
     """Describe how well an attacker recognises members; an AUC of a half or less is a coin toss."""
     if not reading.mean > COIN:
         return say("{mean:.2f}: a coin, no gain", mean=reading.mean)

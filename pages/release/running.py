@@ -267,7 +267,7 @@ def _start(
     except DpcoreError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_RUN] = Run(live_jobs.start(live), live, source)
+    st.session_state[_RUN] = Run(live_jobs.start_run(live), live, source)
     st.rerun()  # the table shows a run, too
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpcore.papers.huang2024.autoencoder_examples import Examples, read_examples
+from dpcore.papers.huang2024.autoencoder_examples import RewriteExamples, read_examples
 from dpcore.plots.robust.shares import ends_caption, lines_figure
 from dpcore.study.recorded import Recorded
 from dpcore.study.robust_curves import interval_curves, rewriting_curves
@@ -156,7 +156,7 @@ def _baselines(record: Recorded, quantity: str, where: dict[str, str]) -> None:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _read() -> Examples:
+def _read() -> RewriteExamples:
     return read_examples()
 
 

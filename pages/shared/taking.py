@@ -12,7 +12,7 @@ import streamlit as st
 import dpcore
 from dpcore.errors import DpcoreError
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.comparison import compare
+from dpcore.papers.comparison import comparison_rows
 from dpcore.papers.overview import bibtex
 from dpcore.papers.row import Row
 from dpcore.study.recorded import Recorded, read_recorded
@@ -193,7 +193,7 @@ def recorded(name: str) -> Recorded:
 
 @st.cache_resource(max_entries=32, show_spinner=Waiting("Comparing with the paper…"))
 def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
-    return compare(_experiment)
+    return comparison_rows(_experiment)
 
 
 def compared_rows(experiment: Recorded) -> tuple[Row, ...]:

@@ -32,11 +32,11 @@ from dpcore.papers.claims import (
     PROFILED,
     all_verdicts,
     allowed_delta,
-    bundled_file,
     claimed_profile,
-    keep,
     read_recorded,
     verdict,
+    verdicts_file,
+    write_verdicts,
 )
 from dpcore.papers.lecuyer2019.claims import largest_margin
 from dpcore.papers.overview import REPAIRS, USES, cost, headline, shown
@@ -553,7 +553,7 @@ def test_a_file_keeps_a_table(tmp_path: Path) -> None:
     words, settings = lexicons.cloud(50, 6), AuditSettings(epsilon=2.0, seed=3)
     result = [verdict("pixeldp", words, settings), verdict("gaussian", words, settings)]
     place = tmp_path / "verdicts.json"
-    keep(place, words, settings, result)
+    write_verdicts(place, words, settings, result)
     read = read_recorded(place)
     assert list(read.verdicts) == result
     assert (read.lexicon, read.fingerprint) == (words.name, words.fingerprint)
@@ -574,7 +574,7 @@ def test_a_file_keeps_a_table(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_with_the_way_out(
     tmp_path: Path, damage: Callable[..., Any]
 ) -> None:
-    fields = json.loads(bundled_file().read_text(encoding="utf-8"))
+    fields = json.loads(verdicts_file().read_text(encoding="utf-8"))
     damage(fields)
     place = tmp_path / "verdicts.json"
     place.write_text(json.dumps(fields), encoding="utf-8")

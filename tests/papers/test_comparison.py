@@ -13,18 +13,18 @@ from dpcore.measure.counting import expected_distinct
 from dpcore.papers.comparison import (
     Agreement,
     agreement,
-    compare,
+    comparison_rows,
     comparison_table,
     drawing,
     row_within,
 )
 from dpcore.papers.huang2024 import comparison as comparison_huang
 from dpcore.papers.huang2024.plans import NOISELESS
-from dpcore.papers.row import Row, compared, signed
+from dpcore.papers.row import Row, comparison_row, signed
 from dpcore.papers.studies import STUDIES
-from dpcore.papers.written import written
+from dpcore.papers.written import read_toml
 from dpcore.papers.xu2021.comparison import wide_noise_law
-from dpcore.study.recorded import Figures, Reading, Recorded, read_recorded
+from dpcore.study.recorded import Figures, MeanInterval, Recorded, read_recorded
 
 # Printed numbers within measured intervals: what is judged, what is not, and where it is read.
 
@@ -71,7 +71,7 @@ def test_rows_are_counted() -> None:
 
 def test_of_carvalho_two_printed_figures_lie_in_the_intervals() -> None:
     """Madlib at ε = 2, where nothing is left; TEM has other accuracy and another attacker's AUC."""
-    rows = compare(read_recorded("carvalho2021-figure-1"))
+    rows = comparison_rows(read_recorded("carvalho2021-figure-1"))
     assert [r.quantity for r in rows if row_within(r)] == [
         "accuracy of madlib at ε = 2",
         "attacker's AUC against madlib at ε = 2",
@@ -88,7 +88,7 @@ PAPERS = [name for name, study in STUDIES.items() if study.source]
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_figure_is_compared_with_a_reason(name: str) -> None:
-    rows = compare(read_recorded(name))
+    rows = comparison_rows(read_recorded(name))
     message = " ".join(row.figure for row in rows)
     wanted = ["Figure 1", "Figure 2"]
     if name.startswith("huang"):
@@ -105,7 +105,7 @@ def test_every_figure_is_compared_with_a_reason(name: str) -> None:
 
 
 def test_a_study_without_a_paper_has_nothing_to_compare() -> None:
-    assert compare(read_recorded("bundled-mechanisms")) == ()
+    assert comparison_rows(read_recorded("bundled-mechanisms")) == ()
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -113,8 +113,8 @@ def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""
     recorded = read_recorded(name)
     halved = recorded.table.assign(mean=recorded.table["mean"] / 2, true_delta=0.123)
-    changed = compare(Recorded(recorded.entry, halved))
-    rows = compare(recorded)
+    changed = comparison_rows(Recorded(recorded.entry, halved))
+    rows = comparison_rows(recorded)
     fixed = {
         "number of words n", "smallest distance Δ₀", "smallest ε", "clipping norm C",
         "the promise at these ε",
@@ -171,8 +171,8 @@ def test_reading_trials() -> None:
 
 
 def test_a_reading_says_its_interval_if_it_has_one() -> None:
-    assert str(Reading(0.5, 0.4, 0.6)) == "0.500 (0.400 to 0.600)"
-    assert str(Reading(0.5, float("nan"), float("nan"))) == "0.5"
+    assert str(MeanInterval(0.5, 0.4, 0.6)) == "0.500 (0.400 to 0.600)"
+    assert str(MeanInterval(0.5, float("nan"), float("nan"))) == "0.5"
 
 
 def test_printed_values_are_drawn_beside_the_measured_ones() -> None:
@@ -190,7 +190,7 @@ def test_printed_values_are_drawn_beside_the_measured_ones() -> None:
     "file", sorted(PAPERS_FOLDER.glob("*/comparison.toml")), ids=lambda file: file.parent.name
 )
 def test_every_sentence_is_used(file: Path) -> None:
-    sentences = written(f"{file.parent.name}/{file.name}")
+    sentences = read_toml(f"{file.parent.name}/{file.name}")
     code = "".join(path.read_text("utf-8") for path in file.parent.glob("*.py"))
     for key, content in sentences.items():
         if isinstance(content, dict):
@@ -202,7 +202,7 @@ def test_every_sentence_is_used(file: Path) -> None:
 def test_a_gap_that_nothing_fills_is_an_error() -> None:
     figures = Figures(read_recorded("xu2021-figure-1-snli"))
     with pytest.raises(KeyError, match="near"):
-        compared("xu2021", "smallest-distance", figures, paper_near=1.0)
+        comparison_row("xu2021", "smallest-distance", figures, paper_near=1.0)
 
 
 def test_a_difference_has_a_real_minus_sign() -> None:

@@ -15,7 +15,7 @@ from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.papers.comparison import compare
+from dpcore.papers.comparison import comparison_rows
 from dpcore.papers.ours.teaching import STUDY as TEACHING
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study import recorded as on_disk
@@ -86,7 +86,7 @@ def test_the_data_are_those_that_were_read(name: str, data_dir: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_figure_is_compared_with_a_reason(name: str) -> None:
-    rows = compare(read_recorded(name))
+    rows = comparison_rows(read_recorded(name))
     assert len(rows) >= 7
     for row in rows:
         fields = dataclasses.asdict(row)
@@ -101,8 +101,8 @@ def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""
     recorded = read_recorded(name)
     shifted = recorded.table.assign(value=0.2 + 0.1 * recorded.table["value"])
-    before = compare(recorded)
-    after = compare(Recorded(recorded.entry, shifted))
+    before = comparison_rows(recorded)
+    after = comparison_rows(Recorded(recorded.entry, shifted))
     for first, second in zip(before, after, strict=True):
         assert first.ours != second.ours
         assert (first.paper, first.figure) == (second.paper, second.figure)
@@ -123,7 +123,7 @@ def test_examples_are_of_our_own_texts_alone() -> None:
 def test_an_experiment_without_a_paper_has_nothing_to_compare() -> None:
     recorded = read_recorded(PAPERS[0])
     entry = dataclasses.replace(recorded.entry, name="toy")
-    assert compare(Recorded(entry, recorded.table)) == ()
+    assert comparison_rows(Recorded(entry, recorded.table)) == ()
 
 
 def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:

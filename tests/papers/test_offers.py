@@ -21,7 +21,7 @@ from dpcore.papers.ours.offers import (
 )
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.study.recorded import Figures, read_recorded
-from dpcore.study.utility import Solved, solve
+from dpcore.study.utility import Solved, solve_margin
 
 WORDS = load("default")
 RECORD = read_recorded("equal-leakage")
@@ -93,7 +93,7 @@ def test_many_margins_are_solved_as_one_by_one() -> None:
     answers = solved_for(RECORD.table, points, "tf-idf", "sentiment")
     for each, some in zip(points, answers, strict=True):
         where = {"data": "sentiment", "learner": "tf-idf", "tested_on": "private"}
-        alone = {one.curve: one for one in solve(RECORD.table, each / 100, **where)}
+        alone = {one.curve: one for one in solve_margin(RECORD.table, each / 100, **where)}
         assert alone == some
     assert answers[2]["neighbour-response, k = 10"].epsilon is not None
 

@@ -12,7 +12,7 @@ from dpcore.audit.montecarlo import clopper_pearson, loss_bound
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
 from dpcore.outwards import at_least
-from dpcore.papers.packages import PackageAudit, bundled_file, read_packages
+from dpcore.papers.packages import PackageAudit, packages_file, read_packages
 from tests.benchmarks import packages
 from tests.needs import ROOT
 
@@ -35,7 +35,7 @@ def test_all_subjects_are_recorded_at_all_epsilons() -> None:
 
 
 def test_the_environments_hold_the_releases_that_are_judged() -> None:
-    environments = json.loads(bundled_file().read_text(encoding="utf-8"))["environments"]
+    environments = json.loads(packages_file().read_text(encoding="utf-8"))["environments"]
     for name, package in packages.PACKAGES.items():
         title, _, version = package.requirement.partition("==")
         releases = {key.replace("_", "-"): value for key, value in environments[name].items()}

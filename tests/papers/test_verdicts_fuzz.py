@@ -9,10 +9,10 @@ from hypothesis import given
 
 from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
-from dpcore.papers.claims import bundled_file, read_recorded
+from dpcore.papers.claims import read_recorded, verdicts_file
 from tests.fuzzing import answered, damaged, distorted, repeated
 
-WHOLE = json.loads(bundled_file().read_text(encoding="utf-8"))
+WHOLE = json.loads(verdicts_file().read_text(encoding="utf-8"))
 WHOLE["verdicts"] = WHOLE["verdicts"][:2]
 VERDICTS = json.dumps(WHOLE["verdicts"], ensure_ascii=False)
 

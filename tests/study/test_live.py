@@ -22,7 +22,7 @@ from dpcore.study.live import (
     WORDS,
     Course,
     Live,
-    perform,
+    run_job,
     shortened,
     table_texts,
     teaching_texts,
@@ -57,7 +57,7 @@ def test_jobs_are_trial_by_trial_with_the_baseline_first(texts: LabelledTexts) -
 
 def test_a_job_gives_rows_and_of_the_first_trial_examples(texts: LabelledTexts) -> None:
     jobs = [json.loads(json.dumps(job)) for job in Live(texts, "colour", ARMS, seeds=2).jobs()]
-    results = [perform(job) for job in jobs]
+    results = [run_job(job) for job in jobs]
     rows = [row for result in results for row in result["rows"]]
     assert all(set(row) == set(COLUMNS) for row in rows)
     assert {row["quantity"] for row in rows} >= {"accuracy", "majority", "nw", "auc", "rouge1"}
@@ -74,13 +74,13 @@ def test_a_job_gives_rows_and_of_the_first_trial_examples(texts: LabelledTexts) 
         assert message["true"] != message["guessed"]
         assert "unheard" not in message["private"]  # a word outside the vocabulary
     told: list[Any] = []
-    assert perform(jobs[1], told.append) == results[1]
+    assert run_job(jobs[1], told.append) == results[1]
     assert {message["stage"] for message in told} == {WORDS, VALUES}
     assert all(0 <= message["done"] <= message["total"] for message in told)
 
 
 def test_membership_is_left_out_on_demand(texts: LabelledTexts) -> None:
-    rows = perform(Live(texts, "colour", ARMS, attack=False).jobs()[0])["rows"]
+    rows = run_job(Live(texts, "colour", ARMS, attack=False).jobs()[0])["rows"]
     assert not {row["quantity"] for row in rows} & {"auc", "roc", "tpr"}
 
 
@@ -219,7 +219,7 @@ def at_work(run: live.LiveRun) -> bool:
 
 def test_rows_come_as_they_are_done() -> None:
     slow = Slow()
-    run = live.start(PLAN, slow)
+    run = live.start_run(PLAN, slow)
     begun(run)
     assert (run.finished, run.rows, run.done) == (0, (), False)
     slow.go.release()
@@ -239,7 +239,7 @@ def test_rows_come_as_they_are_done() -> None:
 
 def test_a_stop_keeps_what_is_done() -> None:
     slow = Slow()
-    run = live.start(PLAN, slow)
+    run = live.start_run(PLAN, slow)
     slow.go.release()
     until(lambda: run.finished == 1)
     run.stop()
@@ -252,7 +252,7 @@ def test_a_stop_keeps_what_is_done() -> None:
 def test_a_refusal_is_said_and_what_is_done_stays() -> None:
     slow = Slow(fails_at=1)
     slow.go.release(2)
-    run = live.start(PLAN, slow)
+    run = live.start_run(PLAN, slow)
     assert run.wait(PATIENCE)
     assert run.error == "the labels teach nothing: choose others"
     assert len(run.rows) == 1
@@ -260,9 +260,9 @@ def test_a_refusal_is_said_and_what_is_done_stays() -> None:
 
 def test_others_wait_their_turn_and_may_give_up() -> None:
     first = [Slow() for _ in range(MAX_LIVE_RUNS)]
-    runs = [live.start(PLAN, slow) for slow in first]
+    runs = [live.start_run(PLAN, slow) for slow in first]
     until(lambda: all(at_work(run) for run in runs))
-    waiting, leaving = live.start(PLAN, Slow()), live.start(PLAN, Slow())
+    waiting, leaving = live.start_run(PLAN, Slow()), live.start_run(PLAN, Slow())
     assert waiting.progress() == (0.0, "Waiting: 1 before you")
     assert leaving.progress() == (0.0, "Waiting: 2 before you")
     leaving.stop()
@@ -276,7 +276,7 @@ def test_others_wait_their_turn_and_may_give_up() -> None:
 
 def test_a_run_that_no_one_holds_ends() -> None:
     slow = Slow()
-    run = live.start(PLAN, slow)
+    run = live.start_run(PLAN, slow)
     begun(run)
     del run
     gc.collect()
@@ -286,7 +286,7 @@ def test_a_run_that_no_one_holds_ends() -> None:
 @pytest.mark.parametrize("stop", [False, True])
 def test_in_a_real_process(stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker refuses these jobs, which is enough to see that it runs and can be ended."""
-    run = live.start(PLAN)
+    run = live.start_run(PLAN)
     if stop:
         run.stop()
     assert run.wait(PATIENCE)

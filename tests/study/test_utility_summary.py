@@ -9,8 +9,8 @@ import pytest
 from dpcore.errors import ParameterError, StudyError
 from dpcore.study.plan import row
 from dpcore.study.tables import tidy
-from dpcore.study.utility import solve
-from dpcore.study.utility_summary import baseline, curves, frontier, joined, roc_curves
+from dpcore.study.utility import solve_margin
+from dpcore.study.utility_summary import baseline, curves, frontier, join_quantities, roc_curves
 from tests.fixtures import MakeRng
 
 EPSILONS = (1.0, 10.0, 100.0)
@@ -83,13 +83,13 @@ def test_the_frontier_is_that_of_every_pair(rng: MakeRng) -> None:
 
 
 def test_two_quantities_side_by_side() -> None:
-    result = joined(trials(), ("nw", {}), ("accuracy", {"learner": "a"}))
+    result = join_quantities(trials(), ("nw", {}), ("accuracy", {"learner": "a"}))
     assert result["private"].tolist() == pytest.approx([0.7, 0.9, 1.0])
     assert result["useful"].tolist() == pytest.approx([0.6, 0.8, 0.9])
 
 
 def test_the_smallest_epsilon_by_hand() -> None:
-    result = solve(trials(), 0.2, learner="a", tested_on="clean")[0]
+    result = solve_margin(trials(), 0.2, learner="a", tested_on="clean")[0]
     # Loss 0.3 at ε = 1 and 0.1 at ε = 10: 0.2 half way in ln ε.
     assert result.epsilon == pytest.approx(math.sqrt(10))
     half = 4.302652729911275 * 0.01 / math.sqrt(3)
@@ -99,19 +99,19 @@ def test_the_smallest_epsilon_by_hand() -> None:
 
 
 def test_the_ends_of_what_was_measured_are_said() -> None:
-    always = solve(trials(), 0.5, learner="a")[0]
+    always = solve_margin(trials(), 0.5, learner="a")[0]
     assert always.epsilon == 1.0
     assert "or less" in always.sentence
-    never = solve(trials(shift=0.2), 0.1, learner="a")[0]
+    never = solve_margin(trials(shift=0.2), 0.1, learner="a")[0]
     assert never.epsilon is None
     assert never.sentence == "tem: not reached up to ε = 100"
 
 
 def test_refusals() -> None:
     with pytest.raises(ParameterError, match="from 0 to 1"):
-        solve(trials(), float("nan"))
+        solve_margin(trials(), float("nan"))
     with pytest.raises(StudyError, match="at least two seeds"):
-        solve(trials(seeds=(0,)), 0.1)
+        solve_margin(trials(seeds=(0,)), 0.1)
 
 
 def test_mean_roc_of_picked_curves() -> None:

@@ -13,7 +13,7 @@ from dpcore.study import vocabularies
 from dpcore.study.vocabularies import (
     BUNDLED,
     CORPORA,
-    Corpus,
+    CorpusVocabulary,
     count_words,
     load_vocabulary,
     random_vectors,
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "v.vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
     table = {"text": [*TEXTS, TEXTS[0], "cat cat cat"], "split": ["train"] * 4 + ["test"]}
     pd.DataFrame(table).to_parquet(tmp_path / "t.parquet")
-    corpus = Corpus("toy", "t.parquet", vectors="v.npy", most=4)
+    corpus = CorpusVocabulary("toy", "t.parquet", vectors="v.npy", most=4)
     monkeypatch.setitem(CORPORA, "toy", corpus)
     return tmp_path
 

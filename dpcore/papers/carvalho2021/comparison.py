@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from dpcore.attack.membership import DocumentBound
-from dpcore.papers.row import Row, compared, epsilon_text, joined, signed
+from dpcore.papers.row import Row, comparison_row, epsilon_text, listing, signed
 from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
 from dpcore.study.recorded import Figures
 
-row = partial(compared, "carvalho2021")
+row = partial(comparison_row, "carvalho2021")
 """Row about this paper."""
 PRINTED_AT_TWO = {"tem": 0.75, "madlib": 0.52}
 """Section 5: average test accuracy at ε = 2, where both have AUC 0.50."""
@@ -124,7 +124,7 @@ def _attack(figures: Figures, curve: str) -> Row:
         stronger=str(stronger),
         learner=_LEARNERS[_ATTACKED],
         difference=signed(written.mean - 0.50),
-        clean=joined(clean, ".3f"),
+        clean=listing(clean, ".3f"),
     )
 
 

@@ -15,14 +15,14 @@ from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_DRAWS
-from dpcore.papers.row import Row, compared, joined, signed
+from dpcore.papers.row import Row, comparison_row, listing, signed
 from dpcore.study.recorded import Figures
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-row = partial(compared, "habernal2021")
+row = partial(comparison_row, "habernal2021")
 """Row about the refutation."""
 _CORPORA = {"ATIS": "atis.parquet", "SNIPS": "snips.parquet"}
 _NO_NOISE = "no noise"
@@ -102,7 +102,7 @@ def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
 
 
 def _attacked(part: Figures) -> str:
-    shares = joined(part.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
+    shares = listing(part.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
     count = float(part.rows("first_bound")["count"].mean())
     return (
         f"{shares}; mean rank at ε = 8 {part.mean('rank', 'adept', 8.0):.3g}, with (c) "

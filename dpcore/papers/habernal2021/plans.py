@@ -106,12 +106,16 @@ def measure_adept(cell: Cell, sources: Sources) -> list[Row]:
         rows += [
             measured | {"epsilon": epsilon} for measured in learned.accuracies(texts, cell.seed)
         ]
-        rows += [measured | {"epsilon": epsilon} for measured in compared(originals, texts[:some])]
+        rows += [
+            measured | {"epsilon": epsilon} for measured in overlap_rows(originals, texts[:some])
+        ]
         rows.append(row("true_epsilon", noisy.epsilon, epsilon=epsilon, variant="computed"))
     return rows + list(_attacked(cell, corpus, model, norm, form))
 
 
-def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned) -> Iterator[Row]:
+def _baseline(
+    cell: Cell, corpus: DividedCorpus, model: AutoEncoder, learned: _Learned
+) -> Iterator[Row]:
     """Yield rows of original utterances, utterances without noise, and the latent vectors."""
     yield learned.majority()
     yield from learned.accuracies(corpus.private.texts, cell.seed)
@@ -120,7 +124,7 @@ def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned)
     some = int(cell.option("compared"))
     for measured in (
         *learned.accuracies(texts, cell.seed),
-        *compared(corpus.private.texts[:some], texts[:some]),
+        *overlap_rows(corpus.private.texts[:some], texts[:some]),
     ):
         yield measured | {"variant": NO_NOISE}
     yield from unprotected(
@@ -131,7 +135,7 @@ def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned)
 
 
 def _attacked(
-    cell: Cell, corpus: Corpus, model: AutoEncoder, norm: float, form: LatentForm
+    cell: Cell, corpus: DividedCorpus, model: AutoEncoder, norm: float, form: LatentForm
 ) -> Iterator[Row]:
     """Yield the rank of the true utterance at each ε, and its bounds."""
     rng = cell.generator("attack")
@@ -160,7 +164,7 @@ def _attacked(
 class _Learned:
     """Classifiers of intents, trained on given texts and tested on the test split."""
 
-    def __init__(self, corpus: Corpus, lexicon: Lexicon, learners: tuple[str, ...]) -> None:
+    def __init__(self, corpus: DividedCorpus, lexicon: Lexicon, learners: tuple[str, ...]) -> None:
         _, private, testing = corpus.intents()
         self.used = np.flatnonzero(private >= 0)
         tested = np.flatnonzero(testing >= 0)
@@ -183,7 +187,7 @@ class _Learned:
 
 
 @functools.lru_cache(maxsize=1)
-def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
+def trained(path: Path, seed: int, options: str) -> tuple[DividedCorpus, AutoEncoder]:
     """Return the divided corpus and its network, kept for the other noises of the seed.
 
     Args:
@@ -218,7 +222,7 @@ class Utterances:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class DividedCorpus:
     """Divided corpus: the network's training texts, texts to rewrite, classifiers' test texts."""
 
     public: Utterances
@@ -248,7 +252,7 @@ class Corpus:
         return tuple(kept), private, testing
 
 
-def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
+def read_corpus(path: Path, options: dict[str, Any], seed: int) -> DividedCorpus:
     """Divide the utterances of a file.
 
     Args:
@@ -276,10 +280,10 @@ def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
     if not len(splits[0]) > private + 1:
         raise StudyError(f"{path} has {len(splits[0]):,} utterances to divide, too few")
     parts = splits[0][private : private + public], splits[0][:private], splits[1]
-    return Corpus(*(Utterances(*map(tuple, zip(*part, strict=True))) for part in parts))
+    return DividedCorpus(*(Utterances(*map(tuple, zip(*part, strict=True))) for part in parts))
 
 
-def compared(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
+def overlap_rows(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
     """Yield ROUGE-1, BLEU and the share of utterances that come out word for word."""
     whole: dict[str, Any] = {"count": len(originals)}
     overlap = rouge1(originals, texts)

@@ -64,7 +64,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Examples:
+class RewriteExamples:
     """All examples, the outputs when only the length is known, and facts about their creation."""
 
     rows: tuple[Example, ...]
@@ -72,7 +72,7 @@ class Examples:
     facts: dict[str, Any]
 
 
-def make_examples(out: Path, progress: Progress = silent) -> Examples:
+def make_examples(out: Path, progress: Progress = silent) -> RewriteExamples:
     """Train the network, rewrite sentences, and write the file.
 
     Args:
@@ -129,7 +129,7 @@ def make_examples(out: Path, progress: Progress = silent) -> Examples:
         "training": asdict(_TRAINING),
         "held_out_loss": fitted.epochs[fitted.best].held_out,
     }
-    examples = Examples(tuple(rows), dict(zip(texts, zero, strict=True)), facts)
+    examples = RewriteExamples(tuple(rows), dict(zip(texts, zero, strict=True)), facts)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_text(out, json.dumps(asdict(examples), ensure_ascii=False, indent=0) + "\n")
@@ -143,7 +143,7 @@ def examples_path() -> Path:
     return bundled_data("results", "manifest.json") / FOLDER / FILE
 
 
-def read_examples(path: Path | None = None) -> Examples:
+def read_examples(path: Path | None = None) -> RewriteExamples:
     """Read and check a file of examples.
 
     Args:
@@ -165,4 +165,4 @@ def read_examples(path: Path | None = None) -> Examples:
     words = (value for row in rows for name, value in asdict(row).items() if name != "epsilon")
     if not (rows and all(isinstance(value, str) for value in words)):
         raise StudyError(f"{path} is damaged; make it again with autoencoder examples")
-    return Examples(rows, alone, facts)
+    return RewriteExamples(rows, alone, facts)

@@ -9,15 +9,15 @@ from dpcore.attack.output.nearest import divergence, kept_at_most
 from dpcore.outwards import at_most
 from dpcore.papers.huang2024 import plans as paper
 from dpcore.papers.huang2024.plans import EQUAL, equal_label, published_noise, total_of, true_delta
-from dpcore.papers.row import Row, compared, differences, epsilon_text, joined, signed
+from dpcore.papers.row import Row, comparison_row, differences, epsilon_text, listing, signed
 from dpcore.plots.style import number, probability_text
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
 from dpcore.study.labelled_trial import QUANTITIES
 from dpcore.study.recorded import Figures
-from dpcore.study.utility import solve
+from dpcore.study.utility import solve_margin
 from dpcore.study.utility_summary import curves
 
-row = partial(compared, "huang2024")
+row = partial(comparison_row, "huang2024")
 """Row about this paper."""
 _SHOWN = (0.05, 0.5, 20.0)
 
@@ -89,8 +89,8 @@ def _curve(figures: Figures, curve: str) -> Row:
         figures,
         figure=_figure(figures),
         mechanism=paper.MECHANISMS[curve],
-        shown=joined(_SHOWN, "g"),
-        in_paper=joined((printed[epsilon] for epsilon in _SHOWN), ".3f"),
+        shown=listing(_SHOWN, "g"),
+        in_paper=listing((printed[epsilon] for epsilon in _SHOWN), ".3f"),
         ours=", ".join(probability_text(*nw) for nw in ours),
         difference=differences((nw.mean for nw in ours), (printed[e] for e in _SHOWN)),
         wide=", ".join(wide),
@@ -200,11 +200,11 @@ def _quality(yelp: Figures, quantity: str, curve: str) -> Row:
         yelp,
         name=QUANTITIES[quantity],
         mechanism=paper.MECHANISMS[curve],
-        shown=joined(_SHOWN_UTILITY, "g"),
-        in_paper=joined(theirs),
+        shown=listing(_SHOWN_UTILITY, "g"),
+        in_paper=listing(theirs),
         ours=", ".join(str(reading) for reading in ours),
         difference=differences((reading.mean for reading in ours), theirs),
-        kept=joined((yelp.mean("nw", curve, epsilon) for epsilon in _SHOWN_UTILITY), ".2g"),
+        kept=listing((yelp.mean("nw", curve, epsilon) for epsilon in _SHOWN_UTILITY), ".2g"),
         another=another if quantity == "bert_style" else "",
     )
 
@@ -299,7 +299,7 @@ def _trlaplace(figures: Figures, key: str, kind: str) -> Row:
         "accuracy-trlaplace",
         figures,
         kind=_KINDS[kind],
-        shown=joined(_SHOWN_UTILITY, "g"),
+        shown=listing(_SHOWN_UTILITY, "g"),
         in_paper="around 0.865 at every ε"
         if kind == "-random"
         else "close to the baseline at every ε",
@@ -322,7 +322,9 @@ def _best(figures: Figures, key: str) -> Row:
 def _needed_utility(figures: Figures, key: str) -> Row:
     within = 0.05
     where = {"learner": _LEARNER, "tested_on": "clean", "lexicon": key}
-    ours = "; ".join(curve.sentence for curve in solve(figures.recorded.table, within, **where))
+    ours = "; ".join(
+        curve.sentence for curve in solve_margin(figures.recorded.table, within, **where)
+    )
     return row("accuracy-needed", figures, within=within, ours=ours, facts=figures.lexicon(key))
 
 
@@ -401,8 +403,8 @@ def _shown(figures: Figures, quantity: str, curve: str, learner: str) -> list[fl
 def _beside(ours: list[float], theirs: list[float]) -> dict[str, str]:
     """Return numbers of the paper, ours, and their differences."""
     return {
-        "in_paper": joined(theirs),
-        "ours": joined(ours),
+        "in_paper": listing(theirs),
+        "ours": listing(ours),
         "difference": differences(ours, theirs),
     }
 
@@ -436,7 +438,7 @@ def _curve_autoencoder(figures: Figures, quantity: str, curve: str) -> Row:
         wide = [published_deviation(epsilon) for epsilon in _SHOWN_AUTOENCODER]
         more = (
             " The printed row is as good as without noise at every ε. The noise of Theorem 3 is "
-            f"not small: {joined(wide)} times C in each coordinate, "
+            f"not small: {listing(wide)} times C in each coordinate, "
             f"{min(wide) * math.sqrt(paper.DIMENSION):.0f} times as long as the vector or more."
         )
     return row(
@@ -445,8 +447,8 @@ def _curve_autoencoder(figures: Figures, quantity: str, curve: str) -> Row:
         tables=_tables(figures),
         name=_TITLES[quantity],
         mechanism=paper.MECHANISMS[curve],
-        shown=joined(_SHOWN_AUTOENCODER),
-        near=joined(_shown(figures, quantity, curve, NEAREST)),
+        shown=listing(_SHOWN_AUTOENCODER),
+        near=listing(_shown(figures, quantity, curve, NEAREST)),
         nothing=figures.without(quantity, learner=LENGTH).mean,
         more=more,
         **_beside(_shown(figures, quantity, curve, NETWORK), theirs),
@@ -466,14 +468,14 @@ def _no_decoder(figures: Figures, curve: str, theirs: list[float]) -> str:
         if printed > kept_at_most(n, min(easier, 1.0))
     ]
     sentence = (
-        f" No decoder whatever can keep more than {joined(bound)} of the words of such "
+        f" No decoder whatever can keep more than {listing(bound)} of the words of such "
         "sentences behind this noise (the information of all its vectors, and what place and "
         "length let one guess)."
     )
     if beyond:
         sentence += (
             f" Were the paper's sentences {_EASIER} times as easy to guess as these of up to "
-            f"{figures.option('words')[1]} words, its values at ε = {joined(beyond, 'g')} would "
+            f"{figures.option('words')[1]} words, its values at ε = {listing(beyond, 'g')} would "
             "still not be of the theorem's noise, at any C."
         )
     return sentence
@@ -487,7 +489,7 @@ def _loss(figures: Figures, curve: str) -> Row:
         figures,
         tables=_tables(figures),
         mechanism=paper.MECHANISMS[curve],
-        shown=joined(_SHOWN_AUTOENCODER),
+        shown=listing(_SHOWN_AUTOENCODER),
         words=words,
         log_words=math.log(words),
         paper_words=paper.WORDS,
@@ -511,8 +513,8 @@ def _reached(figures: Figures, curve: str) -> Row:
         figures,
         tables=_tables(figures),
         mechanism=paper.MECHANISMS[curve],
-        noisy=joined(noisy),
-        shares=joined(shares),
+        noisy=listing(noisy),
+        shares=listing(shares),
         reached=", ".join(epsilon_text(epsilon) for epsilon in reached),
         top=top,
         factors=" and ".join(factors) or "any number of",
@@ -557,8 +559,8 @@ def _equal(figures: Figures, epsilon: float) -> Row:
         delta=true_delta(epsilon),
         printed=paper.printed(_corpus_autoencoder(figures), "nw", "trlaplace")[epsilon],
         total=total_of(epsilon),
-        ours=joined(network, ".2g"),
-        near=joined(near, ".2g"),
+        ours=listing(network, ".2g"),
+        near=listing(near, ".2g"),
     )
 
 
@@ -573,7 +575,7 @@ def _length(figures: Figures) -> Row:
         "length",
         figures,
         tables=_tables(figures),
-        theirs=joined(theirs),
+        theirs=listing(theirs),
         least=low.min(),
         most=low.max(),
         zero=figures.without("rouge1_recall", learner=LENGTH).mean,
@@ -613,7 +615,7 @@ def _useful_autoencoder(figures: Figures) -> Row:
         else "Looking up each vector by itself is no worse than this network, which has met the "
         f"noise in {figures.option('train'):,} sentences only."
     )
-    return row("useful", figures, network=joined(network), near=joined(near), better=better)
+    return row("useful", figures, network=listing(network), near=listing(near), better=better)
 
 
 def _time(figures: Figures) -> Row:
@@ -624,6 +626,6 @@ def _time(figures: Figures) -> Row:
     }
     texts = {
         "seconds": "; ".join(f"{curve} {mean:.3g}" for curve, mean in seconds.items()),
-        "ratios": joined((mean / clean for mean in seconds.values()), ".2g"),
+        "ratios": listing((mean / clean for mean in seconds.values()), ".2g"),
     }
     return row("time", figures, clean=clean, **texts)

@@ -14,7 +14,7 @@ import math
 
 from dpcore.mechanisms.clipped.trlaplace import Truncation, published_truncation, worst_delta
 from dpcore.noise.streams import generator
-from dpcore.papers.written import written
+from dpcore.papers.written import read_toml
 from dpcore.study.labelled_trial import rewriting
 from dpcore.study.plan import (
     Arm,
@@ -60,7 +60,7 @@ MECHANISMS = {
 }
 """Mechanisms of the paper, with the names of their rows."""
 
-_PRINTED = written("huang2024/printed.toml")
+_PRINTED = read_toml("huang2024/printed.toml")
 TABLES: dict[str, dict[str, dict[str, list[float]]]] = _PRINTED["tables"]
 """Tables 2 and 3: corpus, quantity and mechanism to the values at `EPSILONS`."""
 NOISELESS: dict[str, dict[str, float]] = _PRINTED["noiseless"]

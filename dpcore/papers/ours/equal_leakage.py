@@ -34,7 +34,7 @@ from dpcore.papers.ours.teaching import divided
 from dpcore.papers.ours.tradeoff import amount_row
 from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Settings, Study
-from dpcore.study.recorded import Figures, Reading, read_recorded
+from dpcore.study.recorded import Figures, MeanInterval, read_recorded
 from dpcore.study.runner import Sources
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
     """
     from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 
-    parts = drawn(cell, sources) if cell.data else divided(cell.shared_generator("split"))
+    parts = corpus_parts(cell, sources) if cell.data else divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
     mechanism = sources.mechanism(cell) if cell.mechanism else None
     wanted = Wanted(tuple(cell.option("learners")), tuple(cell.option("attacked")))
@@ -158,7 +158,7 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
     return rows
 
 
-def drawn(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
+def corpus_parts(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
     """Return texts of a real corpus, the same for every mechanism, each cut to its first words."""
     from dpcore.study.vocabularies import labelled_rows
 
@@ -225,16 +225,16 @@ class Compared:
     level: float
     curve: str
     epsilon: float
-    guessed: Reading
+    guessed: MeanInterval
     at_least: bool
-    kept: Reading
-    accuracy: Reading
-    auc: Reading
-    gain: Reading | None = None
-    attack: Reading | None = None
+    kept: MeanInterval
+    accuracy: MeanInterval
+    auc: MeanInterval
+    gain: MeanInterval | None = None
+    attack: MeanInterval | None = None
 
 
-def compared(
+def compare_mechanisms(
     figures: Figures,
     rates: Figures | None = None,
     learner: str = "tf-idf",
@@ -268,16 +268,16 @@ def task_curves(
     """Return accuracy and AUC as curves over the share of words guessed, by label.
 
     Args:
-        figures: as for `compared`.
+        figures: as for `compare_mechanisms`.
         data: the labelling or corpus.
-        rates: as for `compared`.
-        learner: as for `compared`.
+        rates: as for `compare_mechanisms`.
+        learner: as for `compare_mechanisms`.
 
     Returns:
         Curves of the quantities word, kept, accuracy and auc.
     """
     lines: dict[str, list[Compared]] = {}
-    for line in compared(figures, rates, learner):
+    for line in compare_mechanisms(figures, rates, learner):
         if line.data == data:
             lines.setdefault(line.curve, []).append(line)
     return {label: _curve(label, some) for label, some in lines.items()}
@@ -285,7 +285,7 @@ def task_curves(
 
 def without_privacy(
     figures: Figures, data: str, learner: str = "tf-idf"
-) -> tuple[Reading, Reading]:
+) -> tuple[MeanInterval, MeanInterval]:
     """Return accuracy, and AUC of the stronger attacker, on the original texts."""
     return (
         figures.without("accuracy", data=data, learner=learner, tested_on=CLEAN),
@@ -340,7 +340,7 @@ def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> l
             level,
             curve,
             epsilon,
-            Reading(rate["value"], rate["low"], rate["high"]),
+            MeanInterval(rate["value"], rate["low"], rate["high"]),
             rate["variant"] != BAYES,
             figures.at("nw", curve, epsilon),
             _reading(accuracy),
@@ -357,9 +357,9 @@ def _by_seed(rows: pd.DataFrame, curve: str, epsilon: float) -> pd.Series:
     return values
 
 
-def _reading(values: pd.Series) -> Reading:
+def _reading(values: pd.Series) -> MeanInterval:
     mean = mean_interval(values.to_numpy(dtype=np.float64))
-    return Reading(mean.mean, mean.low, mean.high)
+    return MeanInterval(mean.mean, mean.low, mean.high)
 
 
 def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
@@ -384,7 +384,7 @@ def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
     return lines
 
 
-def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Reading]:
+def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, MeanInterval]:
     """Return each mechanism's difference from the reference, over the trials common to all.
 
     Trials of one seed have the same texts, so that an effect of the texts on all of them cancels.
@@ -397,5 +397,5 @@ def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, Re
     for curve, series in numbers.items():
         if curve != REFERENCE:
             mean = float((series - reference).mean())
-            result[curve] = Reading(mean, mean - half, mean + half)
+            result[curve] = MeanInterval(mean, mean - half, mean + half)
     return result

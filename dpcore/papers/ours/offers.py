@@ -19,7 +19,7 @@ from dpcore.guarantee import Status
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
-from dpcore.study.recorded import Reading
+from dpcore.study.recorded import MeanInterval
 from dpcore.study.utility import Solved, solve_each
 from dpcore.study.utility_summary import curves
 
@@ -49,10 +49,10 @@ class Offer:
     epsilon: float | None
     why: str = ""
     status: Status | None = None
-    guessed: Reading | None = None
+    guessed: MeanInterval | None = None
     at_least: bool = False
-    accuracy: Reading | None = None
-    auc: Reading | None = None
+    accuracy: MeanInterval | None = None
+    auc: MeanInterval | None = None
 
 
 def guess_offer(
@@ -84,7 +84,7 @@ def accuracy_offer(
         mechanism: the mechanism.
         curve: as for `guess_offer`.
         taught: as for `guess_offer`.
-        solved: result of `dpcore.study.utility.solve` for it.
+        solved: result of `dpcore.study.utility.solve_margin` for it.
     """
     if solved is None:
         return Offer(None, Filled("what such texts teach was not measured"))
@@ -161,15 +161,15 @@ def _offer(
     )
 
 
-def _reading(curve: TradeCurve | None, quantity: str, epsilon: float) -> Reading | None:
+def _reading(curve: TradeCurve | None, quantity: str, epsilon: float) -> MeanInterval | None:
     if curve is None or quantity not in curve:
         return None
     found = curve.interval_at_epsilon(quantity, epsilon)
     if found is None:
         return None
     if quantity != "word" and np.isnan(curve.amounts[quantity]).any():  # only one trial
-        return Reading(found[0], math.nan, math.nan)
-    return Reading(*found)
+        return MeanInterval(found[0], math.nan, math.nan)
+    return MeanInterval(*found)
 
 
 def _down(mechanism: Mechanism, epsilon: float) -> float:

@@ -12,11 +12,11 @@ from dpcore.arrays import FloatArray
 from dpcore.measure.counting import expected_distinct
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition
 from dpcore.noise.poisson import poisson_weights
-from dpcore.papers.row import Row, compared, rounded, signed
-from dpcore.papers.written import written
+from dpcore.papers.row import Row, comparison_row, rounded, signed
+from dpcore.papers.written import read_toml
 from dpcore.papers.xu2021 import comparison as paper
 from dpcore.plots.style import probability_text
-from dpcore.study.recorded import Figures, reading_of
+from dpcore.study.recorded import Figures, mean_interval
 
 # Values printed in Xu et al. 2021: vocabularies, ε, and Tables 2 and 3 in percent.
 
@@ -59,12 +59,12 @@ def columns(key: str, curve: str) -> dict[float, Column]:
     heads: tuple[float, ...] = EPSILONS
     if curve != "madlib":
         heads = tuple(math.exp(x) for x in (FIRST[key], *LOGARITHMS))
-    rows = written("xu2021/printed.toml")[key][curve]
+    rows = read_toml("xu2021/printed.toml")[key][curve]
     columns = zip(rows["certified"], rows["augmented"], rows["clean"], strict=True)
     return dict(zip(heads, columns, strict=True))
 
 
-row = partial(compared, "xu2021")
+row = partial(comparison_row, "xu2021")
 """Row about this paper."""
 _LAPLACE, _GUMBEL = "madlib", "truncated-gumbel"
 _RUNS = 1_000
@@ -194,7 +194,7 @@ def _protocol(figures: Figures) -> Row:
         "protocol",
         figures,
         counted=counted,
-        by_runs=probability_text(*reading_of(counted)),
+        by_runs=probability_text(*mean_interval(counted)),
         best=probability_text(*best),
         words=figures.entry.words,
         difference=signed(float(counted["mean"]) - best.mean),

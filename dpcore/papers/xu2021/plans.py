@@ -197,7 +197,7 @@ LISTS = "counterfitted_neighbors.json.gz"
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class RobustMaterial:
     """Material of one trial.
 
     Attributes:
@@ -254,7 +254,7 @@ class Trial:
 
 
 @functools.lru_cache(maxsize=1)
-def material(trial: Trial) -> Material:
+def material(trial: Trial) -> RobustMaterial:
     """Read the texts, and train the two networks that do not depend on the mechanism."""
     lexicon, path = trial.sources.lexicon(trial.lexicon), trial.sources.file(trial.data)
     substitutions = _substitutions(path, lexicon, str(trial.option("lists")))
@@ -277,7 +277,7 @@ def material(trial: Trial) -> Material:
         substitutions=substitutions,
     )
     attacked = _parts(test, sizes[3])[0]
-    return Material(
+    return RobustMaterial(
         train, held_out, test, attacked, substitutions, shape, normal, robust, (told, told_robust)
     )
 
@@ -330,7 +330,7 @@ def _parts(examples: Examples, first: int) -> tuple[Examples, Examples]:
 
 
 def augmented(
-    trained: Material, trial: Trial, copies: list[Bags], stopping: list[Bags]
+    trained: RobustMaterial, trial: Trial, copies: list[Bags], stopping: list[Bags]
 ) -> tuple[NetworkClassifier, TrainingRecord]:
     """Train the network on perturbed copies too; stopped by held-out texts and their copies."""
     lexicon = trial.sources.lexicon(trial.lexicon)
@@ -401,7 +401,7 @@ def measure_robustness(cell: Cell, sources: Sources) -> list[Row]:
     return [measured | {"epsilon": epsilon} for measured in rows]
 
 
-def _baseline(prepared: Material, trial: Trial) -> list[Row]:
+def _baseline(prepared: RobustMaterial, trial: Trial) -> list[Row]:
     """Measure clean and certified accuracy, and survival of attacks with allowed substitutions."""
     rows = []
     some = prepared.attacked
@@ -431,7 +431,7 @@ def _baseline(prepared: Material, trial: Trial) -> list[Row]:
 
 
 def _trained(
-    name: str, network: NetworkClassifier, prepared: Material, told: TrainingRecord
+    name: str, network: NetworkClassifier, prepared: RobustMaterial, told: TrainingRecord
 ) -> list[Row]:
     test = prepared.test
     reader = network.given(test.premises)
@@ -445,7 +445,7 @@ def _trained(
     ]
 
 
-def _kept(prepared: Material, copies: Sequence[Bags]) -> list[Row]:
+def _kept(prepared: RobustMaterial, copies: Sequence[Bags]) -> list[Row]:
     """Measure how often a word stays, and how often the lists allow its substitute."""
     before = np.tile(prepared.train.bags.words, len(copies))
     after = np.concatenate([bags.words for bags in copies])

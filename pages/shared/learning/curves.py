@@ -15,7 +15,7 @@ from dpcore.plots.style import SCALES, Caption, number, percent
 from dpcore.plots.utility.curves import TITLES, utility_caption, utility_figure
 from dpcore.plots.utility.equal import X_TITLES, equal_caption, equal_figure
 from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
-from dpcore.study.utility import LOSS, at_equal, loss_sentence, solve
+from dpcore.study.utility import LOSS, at_equal, loss_sentence, solve_margin
 from dpcore.study.utility_summary import curves, frontier
 from pages.shared.dial import GROUPS, Group
 from pages.shared.figure import csv_button, show_figure
@@ -274,7 +274,7 @@ def solve_view(evidence: Evidence) -> None:
         help=say("Of the accuracy without privacy, with the same classifier on clean text."),
     )
     try:
-        answers = solve(evidence.table, points / 100, **evidence.where("accuracy"))
+        answers = solve_margin(evidence.table, points / 100, **evidence.where("accuracy"))
     except DpcoreError as error:
         refuse(say("There is no answer from these trials."), error)
         return

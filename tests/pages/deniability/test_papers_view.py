@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
-from dpcore.papers.comparison import compare
+from dpcore.papers.comparison import comparison_rows
 from dpcore.papers.studies import STUDIES
 from dpcore.study.recorded import read_recorded
 from pages.shared import taking
@@ -47,7 +47,7 @@ def test_every_study_is_drawn_and_every_row_of_its_comparison_is_read_in_full(
     assert "seed 0" in " ".join(texts)
     assert "fingerprint" in " ".join(texts)
     titles = {element.value for element in test.markdown}
-    rows = compare(read_recorded(name))
+    rows = comparison_rows(read_recorded(name))
     assert bool(rows) == bool(STUDIES[name].source)
     for row in rows:
         assert not set("*_`$[]<>~:\\#") & set(row.quantity + row.figure), "it would be Markdown"

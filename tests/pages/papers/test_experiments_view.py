@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
-from dpcore.papers.comparison import agreement, compare
+from dpcore.papers.comparison import agreement, comparison_rows
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study import live
@@ -41,7 +41,7 @@ def with_curves() -> str:
 
 
 def test_it_opens_with_all_records_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "start", lambda *_: pytest.fail("a run was started"))
+    monkeypatch.setattr(live, "start_run", lambda *_: pytest.fail("a run was started"))
     test = opened()
     assert component(test, "listing")["chosen"] == USUAL
     assert set(listed(test)) == set(THERE)
@@ -56,7 +56,7 @@ def test_it_opens_with_all_records_and_starts_nothing(monkeypatch: pytest.Monkey
 def test_each_row_says_how_near_it_comes_to_its_paper() -> None:
     rows = listed(opened())
     for name, row in rows.items():
-        counts = agreement(compare(bundled_record(name)))
+        counts = agreement(comparison_rows(bundled_record(name)))
         assert row["figure"] == experiments.comes_to(counts)
         assert (row["word"] == "ours") == (counts.rows == 0) == (not THERE[name].source)
         assert row["paper"] in PAPERS
@@ -83,7 +83,7 @@ def test_the_python_cell_prints_what_the_page_shows(
     exec(cell, {})
     lines = capsys.readouterr().out.strip().split("\n")
     assert lines[0] == f"{THERE[name].title} {len(bundled_record(name).table)} rows"
-    rows = compare(bundled_record(name))
+    rows = comparison_rows(bundled_record(name))
     assert lines[1:-1] == [f"{r.quantity}: {r.in_paper}; here {r.ours}" for r in rows]
     assert lines[-1] == str(agreement(rows))
     assert THERE[name].command in shown_text(test)

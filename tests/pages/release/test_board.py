@@ -14,7 +14,7 @@ from dpcore.outwards import at_least
 from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
 from dpcore.papers.ours.offers import Offer, guess_offer
 from dpcore.papers.ours.tradeoff import recorded_curve
-from dpcore.study.recorded import Figures, Reading, read_recorded
+from dpcore.study.recorded import Figures, MeanInterval, read_recorded
 from pages.release.below import BELOW
 from pages.release.board import GOALS, accuracy_text, auc_text, badge, finding, guessed_text
 from tests.pages.app import component, run_parts, shown_text, watched
@@ -94,25 +94,25 @@ def test_the_finding_is_of_the_same_table(opened: Callable[..., AppTest]) -> Non
 @pytest.mark.parametrize(
     ("reading", "text"),
     [
-        (Reading(0.48, 0.45, 0.51), "0.48: a coin, no gain"),
-        (Reading(0.5, 0.5, 0.5), "0.50: a coin, no gain"),
-        (Reading(0.52, 0.49, 0.55), "0.52 (0.49 to 0.55), perhaps a coin"),
-        (Reading(0.57, 0.54, 0.59), "0.57 (0.54 to 0.59)"),
-        (Reading(0.57, math.nan, math.nan), "0.57 (one trial)"),
+        (MeanInterval(0.48, 0.45, 0.51), "0.48: a coin, no gain"),
+        (MeanInterval(0.5, 0.5, 0.5), "0.50: a coin, no gain"),
+        (MeanInterval(0.52, 0.49, 0.55), "0.52 (0.49 to 0.55), perhaps a coin"),
+        (MeanInterval(0.57, 0.54, 0.59), "0.57 (0.54 to 0.59)"),
+        (MeanInterval(0.57, math.nan, math.nan), "0.57 (one trial)"),
     ],
 )
-def test_below_a_half_is_a_coin_and_no_gain(reading: Reading, text: str) -> None:
+def test_below_a_half_is_a_coin_and_no_gain(reading: MeanInterval, text: str) -> None:
     assert auc_text(reading) == text
 
 
 def test_intervals_stand_where_they_say_something() -> None:
-    exact = Offer(2.0, guessed=Reading(0.1, 0.0999, 0.1))
+    exact = Offer(2.0, guessed=MeanInterval(0.1, 0.0999, 0.1))
     assert guessed_text(exact) == "10 of 100"
-    drawn = Offer(2.0, guessed=Reading(0.093, 0.087, 0.1), at_least=True)
+    drawn = Offer(2.0, guessed=MeanInterval(0.093, 0.087, 0.1), at_least=True)
     assert guessed_text(drawn) == "at least 9.3 of 100 (8.7 to 10)"
     assert guessed_text(Offer(2.0)) == "not measured here"
-    assert accuracy_text(Reading(0.615, 0.587, 0.644)) == "62 % (59 to 64)"
-    assert accuracy_text(Reading(0.615, math.nan, math.nan)) == "62 % (one trial)"
+    assert accuracy_text(MeanInterval(0.615, 0.587, 0.644)) == "62 % (59 to 64)"
+    assert accuracy_text(MeanInterval(0.615, math.nan, math.nan)) == "62 % (one trial)"
     assert badge(Status.CERTIFIED) == "◉ certified"
 
 
@@ -120,14 +120,14 @@ def test_findings_say_what_is_not_known() -> None:
     assert finding([("tem", Offer(None, "no"))], GUESS, None).startswith("No mechanism")
     assert "not measured yet" in finding([("tem", Offer(2.0))], GUESS, None)
     near = [
-        ("a", Offer(2.0, accuracy=Reading(0.62, 0.6, 0.64))),
-        ("b", Offer(2.0, accuracy=Reading(0.6, 0.58, 0.62))),
+        ("a", Offer(2.0, accuracy=MeanInterval(0.62, 0.6, 0.64))),
+        ("b", Offer(2.0, accuracy=MeanInterval(0.6, 0.58, 0.62))),
     ]
     assert finding(near, GUESS, 0.79) == (
         "a keeps most: 62 % of texts read rightly, 79 % without privacy; others may be as good."
     )
     assert "others" not in finding([near[0], ("b", Offer(None))], GUESS, 0.79)
-    least = [(name, Offer(2.0, guessed=Reading(share, share, share))) for name, share in
+    least = [(name, Offer(2.0, guessed=MeanInterval(share, share, share))) for name, share in
              (("a", 0.4), ("b", 0.1))]  # fmt: skip
     assert finding(least, ACCURACY, 0.79) == "b gives least away: 10 of 100 words guessed."
 

@@ -18,13 +18,13 @@ PATIENCE = 120.0
 def test_a_step_of_the_dial_loses_no_result_of_a_run_that_has_just_ended(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, runs = live_jobs.start, []
+    start, runs = live_jobs.start_run, []
 
     def here(live: Any) -> Any:
         runs.append(start(live, Serial))
         return runs[-1]
 
-    monkeypatch.setattr(live_jobs, "start", here)
+    monkeypatch.setattr(live_jobs, "start_run", here)
     test = opened(**SMALL)
     test.button(key="use_start").click().run()
     assert runs[0].wait(PATIENCE)
@@ -36,13 +36,13 @@ def test_a_step_of_the_dial_loses_no_result_of_a_run_that_has_just_ended(
 def test_a_run_is_started_watched_and_shown(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, runs = live_jobs.start, []
+    start, runs = live_jobs.start_run, []
 
     def here(live: Any) -> Any:
         runs.append(start(live, Serial))
         return runs[-1]
 
-    monkeypatch.setattr(live_jobs, "start", here)
+    monkeypatch.setattr(live_jobs, "start_run", here)
     test = opened(**SMALL)
     assert [b.key for b in test.button if b.key == "use_start"]
     test.button(key="use_start").click().run()
@@ -79,7 +79,7 @@ def test_a_stop_keeps_the_parts_that_are_done(
             return self.done
 
     job = Job()
-    monkeypatch.setattr(live_jobs, "start", lambda live: job)
+    monkeypatch.setattr(live_jobs, "start_run", lambda live: job)
     test = opened(**SMALL)
     test.button(key="use_start").click().run()
     assert not test.exception

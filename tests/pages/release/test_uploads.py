@@ -80,14 +80,14 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
         rows: tuple[dict[str, Any], ...] = ()
 
     def start(live: Any) -> Job:
-        from dpcore.study.live import perform
+        from dpcore.study.live import run_job
 
         lives.append(live)
         job = Job()
-        job.rows = tuple(perform(live.jobs()[0])["rows"])
+        job.rows = tuple(run_job(live.jobs()[0])["rows"])
         return job
 
-    monkeypatch.setattr(live_jobs, "start", start)
+    monkeypatch.setattr(live_jobs, "start_run", start)
     test = upload(opened(**SMALL), f"words,kind\n{ROWS}\n,bad\n".encode())
     assert "41 rows; left out: 1 without text or label, 0 repeated. Used: 40 texts" in shown_text(
         test

@@ -11,7 +11,7 @@ from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
-from dpcore.study.utility import solve as solve_accuracy
+from dpcore.study.utility import solve_margin as solve_accuracy
 from pages.shared.dial import GROUPS
 from pages.tradeoff.goal import GOALS, Goal
 from tests.pages.app import open_link, shown_text, table

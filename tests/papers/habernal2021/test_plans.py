@@ -15,8 +15,8 @@ from dpcore.mechanisms.clipped.adept import FORMS, true_epsilon
 from dpcore.papers.habernal2021.plans import (
     NO_NOISE,
     STUDY,
-    compared,
     measure_adept,
+    overlap_rows,
     read_corpus,
     trained,
     unprotected,
@@ -184,7 +184,7 @@ def test_pairs_that_the_noise_does_not_cover_are_counted(rng: MakeRng) -> None:
 
 
 def test_rewriting_is_compared_with_the_original() -> None:
-    rows = compared(["a b c d", "e f"], ["a b c d", "g"])
+    rows = overlap_rows(["a b c d", "e f"], ["a b c d", "g"])
     result = {row["quantity"]: row["value"] for row in rows}
     assert result["exact"] == 0.5
     assert result["rouge1"] == result["rouge1_recall"] == 0.5

@@ -25,7 +25,7 @@ from dpcore.papers.ours.equal_leakage import (
     STUDIES,
     TEACHING,
     Compared,
-    compared,
+    compare_mechanisms,
     measure_utility,
     without_privacy,
 )
@@ -235,7 +235,7 @@ def figures() -> Figures:
 
 
 def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) -> None:
-    points = compared(figures, figures)
+    points = compare_mechanisms(figures, figures)
     assert [(p.level, p.curve) for p in points] == [
         (LEVELS[1], "tem"), (LEVELS[1], "optimal"), (LEVELS[1], "madlib"),
         (LEVELS[3], "optimal"), (LEVELS[4], "k-ary"),
@@ -265,10 +265,10 @@ def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) 
 
 def test_a_record_without_guesses_or_such_a_classifier_is_refused(figures: Figures) -> None:
     with pytest.raises(StudyError, match="no accuracy of 'network'"):
-        compared(figures, figures, "network")
+        compare_mechanisms(figures, figures, "network")
     teaching = Figures(read_recorded("teaching-corpus"))
     with pytest.raises(StudyError, match=r"no guessed words, or .* for toy"):
-        compared(figures, teaching)
+        compare_mechanisms(figures, teaching)
 
 
 def test_the_command_line(
@@ -296,7 +296,7 @@ def test_the_command_line(
 
 def _recorded(study: Study) -> tuple[Figures, tuple[Compared, ...]]:
     figures = Figures(read_recorded(study.name))
-    return figures, compared(figures)
+    return figures, compare_mechanisms(figures)
 
 
 @pytest.mark.parametrize("study", RECORDED, ids=lambda study: study.name)
@@ -329,7 +329,7 @@ def test_laws_of_one_form_teach_the_same(study: Study) -> None:
 
     False alarm 1e-6, shared out among more differences than are looked at here.
     """
-    points = compared(Figures(read_recorded(study.name)), level=1 - 1e-6)
+    points = compare_mechanisms(Figures(read_recorded(study.name)), level=1 - 1e-6)
     twins = [point for point in points if point.curve == "tem"]
     assert len(twins) % len(LEVELS) == 0
     for point in twins:

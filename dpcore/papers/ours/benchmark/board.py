@@ -28,7 +28,7 @@ from dpcore.papers.ours.benchmark.cells import (
     METRIC,
 )
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line, reading
-from dpcore.study.recorded import Reading
+from dpcore.study.recorded import MeanInterval
 
 GUESSED, MEMBERSHIP, PROMISED = "guessed", "membership", "promised"
 SENSES = {
@@ -144,7 +144,7 @@ def _guessed(benchmark: Benchmark, level: float) -> Iterator[Found]:
             yield replace(line, why=why), {}
             continue
         line, trials = _measured_at(benchmark, line, epsilon)
-        share = line.guessed or Reading(math.nan, math.nan, math.nan)
+        share = line.guessed or MeanInterval(math.nan, math.nan, math.nan)
         if not (share.low <= (1.0 + NEAR) * level and share.high >= (1.0 - NEAR) * level):
             why = f"at ε = {epsilon:.4g}, where it was looked for, {share.mean:.3g} are guessed"
             yield replace(_only(line), why=why), {}
@@ -196,7 +196,7 @@ def _measured_at(benchmark: Benchmark, line: Line, epsilon: float) -> Found:
         replace(
             line,
             status=Status(promise["variant"]),
-            epsilon=Reading(epsilon, math.nan, math.nan),
+            epsilon=MeanInterval(epsilon, math.nan, math.nan),
             promised=float(promise["value"]) if holds else None,
             delta=_number(promise["at"]) if holds else None,
             guessed=_ends(shares["word"]),
@@ -240,7 +240,7 @@ def _read_at(benchmark: Benchmark, line: Line, level: float) -> Found:
     logs = read(np.repeat(np.log(epsilons)[:, None], auc.shape[1], axis=1))
     if logs is None or any(numbers is None for numbers in once.values()):
         return replace(line, why="meets the AUC in some of the trials alone"), {}
-    reached = Reading(*(math.exp(end) for end in reading(logs)))
+    reached = MeanInterval(*(math.exp(end) for end in reading(logs)))
     poor = benchmark.shares.get(("poorly attacked", line.label), {})
     near = np.searchsorted(epsilons, reached.mean)
     around = epsilons[max(near - 1, 0) : near + 1].tolist()
@@ -361,8 +361,8 @@ def _only(line: Line) -> Line:
     return Line(line.label, line.mechanism, line.bounds, line.status, line.reason, line.why)
 
 
-def _ends(each: dict[str, Any]) -> Reading:
-    return Reading(float(each["value"]), float(each["low"]), float(each["high"]))
+def _ends(each: dict[str, Any]) -> MeanInterval:
+    return MeanInterval(float(each["value"]), float(each["low"]), float(each["high"]))
 
 
 def _number(value: Any) -> float | None:

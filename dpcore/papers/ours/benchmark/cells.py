@@ -20,7 +20,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create, resolve
-from dpcore.papers.ours.equal_leakage import MEASURED, drawn
+from dpcore.papers.ours.equal_leakage import MEASURED, corpus_parts
 from dpcore.papers.ours.teaching import divided
 from dpcore.papers.ours.tradeoff import amount_row
 from dpcore.study.labelled_trial import Material
@@ -152,8 +152,8 @@ def _texts(trial: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, Labe
         # They are in random order: the first ones are a sample.
         first, last = (texts.part(range(round(part * len(texts)))) for texts in both)
         return {_LABELLING: (first, last)}
-    # `drawn` takes the sizes and the title of the corpus from the options.
-    return drawn(replace(trial, options=dict(trial.option("files"))[trial.data]), sources)
+    # `corpus_parts` takes the sizes and the title of the corpus from the options.
+    return corpus_parts(replace(trial, options=dict(trial.option("files"))[trial.data]), sources)
 
 
 def _promises(mechanism: Mechanism, cell: Cell) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from dpcore.learn.intervals import mean_interval
 from dpcore.papers.ours.benchmark.cells import WHOLE, Size, complete
 from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.plan import PRIVATE, Arm, Plan, Settings, Study
-from dpcore.study.recorded import Figures, Reading, read_recorded
+from dpcore.study.recorded import Figures, MeanInterval, read_recorded
 from dpcore.study.vocabularies import BUNDLED, GLOVE_HEAD
 
 if TYPE_CHECKING:
@@ -144,16 +144,16 @@ class Line:
     status: Status | None = None
     reason: str = ""
     why: str = ""
-    epsilon: Reading | None = None
+    epsilon: MeanInterval | None = None
     promised: float | None = None
     delta: float | None = None
     waste: float | None = None
-    guessed: Reading | None = None
+    guessed: MeanInterval | None = None
     at_least: bool = False
-    near: Reading | None = None
-    auc: Reading | None = None
-    left: dict[str, Reading] = field(default_factory=dict)
-    meaning: Reading | None = None
+    near: MeanInterval | None = None
+    auc: MeanInterval | None = None
+    left: dict[str, MeanInterval] = field(default_factory=dict)
+    meaning: MeanInterval | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     cost: float | None = None
     microseconds: float | None = None
@@ -247,7 +247,7 @@ class Benchmark:
             for r in self._rows(quantity)
         }
 
-    def without(self) -> dict[str, Reading]:
+    def without(self) -> dict[str, MeanInterval]:
         """Return utility and `auc` of the original texts."""
         readings = {}
         for utility, rows in _measured(self.figures, clean=True):
@@ -284,8 +284,8 @@ def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, p
         yield "auc", attacks
 
 
-def reading(values: FloatArray, *, share: bool = False) -> Reading:
+def reading(values: FloatArray, *, share: bool = False) -> MeanInterval:
     """Return mean and interval; a share is clipped to 0 and 1, where estimates may lie beyond."""
     mean = mean_interval(values)
     ends = (mean.mean, mean.low, mean.high)
-    return Reading(*np.clip(ends, 0.0, 1.0).tolist()) if share else Reading(*ends)
+    return MeanInterval(*np.clip(ends, 0.0, 1.0).tolist()) if share else MeanInterval(*ends)

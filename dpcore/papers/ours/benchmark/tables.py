@@ -11,7 +11,7 @@ from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board
 from dpcore.papers.ours.benchmark.cells import LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
 from dpcore.plots.style import number
-from dpcore.study.recorded import Reading
+from dpcore.study.recorded import MeanInterval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,11 +115,11 @@ def _guessed(line: Line) -> str:
     return f"≥ {at_least(line.guessed.mean, places=3)}"
 
 
-def _share(reading: Reading | None) -> str:
+def _share(reading: MeanInterval | None) -> str:
     return "" if reading is None or math.isnan(reading.mean) else f"{reading.mean:.3f}"
 
 
-def _ends(reading: Reading | None) -> str:
+def _ends(reading: MeanInterval | None) -> str:
     if reading is None:
         return ""
     if math.isnan(reading.low):
@@ -186,7 +186,7 @@ def line_fields(line: Line) -> dict[str, Any]:
     }
 
 
-def triple(reading: Reading | None) -> list[float | None] | None:
+def triple(reading: MeanInterval | None) -> list[float | None] | None:
     """Return mean and both ends; a missing end is null."""
     if reading is None:
         return None
