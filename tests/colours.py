@@ -1,4 +1,4 @@
-"""Colours as eyes see them: lightness, differences, and what the colour-blind see of them."""
+"""Colours as eyes see them: lightness, differences, and colour blindness."""
 
 from collections.abc import Sequence
 

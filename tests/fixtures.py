@@ -1,4 +1,4 @@
-"""Types of what fixtures give, for the signatures of tests."""
+"""Types of fixtures, for the signatures of tests."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The front door: what a notebook calls, what it shows, and what it refuses."""
+"""The front door: calls of a notebook, displays, and refusals."""
 
 import ast
 import copy

@@ -1,4 +1,4 @@
-"""Guarantees as data: values, sentences, JSON, and what they refuse."""
+"""Guarantees as data: values, sentences, JSON, and refusals."""
 
 import json
 import math

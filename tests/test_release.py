@@ -1,4 +1,4 @@
-"""The release check refuses what disagrees, one thing at a time."""
+"""The release check refuses disagreements, one at a time."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The guessing game: the attacker against brute force, its long run by play, what is refused."""
+"""The guessing game: the attacker against brute force, its long run by play, refusals."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The attacker who ranks utterances by the likelihood of a noisy latent vector.
+"""The attacker that ranks utterances by the likelihood of a noisy latent vector.
 
 False-alarm probability of each randomised assertion: 1e-6.
 """

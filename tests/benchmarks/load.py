@@ -1,4 +1,4 @@
-"""A class at once on a fresh server: speed, bytes, memory, whose text goes where, and a crash.
+"""A class at once on a fresh server: speed, bytes, memory, mixed-up texts, and a crash.
 
 Run: python -m tests.benchmarks.load [--quick] [--processes N] [sessions ...]
 

@@ -1,4 +1,4 @@
-"""The door of the real app: foreign hosts and origins, tokens, paths, sizes, and who listens."""
+"""The door of the real app: foreign hosts and origins, tokens, paths, sizes, and its address."""
 
 import asyncio
 import http.client

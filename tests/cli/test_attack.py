@@ -1,4 +1,4 @@
-"""The command `attack` prints what `compare` finds."""
+"""The command `attack` prints the results of `compare`."""
 
 import json
 from pathlib import Path

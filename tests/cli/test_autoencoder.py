@@ -1,4 +1,4 @@
-"""The command `autoencoder`: trained, resumed and used; what is refused is one sentence."""
+"""The command `autoencoder`: trained, resumed and used; refusals are one sentence."""
 
 import re
 from pathlib import Path

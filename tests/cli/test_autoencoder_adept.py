@@ -1,4 +1,4 @@
-"""The model adept of the command `autoencoder`: trained, used, and what is refused."""
+"""The model adept of the command `autoencoder`: training, use, and refusals."""
 
 import json
 import re

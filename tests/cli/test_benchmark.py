@@ -1,4 +1,4 @@
-"""The command `benchmark`: on a small vector file from end to end, and of what is recorded."""
+"""The command `benchmark`: on a small vector file from end to end, and on its records."""
 
 import csv
 import json

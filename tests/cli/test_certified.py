@@ -1,4 +1,4 @@
-"""Commands with a mechanism whose noise is certified on the lexicon, where that was never done."""
+"""Commands with noise that is certified on the lexicon, where no certificate exists yet."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""`doctor`: what is there, what is missing, and what to do."""
+"""`doctor`: findings, missing parts, and advice."""
 
 import json
 import re

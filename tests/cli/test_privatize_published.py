@@ -1,4 +1,4 @@
-"""`privatize` from the shell: nothing fails late, and what is published is never called refused."""
+"""`privatize` from the shell: nothing fails late, and a published copy is never called refused."""
 
 import json
 import os

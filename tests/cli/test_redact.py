@@ -1,4 +1,4 @@
-"""`redact`: the fields of its JSON, what a person reads, and what it refuses."""
+"""`redact`: the fields of its JSON, its output for people, and its refusals."""
 
 from pathlib import Path
 

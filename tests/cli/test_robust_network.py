@@ -1,4 +1,4 @@
-"""`robust train`, and what `robust certify` and `robust attack` make of its checkpoint."""
+"""`robust train`, and its checkpoint in `robust certify` and `robust attack`."""
 
 import json
 from pathlib import Path

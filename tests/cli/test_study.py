@@ -1,4 +1,4 @@
-"""The command `study`: what is listed, a run from end to end, and refusals."""
+"""The command `study`: its list, a run from end to end, and refusals."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""`write`: the fields of its JSON, what a person reads, and what it refuses."""
+"""`write`: the fields of its JSON, its output for people, and its refusals."""
 
 import pytest
 

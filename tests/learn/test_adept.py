@@ -1,4 +1,4 @@
-"""ADePT: what is released is a function of the noisy vector, with the privacy of its form."""
+"""ADePT: its release is a function of the noisy vector, with the privacy of its form."""
 
 import dataclasses
 import inspect

@@ -1,4 +1,4 @@
-"""The word auto-encoder sees noisy vectors and nothing else: what is exact about that."""
+"""The word auto-encoder sees noisy vectors and nothing else: exact properties."""
 
 from typing import Any
 

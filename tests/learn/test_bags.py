@@ -1,4 +1,4 @@
-"""Bags of words: the same places as rewriting has, and what classifiers see of them."""
+"""Bags of words: the positions of rewriting, as classifiers see them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The teaching corpus: what it holds, that it is no pattern, and what its reader refuses."""
+"""The teaching corpus: its content, no pattern in it, and refusals of its reader."""
 
 import json
 import random

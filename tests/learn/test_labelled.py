@@ -1,4 +1,4 @@
-"""Labelled texts: what cannot be learned from is refused with a reason."""
+"""Labelled texts: refusals, with a reason, of texts from which nothing can be learned."""
 
 import numpy as np
 import pytest

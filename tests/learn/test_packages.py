@@ -1,4 +1,4 @@
-"""One thread for small linear algebra, and what was set before is set again."""
+"""One thread for small linear algebra, and the previous setting restored."""
 
 import threading
 

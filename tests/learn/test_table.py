@@ -1,4 +1,4 @@
-"""Tables of labelled texts: what is read, and a reason for all that is refused."""
+"""Tables of labelled texts: readings, and a reason for every refusal."""
 
 from collections.abc import Sequence
 from typing import Any

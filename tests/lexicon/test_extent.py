@@ -1,4 +1,4 @@
-"""Δ and Δ₀: exact against brute force, bounds that hold, and what is kept."""
+"""Δ and Δ₀: exact against brute force, bounds that hold, and the cache."""
 
 import json
 from pathlib import Path

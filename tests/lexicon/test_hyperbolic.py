@@ -1,4 +1,4 @@
-"""Hyperbolic space: distances in 50 digits, points as another one sees them, what is too long."""
+"""Hyperbolic space: distances in 50 digits, changes of centre, vectors that are too long."""
 
 import mpmath as mp
 import numpy as np

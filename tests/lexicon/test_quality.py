@@ -1,4 +1,4 @@
-"""The bundled lexicon: what it holds, and that it is as good as its provenance says."""
+"""The bundled lexicon: its content, and the quality that its provenance states."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Nw where it is small: intervals that hold, and what was once said to be 1.39e-74."""
+"""Nw where it is small: intervals that hold, and a case once reported as 1.39e-74."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Plain twins: what the fast routines must equal, written as the definitions are."""
+"""Plain twins that the fast routines must equal, written as the definitions are."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Many documents at once give what `sample` gives for each of them, to the bit."""
+"""Samplers for many documents equal `sample` on each of them, to the bit."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Noisy vectors for a decoder: what `sample` looks up, and refused where there are none."""
+"""Noisy vectors for a decoder: the vectors that `sample` uses, or a refusal."""
 
 from typing import Any
 

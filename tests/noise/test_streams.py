@@ -1,4 +1,4 @@
-"""Random streams: what keys them, and that those of a release are ChaCha20."""
+"""Random streams: their keys, and ChaCha20 for releases."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The table of paper against measurement: complete, and computed from what is recorded."""
+"""The table of paper against measurement: complete, and computed from the records."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""The recorded experiments: complete, undamaged, what their definitions say, and compared."""
+"""The recorded experiments: complete, undamaged, as defined, and compared."""
 
 import dataclasses
 import json

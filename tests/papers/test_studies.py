@@ -1,4 +1,4 @@
-"""The studies are what the registry and the vocabularies can measure."""
+"""Studies need only mechanisms of the registry and available vocabularies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The figures of the trade-off: every curve and interval, and captions that say what is drawn."""
+"""The figures of the trade-off: every curve and interval, and their captions."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Small corpora in every format, orders to privatise them, and what must come out."""
+"""Small corpora in every format, orders to privatise them, and expected outputs."""
 
 import csv
 import hashlib

@@ -1,4 +1,4 @@
-"""A run of `privatize` killed at every file operation, and what later runs make of what is left.
+"""A run of `privatize` killed at every file operation, and later runs on the remains.
 
     python -m tests.privatize.crash KIND WORKERS [release]
 

@@ -1,4 +1,4 @@
-"""Killed at every file operation, a run is finished to the bit, or refused with what to do."""
+"""Killed at every file operation, a run is finished to the bit, or refused with advice."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A small table released in memory: what a file would hold, and nothing of the original."""
+"""A small table released in memory: the content of a file, and nothing of the original."""
 
 import csv
 import io

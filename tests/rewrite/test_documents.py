@@ -1,4 +1,4 @@
-"""Many documents: each is what `release` gives with the document's own generator."""
+"""Many documents: each equals `release` with the document's own generator."""
 
 from collections.abc import Sequence
 from typing import Any, cast

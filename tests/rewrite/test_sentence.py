@@ -1,4 +1,4 @@
-"""A sentence under a mechanism: coupled draws, release, unknown words, what is written."""
+"""A sentence under a mechanism: coupled draws, release, unknown words, written text."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Unknown words never get out, known ones come back as typed, and options say what they give."""
+"""Unknown words never get out, known ones come back as typed, and options do as documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded auto-encoders: what the comparison says in words, as inequalities."""
+"""The recorded auto-encoders: statements of the comparison, as inequalities."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Texts that an auto-encoder writes from a toy corpus: limits, who saw what, one network."""
+"""Texts that an auto-encoder writes from a toy corpus: limits, splits, one network."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

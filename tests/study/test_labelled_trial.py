@@ -1,4 +1,4 @@
-"""One draw of labelled texts: what is measured of it agrees with the plain functions."""
+"""One draw of labelled texts: its measurements agree with the plain functions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Attackers of equal texts: who knows more gets back no less, and an interval holds its value."""
+"""Attackers on equal texts: more knowledge recovers no less, and an interval covers its value."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recording a study: it repeats itself, marks what is undefined, and weighs words as said."""
+"""Recording of a study: it repeats itself, marks undefined values, and weights words."""
 
 import dataclasses
 from collections.abc import Callable

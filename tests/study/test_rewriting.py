@@ -1,4 +1,4 @@
-"""Quality of rewritten text: nothing is lost without noise but what is unknown."""
+"""Quality of rewritten text: without noise, only unknown words are lost."""
 
 from collections.abc import Iterable
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Trials of utility: rows, what the draw shares, and refusals of corpora."""
+"""Trials of utility: rows, shared parts of a draw, and refusals of corpora."""
 
 from pathlib import Path
 from typing import Any

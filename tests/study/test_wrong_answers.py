@@ -1,4 +1,4 @@
-"""Examples of wrong answers: right when clean, wrong when private, and what a record keeps."""
+"""Examples of wrong answers: right when clean, wrong when private, and their record."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Odd tables with marked private words: a copy, a record, a label and what is printed hold none.
+"""Odd tables with marked private words: copy, record, label and output contain none.
 
 python -m tests.tables.fuzz [files]
 """

@@ -1,4 +1,4 @@
-"""The context attacker against the sum over all sentences, and against what was drawn."""
+"""The context attacker against the sum over all sentences, and against samples."""
 
 import itertools
 from typing import Any

@@ -1,4 +1,4 @@
-"""The bigram model against a plain twin, its file, and what ships."""
+"""The bigram model against a plain twin, its file, and the bundled model."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Training the reader: what it is cut into, the same network in torch, and that it learns."""
+"""Training of the reader: its examples, the same network in torch, and learning."""
 
 import json
 from pathlib import Path

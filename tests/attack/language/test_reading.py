@@ -1,4 +1,4 @@
-"""The attacker who reads by the network: limits, one step by hand, and what is left alone."""
+"""The attacker with a network: limits, one step by hand, and words left alone."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The trial on held-out text: what qualifies, how shares are counted, what is recorded."""
+"""The trial on held-out text: eligible words, counted shares, recorded results."""
 
 import itertools
 from pathlib import Path

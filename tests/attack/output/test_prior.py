@@ -1,4 +1,4 @@
-"""Priors: what is a law and what is refused, with its reason."""
+"""Priors: accepted laws, and refusals with their reasons."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Attackers who know more than one who repeats: beside the definition, and beside the best."""
+"""Stronger attackers than the one that repeats the output: against the definition, and the best."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Text networks: what they read, what they certify, and what no attack may break."""
+"""Text networks: inputs, certificates, and certificates that no attack may break."""
 
 from pathlib import Path
 from typing import Any

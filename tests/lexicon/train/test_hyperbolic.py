@@ -1,4 +1,4 @@
-"""Points of hyperbolic space: the hierarchy of a toy dictionary, the training, what is kept."""
+"""Points of hyperbolic space: the hierarchy of a toy dictionary, training, and selection."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Columns of laws: each is what the laws of all words say of one output."""
+"""Columns of laws: each agrees with the laws of all words at one output."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""CusText: the partition against a plain one, its laws by hand, what holds in each form."""
+"""CusText: the partition against a plain one, its laws by hand, the guarantee of each form."""
 
 import math
 

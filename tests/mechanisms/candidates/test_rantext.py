@@ -1,4 +1,4 @@
-"""RANTEXT: the law of its radius, its law against draws as published, and what is lost.
+"""RANTEXT: the law of its radius, its law against draws as published, and its true loss.
 
 False-alarm probability of each randomised assertion: 1e-6.
 """

@@ -1,4 +1,4 @@
-"""Words blending boxes: the law by hand, and what a floor mends."""
+"""Words blending boxes: the law by hand, and the effect of a floor."""
 
 import math
 

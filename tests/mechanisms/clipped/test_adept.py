@@ -1,4 +1,4 @@
-"""ADePT on word vectors: what it claims, what is true, and the repair.
+"""ADePT on word vectors: the claim, the truth, and the repair.
 
 The laws are those of `laplace` at another scale, so they are tested by equality.
 """

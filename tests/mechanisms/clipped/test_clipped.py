@@ -1,4 +1,4 @@
-"""Clipping, its bound to the last bit, and what the noisy vector is compared with."""
+"""Clipping, its bound to the last bit, and the targets of the noisy vector."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""SanText and SanText+: their laws by hand, what holds and what does not.
+"""SanText and SanText+: their laws by hand, and claims that hold or fail.
 
 False-alarm probability of each randomised assertion: 1e-6.
 """

@@ -1,4 +1,4 @@
-"""ADePT on an intent corpus: who sees what, and what is measured, on a toy of two intents."""
+"""ADePT on an intent corpus: splits and measurements, on a toy of two intents."""
 
 import dataclasses
 import math

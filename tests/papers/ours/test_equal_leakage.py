@@ -1,4 +1,4 @@
-"""Mechanisms at equal leakage: the plan, a toy trial, the comparison, and what is recorded."""
+"""Mechanisms at equal leakage: the plan, a toy trial, the comparison, and the record."""
 
 import dataclasses
 import itertools

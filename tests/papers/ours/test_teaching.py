@@ -1,4 +1,4 @@
-"""The teaching corpus as an experiment: how it is divided, and what its plan asks for."""
+"""The teaching corpus as an experiment: its splits, and its plan."""
 
 import numpy as np
 

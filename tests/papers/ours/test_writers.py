@@ -1,4 +1,4 @@
-"""Writers beside mechanisms for words: what is left of a text at one ε of the whole."""
+"""Writers beside mechanisms for words: utility at one ε of the whole text."""
 
 import dataclasses
 import math

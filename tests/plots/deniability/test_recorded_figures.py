@@ -1,4 +1,4 @@
-"""Figures of recorded results: what is drawn, and what the captions say of it."""
+"""Figures of recorded results: marks and captions."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rules of a redactor: what each must find and must leave, and how time grows with the text."""
+"""The rules of a redactor: texts to find and to leave, and time against length."""
 
 import time
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The recorded benchmarks: complete, as they are defined, and what the page in docs prints."""
+"""The recorded benchmarks: complete, as defined, and equal to the page in docs."""
 
 import json
 
