@@ -1,0 +1,30 @@
+"""Default ε: where a quarter of the words is guessed, or a fixed value without a record."""
+
+import pytest
+
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.tradeoff import recorded_curve
+from pages.shared.default_epsilon import GUESSED, UNRECORDED, default_epsilon
+from pages.shared.dial import GROUPS, Group, group_of
+from tests.mechanisms import lexicons
+
+
+def test_a_quarter_of_the_words_is_guessed_there() -> None:
+    mechanism = create("madlib", load())
+    curve = recorded_curve(mechanism)
+    assert curve is not None
+    epsilon = default_epsilon(group_of(mechanism.meaning), [mechanism])
+    assert curve.at_epsilon("word", epsilon) == pytest.approx(GUESSED, abs=0.01)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_without_a_record_it_is_a_step_of_the_slider(group: Group) -> None:
+    assert default_epsilon(group) == UNRECORDED[group.name]
+    assert UNRECORDED[group.name] in group.grid
+
+
+def test_another_lexicon_has_no_record() -> None:
+    mechanism = create("madlib", lexicons.cloud(30, 3))
+    group = group_of(mechanism.meaning)
+    assert default_epsilon(group, [mechanism]) == UNRECORDED[group.name]
