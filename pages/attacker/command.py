@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pages.attacker.believing import AROUND, LIST, Belief
+from pages.attacker.scene import AttackerScene
 from pages.shared import link
 from pages.shared.taking import command_line, mechanism_words, python_beginning
 
-if TYPE_CHECKING:
-    from pages.attacker.board import Scene
 
-
-def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> str:
+def posterior_command(scene: AttackerScene, seen: str, belief: Belief, count: int) -> str:
     """Return the command that prints the posterior after one output.
 
     Args:
@@ -30,7 +26,7 @@ def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> st
     return command_line("attack", *_attacked(scene), *words, "--top", str(count))
 
 
-def python_cell(scene: Scene, seen: str, belief: Belief) -> str:
+def python_cell(scene: AttackerScene, seen: str, belief: Belief) -> str:
     """Return a Python cell that prints the same posterior.
 
     Args:
@@ -54,7 +50,7 @@ def python_cell(scene: Scene, seen: str, belief: Belief) -> str:
     )
 
 
-def nearest_cell(scene: Scene, belief: Belief, words: int) -> str:
+def nearest_cell(scene: AttackerScene, belief: Belief, words: int) -> str:
     """Return a Python cell that prints the success rate of the nearest-word attacker.
 
     Args:
@@ -76,7 +72,7 @@ def nearest_cell(scene: Scene, belief: Belief, words: int) -> str:
     )
 
 
-def sentence_cell(scene: Scene, text: str, seed: int, reader: str) -> str:
+def sentence_cell(scene: AttackerScene, text: str, seed: int, reader: str) -> str:
     """Return a Python cell that prints the released sentence and the attackers' guesses."""
     return "\n".join(
         (
@@ -96,7 +92,7 @@ def sentence_cell(scene: Scene, text: str, seed: int, reader: str) -> str:
     )
 
 
-def budget_cell(scene: Scene, text: str, releases: int) -> str:
+def budget_cell(scene: AttackerScene, text: str, releases: int) -> str:
     """Return a Python cell that prints the guarantee for a text that is released several times."""
     return "\n".join(
         (
@@ -120,13 +116,13 @@ def _prior_cell(belief: Belief) -> tuple[str, str]:
     return "from dpcore.attack.output.prior import parse_prior", call
 
 
-def sentence_command(scene: Scene, text: str, seed: int, reader: str) -> str:
+def sentence_command(scene: AttackerScene, text: str, seed: int, reader: str) -> str:
     """Return the command that prints the released sentence and the attackers' guesses."""
     words = [*_attacked(scene), "--seed", str(seed), "--reader", reader, "--text", text]
     return command_line("attack", *words)
 
 
-def _attacked(scene: Scene) -> list[str]:
+def _attacked(scene: AttackerScene) -> list[str]:
     """Return the options for mechanism, ε and lexicon."""
     return [*mechanism_words(scene.mechanism, scene.epsilon), "--lexicon", scene.lexicon]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,8 @@ from dpcore.errors import DpcoreError
 from dpcore.plots.attack.exposed import exposed_caption, exposed_figure
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.attacker.believing import COMMON, LIST, Belief, choose_belief
-from pages.attacker.choosing import output_now
 from pages.attacker.command import nearest_cell, posterior_command, python_cell
+from pages.attacker.scene import AttackerScene, output_now
 from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
 from pages.shared import link
@@ -29,14 +29,10 @@ from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, take_it_with_you
 from pages.words.density import density_or_button
 
-if TYPE_CHECKING:
-    from pages.attacker.board import Scene
-
-
 _RANKED = "attack_exposed"
 
 
-def exposed_view(scene: Scene) -> None:
+def exposed_view(scene: AttackerScene) -> None:
     """Draw the choice of the prior, and the words at both ends of the ranking."""
     note(
         say(
@@ -95,7 +91,7 @@ def exposed_view(scene: Scene) -> None:
     )
 
 
-def _exposure(scene: Scene, belief: Belief) -> Exposure | None:
+def _exposure(scene: AttackerScene, belief: Belief) -> Exposure | None:
     ranked: dict[Any, Exposure] = st.session_state.setdefault(_RANKED, {})
     key = (scene.mechanism, scene.epsilon, belief)
     if key in ranked:
@@ -120,7 +116,7 @@ WORDS = 40
 _KNOWN = "attack_nearest_success"
 
 
-def nearest_view(scene: Scene) -> None:
+def nearest_view(scene: AttackerScene) -> None:
     """Explain this attacker, and draw its success rate at every ε."""
     note(
         say(
@@ -150,7 +146,7 @@ def nearest_view(scene: Scene) -> None:
     )
 
 
-def _show(scene: Scene, success: NearestSuccess) -> None:
+def _show(scene: AttackerScene, success: NearestSuccess) -> None:
     table = pd.DataFrame(
         {
             "attacker": "nearest word",
@@ -181,7 +177,7 @@ def _show(scene: Scene, success: NearestSuccess) -> None:
     )
 
 
-def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
+def _success(scene: AttackerScene, belief: Belief) -> NearestSuccess | None:
     mechanism = scene.mechanism
     # Along one ray all ε are one computation; other noise is drawn separately for each ε.
     whole = mechanism.rays is not None

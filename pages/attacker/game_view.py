@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -18,6 +17,7 @@ from dpcore.measure.words import select_words
 from dpcore.noise.streams import generator
 from dpcore.plots.attack.icons import icon_caption, icon_figure
 from dpcore.plots.attack.words import chance_text, share_text
+from pages.attacker.scene import AttackerScene
 from pages.attacker.tables import candidate_table, game_icons, score_table
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, numeral, say
@@ -28,10 +28,6 @@ from pages.shared.session import identity
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, take_it_with_you
 from pages.shared.words import chosen_pair, plain_label, spelled
-
-if TYPE_CHECKING:
-    from pages.attacker.board import Scene
-
 
 # Rounds of the guessing game, kept in this session only.
 
@@ -93,7 +89,7 @@ class Dealt:
         return self.game.judge(self.dealt.outputs)
 
 
-def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Dealt:
+def on_the_table(scene: AttackerScene, listed: Listed, releases: int, seed: int) -> Dealt:
     """Return the current round; deal a new one if any of its settings has changed.
 
     Raises:
@@ -289,7 +285,7 @@ def _centre(words: Lexicon) -> str:
     return _CENTRE if _CENTRE in words else words.words[0]
 
 
-def game_view(scene: Scene) -> None:
+def game_view(scene: AttackerScene) -> None:
     """Draw the rules, the current round, its end, and the score."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice, releases, seed = choose_list(scene.words), _releases(), _seed()

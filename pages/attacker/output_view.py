@@ -27,9 +27,9 @@ from dpcore.plots.attack.odds import odds_caption, odds_figure, pair_sentence
 from dpcore.plots.attack.words import chance_at_most, chance_text
 from dpcore.plots.style import INK, epsilon_reading, number
 from pages.attacker.believing import LIST, Belief, choose_belief
-from pages.attacker.choosing import choose_output, choose_pair
 from pages.attacker.command import posterior_command, python_cell
 from pages.attacker.exposed_view import nearest_view
+from pages.attacker.scene import AttackerScene, choose_output, choose_pair
 from pages.attacker.tables import LETTERS, belief_table, listed_table, odds_table
 from pages.attacker.weighing import (
     OUTPUTS,
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
     import pyarrow as pa
-
-    from pages.attacker.board import Scene
 
 
 # One output at every step of the dial: odds before and after, each as a hundred squares.
@@ -129,7 +127,7 @@ def show_believed(
 
 
 def steps_of(
-    scenes: list[Scene], step: int, output: int, belief: Belief, pair: tuple[int, int]
+    scenes: list[AttackerScene], step: int, output: int, belief: Belief, pair: tuple[int, int]
 ) -> list[dict[str, Any] | None] | None:
     """Return the data of each step; None at steps that are not computed yet.
 
@@ -175,7 +173,7 @@ def steps_of(
     return [known.get(place) for place in range(len(scenes))]
 
 
-def _shown(scene: Scene, view: Look, output: int) -> dict[str, Any]:
+def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
     names = scene.words.words
     named = view.top[:LETTERS]
     best = named[0]
@@ -201,7 +199,7 @@ def _shown(scene: Scene, view: Look, output: int) -> dict[str, Any]:
     }
 
 
-def _rare(scene: Scene, output: int) -> dict[str, Any]:
+def _rare(scene: AttackerScene, output: int) -> dict[str, Any]:
     return {
         "title": say(
             "“{word}” came out of {reading}.", word=scene.words.words[output], reading=scene.reading
@@ -234,7 +232,7 @@ class _Drawn:
     ratio: pd.DataFrame
 
 
-def output_view(scene: Scene) -> None:
+def output_view(scene: AttackerScene) -> None:
     """Draw one output at all ε, the choice of the output and of the prior, and two words."""
     if not scene.mechanism.exact_law:
         nearest_view(scene)
@@ -306,7 +304,7 @@ def output_view(scene: Scene) -> None:
     )
 
 
-def _drawn(scene: Scene, view: Look) -> _Drawn:
+def _drawn(scene: AttackerScene, view: Look) -> _Drawn:
     import pyarrow as pa
 
     def draw() -> _Drawn:
@@ -320,7 +318,7 @@ def _drawn(scene: Scene, view: Look) -> _Drawn:
     return session_memo("attack_drawn", (language(), view), draw, 24)
 
 
-def _two_words(scene: Scene, worst: Odds, drawn: _Drawn) -> None:
+def _two_words(scene: AttackerScene, worst: Odds, drawn: _Drawn) -> None:
     words = scene.words
     if drawn.odds is not None:
         show_figure(drawn.odds, odds_caption(drawn.ratio), drawn.ratio, "odds")
@@ -341,7 +339,7 @@ def _two_words(scene: Scene, worst: Odds, drawn: _Drawn) -> None:
     )
 
 
-def _overall(scene: Scene, belief: Belief) -> None:
+def _overall(scene: AttackerScene, belief: Belief) -> None:
     st.header(say("Over all words and outputs"), anchor=False)
     success = known_success(scene, belief)
     if success is None:

@@ -5,11 +5,12 @@ import streamlit as st
 from pages.attacker.board import board
 from pages.shared import link
 from pages.shared.footer import footer
+from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 
-st.title(say("What does the attacker know now?"), anchor=False)
+heading(say("What does the attacker know now?"))
 dial_place = st.container()
 with st.sidebar:
     chosen = choose_mechanism(

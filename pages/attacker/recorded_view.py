@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,13 +11,11 @@ from dpcore.attack.language.trial import read_recorded_trial
 from dpcore.errors import StudyError
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
+from pages.attacker.scene import AttackerScene
 from pages.shared.figure import show_figure
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 from pages.shared.taking import show_line
-
-if TYPE_CHECKING:
-    from pages.attacker.board import Scene
 
 TITLES = {
     "likeliest": later("all words alike"),
@@ -33,7 +31,7 @@ _KINDS = {
 _START = "replaced words"
 
 
-def recorded_view(scene: Scene) -> None:
+def recorded_view(scene: AttackerScene) -> None:
     """Draw the recorded figure and its source."""
     st.header(say("On real text"), anchor=False)
     try:

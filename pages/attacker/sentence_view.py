@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,6 +20,7 @@ from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import budget_cell, sentence_cell, sentence_command
 from pages.attacker.recorded_view import TITLES, recorded_view
 from pages.attacker.recovered_view import ALONE, recovered_view
+from pages.attacker.scene import AttackerScene
 from pages.attacker.tables import budget_table
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, say
@@ -35,14 +35,10 @@ from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, show_line, take_it_with_you
 from pages.shared.text_box import text_box
 
-if TYPE_CHECKING:
-    from pages.attacker.board import Scene
-
-
 # Sentence that the attacker reads: typed, rewritten, and kept in this session only.
 
 
-def bench_of(scene: Scene, text: str) -> Bench:
+def bench_of(scene: AttackerScene, text: str) -> Bench:
     """Return the bench of a text, as on the Rewrite page with its default options.
 
     Raises:
@@ -59,7 +55,7 @@ def bench_of(scene: Scene, text: str) -> Bench:
     return bench_for(text, scene.words, options)
 
 
-def outputs_of(scene: Scene, bench: Bench, seed: int) -> IntArray:
+def outputs_of(scene: AttackerScene, bench: Bench, seed: int) -> IntArray:
     """Return the outputs of one noise draw at every open place, at the current ε."""
     paths = bench.draw(scene.mechanism, seed, 0).paths
     return np.asarray(paths.at(np.array([scene.epsilon]))[:, 0])
@@ -106,7 +102,7 @@ class Read:
     recovered: Recovery
 
 
-def sentence_view(scene: Scene) -> None:
+def sentence_view(scene: AttackerScene) -> None:
     """Draw the sentence box, the rewritten sentence and the guesses."""
     note(
         say(
@@ -161,7 +157,7 @@ def sentence_view(scene: Scene) -> None:
 
 
 def read_sentence(
-    scene: Scene, channel: Channel, bench: Bench, seed: int, reader: str
+    scene: AttackerScene, channel: Channel, bench: Bench, seed: int, reader: str
 ) -> Read | None:
     """Return the attackers' guesses; None until the slow reader has been asked to read it.
 
@@ -196,7 +192,7 @@ def read_sentence(
     return session_memo(_KNOWN, key, compute, 100)
 
 
-def _show(scene: Scene, read: Read) -> None:
+def _show(scene: AttackerScene, read: Read) -> None:
     st.markdown(say("Released by {reading}:", reading=scene.reading))
     show_line(read.text)
     recovered = read.recovered
@@ -255,7 +251,7 @@ def show_counts(recovered: Recovery) -> None:
 # Budget of a sentence: the sum of the guarantees, word by word and release by release.
 
 
-def budget_view(scene: Scene) -> None:
+def budget_view(scene: AttackerScene) -> None:
     """Draw the sentence box, the number of releases, and the sum of the guarantees."""
     note(
         say(
@@ -316,7 +312,7 @@ def budget_view(scene: Scene) -> None:
     )
 
 
-def _comes_back(scene: Scene, bench: Bench, seed: int) -> None:
+def _comes_back(scene: AttackerScene, bench: Bench, seed: int) -> None:
     """Draw what attackers recover from one release, beside the sum of the guarantees."""
     if not scene.mechanism.exact_law:
         return

@@ -22,11 +22,11 @@ from dpcore.plots.attack import odds
 from dpcore.plots.attack.exposed import BEST, WORST
 from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS
 from dpcore.plots.attack.words import chance_text
+from pages.attacker.scene import AttackerScene
 from pages.attacker.weighing import Look
 from pages.shared.language import numeral, say
 
 if TYPE_CHECKING:
-    from pages.attacker.board import Scene
     from pages.attacker.game_view import Answer, Dealt, Rules
 
 LETTERS = 6
@@ -105,7 +105,7 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def odds_table(scene: Scene, look: Look) -> pd.DataFrame:
+def odds_table(scene: AttackerScene, look: Look) -> pd.DataFrame:
     """Return the likelihood ratio of the two words beside the guarantee, for the odds figure."""
     ratio = look.odds
     names, mechanism = scene.words.words, scene.mechanism

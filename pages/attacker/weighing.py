@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -24,11 +24,9 @@ from dpcore.guarantee import Guarantee
 from dpcore.lexicon.progress import Progress, silent
 from pages.attacker.believing import LIST, Belief
 from pages.attacker.channels import channel_or_progress
+from pages.attacker.scene import AttackerScene
 from pages.shared import link
 from pages.shared.once import memo, session_memo
-
-if TYPE_CHECKING:
-    from pages.attacker.board import Scene
 
 TOP = 10
 """Number of listed words, likeliest first."""
@@ -69,7 +67,7 @@ class Look:
     prior: str
 
 
-def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Look | None:
+def look(scene: AttackerScene, output: int, belief: Belief, pair: tuple[int, int]) -> Look | None:
     """Return the attacker's view; None while the mechanism is being prepared (progress is drawn).
 
     Raises:
@@ -87,7 +85,9 @@ def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Lo
     return memo(known, key, lambda: _look(scene, seen, prior, pair), _KEPT)
 
 
-def prepare(scenes: list[Scene], output: int, belief: Belief, pair: tuple[int, int]) -> None:
+def prepare(
+    scenes: list[AttackerScene], output: int, belief: Belief, pair: tuple[int, int]
+) -> None:
     """Compute jointly what `look` needs at several steps; do nothing before the channel is ready.
 
     Raises:
@@ -98,7 +98,9 @@ def prepare(scenes: list[Scene], output: int, belief: Belief, pair: tuple[int, i
         channel.prepare([scene.epsilon for scene in scenes])
 
 
-def worst_pair(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Odds | None:
+def worst_pair(
+    scene: AttackerScene, output: int, belief: Belief, pair: tuple[int, int]
+) -> Odds | None:
     """Return the odds of the word that this output separates most from itself; None as for `look`.
 
     Most: by the largest share of the guarantee.
@@ -118,19 +120,23 @@ def worst_pair(scene: Scene, output: int, belief: Belief, pair: tuple[int, int])
     return session_memo(_WORST, (scene.mechanism, scene.epsilon, output, belief, pair), compute)
 
 
-def _channel(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Channel | None:
+def _channel(
+    scene: AttackerScene, output: int, belief: Belief, pair: tuple[int, int]
+) -> Channel | None:
     prior = belief.prior(scene.words)
     return channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
 
 
-def _seen(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Observation | None:
+def _seen(
+    scene: AttackerScene, output: int, belief: Belief, pair: tuple[int, int]
+) -> Observation | None:
     channel = _channel(scene, output, belief, pair)
     if channel is None:
         return None
     return session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)
 
 
-def _far(scene: Scene, promise: Guarantee, word: int) -> FloatArray:
+def _far(scene: AttackerScene, promise: Guarantee, word: int) -> FloatArray:
     """Return the distances of all words from one, in the metric of the guarantee."""
     return session_memo(
         _FAR,
@@ -140,13 +146,15 @@ def _far(scene: Scene, promise: Guarantee, word: int) -> FloatArray:
     )
 
 
-def known_success(scene: Scene, belief: Belief) -> Overall | None:
+def known_success(scene: AttackerScene, belief: Belief) -> Overall | None:
     """Return the attacker's success rate over all outputs if it was computed before, else None."""
     known: dict[Any, Overall] = st.session_state.get(_OVERALL, {})
     return known.get((scene.mechanism, scene.epsilon, belief))
 
 
-def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -> Overall | None:
+def measure_success(
+    scene: AttackerScene, belief: Belief, progress: Progress = silent
+) -> Overall | None:
     """Compute the same; return None while the mechanism is being prepared (progress is drawn).
 
     Raises:
@@ -166,7 +174,7 @@ def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -
     )
 
 
-def _look(scene: Scene, seen: Observation, prior: Prior, pair: tuple[int, int]) -> Look:
+def _look(scene: AttackerScene, seen: Observation, prior: Prior, pair: tuple[int, int]) -> Look:
     words, epsilon = scene.words, scene.epsilon
     likelihood = seen.at(epsilon)
     promise = scene.mechanism.guarantee(epsilon)
@@ -186,7 +194,7 @@ def _look(scene: Scene, seen: Observation, prior: Prior, pair: tuple[int, int]) 
 
 
 def channel_for(
-    scene: Scene, prior: Prior, others: tuple[int, ...] = (), *, listed: bool
+    scene: AttackerScene, prior: Prior, others: tuple[int, ...] = (), *, listed: bool
 ) -> Channel | None:
     """Return the channel that a prior needs; None while it is being prepared (progress is drawn).
 

@@ -23,12 +23,18 @@ from dpcore.plots.deniability.curves import (
     curves_mark,
 )
 from dpcore.plots.style import SCALES
-from pages.deniability.choosing import Words
 from pages.deniability.curves import Curve, comparison
-from pages.deniability.moving import OPEN_VIEW, TAKING, VIEWS, draw_dials, fragment_of
+from pages.deniability.scene import (
+    OPEN_VIEW,
+    TAKING,
+    VIEWS,
+    DeniabilityScene,
+    draw_dials,
+    fragment_of,
+)
 from pages.deniability.tables import curve_table, line_table, table_at, take, word_table
 from pages.shared import link
-from pages.shared.dial import Group, group_of, grouped
+from pages.shared.dial import Group, grouped
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.figure import Still, still_figure
 from pages.shared.fragments import fragment
@@ -46,41 +52,7 @@ if TYPE_CHECKING:
 # Views below the curves: single words, the papers' figures, their Appendix C.
 
 
-@dataclass(frozen=True)
-class How:
-    """Key of a measurement: name of the lexicon, R, seed."""
-
-    lexicon: str
-    runs: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class Scene:
-    """State of the page.
-
-    Attributes:
-        curves: one per mechanism.
-        pinned: up to two words that are shown individually.
-        selection: the words to measure.
-        words: choice of the words.
-        lexicon: name of their lexicon.
-        how: settings of the measurement.
-    """
-
-    curves: tuple[Curve, ...]
-    pinned: tuple[str, ...]
-    selection: Selection
-    words: Words
-    lexicon: Lexicon
-    how: How
-
-    def epsilons(self) -> dict[str, float]:
-        """Return ε of the dials by registry key; a group without a dial here has its default."""
-        return {c.mechanism.key: epsilon_of(group_of(c.mechanism.meaning)) for c in self.curves}
-
-
-def views(scene: Scene) -> None:
+def views(scene: DeniabilityScene) -> None:
     """Draw the tabs; only the open one is computed."""
     kinds = {
         later("Word by word"): _words_view,
@@ -90,7 +62,7 @@ def views(scene: Scene) -> None:
     tabs(kinds, OPEN_VIEW, scene)
 
 
-def _words_view(scene: Scene) -> None:
+def _words_view(scene: DeniabilityScene) -> None:
     table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
     show_table(table, say("Nw and Sw of every word at the chosen ε"))
     note(
@@ -101,13 +73,13 @@ def _words_view(scene: Scene) -> None:
     )
 
 
-def _papers_view(scene: Scene) -> None:  # noqa: ARG001 - same signature as all views
+def _papers_view(scene: DeniabilityScene) -> None:  # noqa: ARG001 - same signature as all views
     from pages.deniability.papers import papers_view
 
     papers_view()
 
 
-def _appendix_view(scene: Scene) -> None:
+def _appendix_view(scene: DeniabilityScene) -> None:
     from pages.deniability.papers import appendix_view
 
     appendix_view(scene.lexicon)
@@ -146,7 +118,7 @@ class Part:
 
 
 def board(
-    scene: Scene,
+    scene: DeniabilityScene,
     dial_place: DeltaGenerator,
     picture_place: DeltaGenerator,
     how_place: DeltaGenerator,

@@ -26,7 +26,7 @@ from dpcore.mechanisms.registry import resolve
 from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
 from dpcore.plots.style import short_name
 from pages.deniability.choosing import START_RUNS, first_selection
-from pages.deniability.moving import COMPARED, draw_dials
+from pages.deniability.scene import COMPARED, draw_dials
 from pages.deniability.tables import equal_table, read_table
 from pages.shared import link, session
 from pages.shared.dial import group_of

@@ -3,10 +3,12 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.deniability.board import How, Scene, board, pin_words
+from pages.deniability.board import board, pin_words
 from pages.deniability.choosing import choose_words, say_text
 from pages.deniability.curves import Work, measured_curves
+from pages.deniability.scene import DeniabilityScene, How
 from pages.shared.footer import footer
+from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
@@ -23,8 +25,7 @@ _STYLE = """
 }
 """
 
-st.html(f"<style>{_STYLE}</style>")
-st.title(say("Could it have been another word?"), anchor=False)
+heading(say("Could it have been another word?"), _STYLE)
 dial_place = st.container(key="deny_dials")
 picture_place = st.container()
 how_place = st.container()
@@ -56,7 +57,7 @@ with picture_place:
     work = Work(selection, runs, seed, typed.public)
     curves = measured_curves(words, mechanisms, work, pinned)
 if curves:
-    scene = Scene(curves, pinned, selection, typed, words, How(name, runs, seed))
+    scene = DeniabilityScene(curves, pinned, selection, typed, words, How(name, runs, seed))
     board(scene, dial_place, picture_place, how_place)
 draws = say("R = {runs:,} runs or noise directions where a law is not exact", runs=runs)
 footer(words, seed, draws)

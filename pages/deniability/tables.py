@@ -15,13 +15,13 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.deniability import equal_nw
 from dpcore.plots.deniability.curves import COLUMNS, WORD_COLUMNS
 from pages.deniability.choosing import LIST, SAMPLE, TEXT, WORDS
+from pages.deniability.scene import DeniabilityScene
 from pages.shared import link
 from pages.shared.language import later, say
 from pages.shared.taking import Takeaway, command_line, mechanism_words, take_it_with_you
 from pages.shared.words import pair_is_typed
 
 if TYPE_CHECKING:
-    from pages.deniability.board import Scene
     from pages.deniability.curves import Curve
 
 
@@ -196,12 +196,12 @@ def read_table(
 _FILE = "FILE.txt"
 
 
-def take(scene: Scene) -> None:
+def take(scene: DeniabilityScene) -> None:
     """Draw the drawer."""
     take_it_with_you(lambda: _takeaway(scene))
 
 
-def _takeaway(scene: Scene) -> Takeaway:
+def _takeaway(scene: DeniabilityScene) -> Takeaway:
     curves, epsilons = list(scene.curves), scene.epsilons()
     at = [
         (curve.mechanism, epsilons[curve.mechanism.key])
@@ -225,7 +225,7 @@ def _takeaway(scene: Scene) -> Takeaway:
     )
 
 
-def _with_words(scene: Scene) -> str | None:
+def _with_words(scene: DeniabilityScene) -> str | None:
     """Return the link with the typed words if the user asks for it, else None."""
     if scene.words.source != LIST or not st.toggle(
         say("Put my words into the link"),
@@ -239,13 +239,13 @@ def _with_words(scene: Scene) -> str | None:
     return link.permalink(scene.words.text, WORDS)
 
 
-def _curves(scene: Scene) -> pd.DataFrame:
+def _curves(scene: DeniabilityScene) -> pd.DataFrame:
     """Return Nw and Sw of all mechanisms over ε in one long table."""
     parts = {quantity: curve_table(list(scene.curves), quantity) for quantity in ("nw", "sw")}
     return pd.concat(parts, names=["quantity", None]).reset_index("quantity")
 
 
-def python_cell(scene: Scene, at: list[tuple[Mechanism, float]]) -> str:
+def python_cell(scene: DeniabilityScene, at: list[tuple[Mechanism, float]]) -> str:
     """Return a Python cell that prints mean Nw and mean Sw of each mechanism at its ε.
 
     Args:
@@ -306,7 +306,7 @@ def _changed(mechanism: Mechanism) -> dict[str, object]:
     }
 
 
-def _command(scene: Scene, mechanism: Mechanism, epsilon: float) -> str:
+def _command(scene: DeniabilityScene, mechanism: Mechanism, epsilon: float) -> str:
     """Return the command line that measures the same words under one mechanism."""
     words, how = scene.words, scene.how
     if words.source == SAMPLE:

@@ -5,11 +5,12 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.lesson.lesson import lesson
 from pages.shared.footer import footer
+from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 
-st.title(say("Private words in eight steps"), anchor=False)
+heading(say("Private words in eight steps"))
 st.markdown(
     say("For people who have never heard of ε. Every answer is calculated here, not quoted.")
 )

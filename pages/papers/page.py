@@ -32,6 +32,7 @@ from pages.papers.packages import (
 from pages.papers.store import recorded_verdicts
 from pages.shared import link
 from pages.shared.footer import footer, provenance
+from pages.shared.frame import heading
 from pages.shared.language import later, say
 from pages.shared.link import choose_one
 from pages.shared.messages import refuse
@@ -125,8 +126,7 @@ def packages_part() -> None:
     )
 
 
-st.html(f"<style>{_STYLE}</style>")
-st.title(say("Is the promise true?"), anchor=False)
+heading(say("Is the promise true?"), _STYLE)
 with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)

@@ -177,7 +177,7 @@ BELOW = "release_below"
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ReleaseScene:
     """State of the page.
 
     Attributes:
@@ -199,7 +199,7 @@ class Scene:
     settings: dict[str, Settings]
 
 
-def below(scene: Scene) -> None:
+def below(scene: ReleaseScene) -> None:
     """Draw everything below the table, for the mechanism chosen at the step of the dial.
 
     A step of the dial moves the table in the browser; on the server only this part runs for it.
@@ -207,7 +207,7 @@ def below(scene: Scene) -> None:
     fragment(_below, scene, key=BELOW)
 
 
-def _below(scene: Scene) -> None:
+def _below(scene: ReleaseScene) -> None:
     source, rows, step = scene.source, scene.rows, step_of(scene.goal)
     row = chosen_row(rows)
     offer = row.offers[step]

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.release.below import BELOW, Scene, below
+from pages.release.below import BELOW, ReleaseScene, below
 from pages.release.board import CHOSEN, choose_goal, goal_dial, offered, show_board, step_of
 from pages.release.running import run_of
 from pages.release.uploading import choose_source
 from pages.shared import link
 from pages.shared.footer import footer
-from pages.shared.frame import arrived_by_address
+from pages.shared.frame import arrived_by_address, heading
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
@@ -38,8 +38,7 @@ def choose(short: str) -> None:
 
 
 follow_old_link()
-st.html(f"<style>{_STYLE}</style>")
-st.title(say("What can you release?"), anchor=False)
+heading(say("What can you release?"), _STYLE)
 with st.sidebar:
     chosen = choose_mechanisms(START, "use_")
     name = choose_lexicon()
@@ -59,5 +58,5 @@ except DpcoreError as error:
 with dial_place:
     goal_dial(goal, [row.offers for row in rows], BELOW)
 show_board(rows, goal, step_of(goal), without, choose)
-below(Scene(source, run, rows, goal, words, name, dict(chosen)))
+below(ReleaseScene(source, run, rows, goal, words, name, dict(chosen)))
 footer(words, 0, say("noise of a private copy from the operating system; trials as set above"))

@@ -2,15 +2,12 @@
 
 import streamlit as st
 
-from dpcore.errors import DpcoreError
-from pages.rewrite.dials import dials
+from pages.rewrite.board import board, dials
 from pages.rewrite.redactors import choose_redactors
-from pages.rewrite.workbench import workbench
 from pages.shared.footer import footer
+from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.messages import refuse
-from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
-from pages.shared.session import bench_for
+from pages.shared.needed import bench_or_stop, lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import sidebar
 from pages.shared.text_box import choose_draw, draw_again, text_box
 
@@ -21,8 +18,7 @@ _STYLE = """
 }
 """
 
-st.html(f"<style>{_STYLE}</style>")
-st.title(say("What is left of your words?"), anchor=False)
+heading(say("What is left of your words?"), _STYLE)
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 
 choices = sidebar()
@@ -36,11 +32,7 @@ words = lexicon_or_stop(choices.lexicon)
 mechanisms = mechanisms_or_stop(words, choices.mechanisms)
 with dial_place:
     dials(mechanisms)
-try:
-    bench = bench_for(text, words, choices)
-except DpcoreError as error:
-    refuse(say("This could not be rewritten."), error)
-    st.stop()
+bench = bench_or_stop(text, words, choices)
 
-workbench(bench, mechanisms, choices, text, seed, number, redactors, grid_place)
+board(bench, mechanisms, choices, text, seed, number, redactors, grid_place)
 footer(words, seed, say("one draw of noise for each word and mechanism"))

@@ -10,10 +10,9 @@ import streamlit as st
 
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.redact.redaction import Redaction
-from pages.rewrite.dials import moved
 from pages.rewrite.redactors import redactor_group
 from pages.rewrite.rows import likely, mechanism_row, source_row
-from pages.rewrite.scene import choose_place
+from pages.rewrite.scene import choose_place, moved
 from pages.shared.dial import group_of, grouped
 from pages.shared.grid import rewrite_grid
 from pages.shared.language import say

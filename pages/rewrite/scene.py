@@ -1,4 +1,4 @@
-"""State of all controls of the Rewrite page, for the views below the grid."""
+"""State of the Rewrite page: all controls, the chosen place, ε at the dials."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import streamlit as st
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.redact.redaction import Redaction
 from pages.shared import link
+from pages.shared.dial import grouped
+from pages.shared.epsilon_dial import epsilon_of
+from pages.shared.fragments import run_parts
 from pages.shared.session import Bench
 from pages.shared.sidebar import Choices
 from pages.shared.words import WORD, choose, chosen_pair
 
+DIALS, GRID, VIEWS = "rewrite_dials", "rewrite_grid", "rewrite_views"
+"""Fragments of the dials, and those that run when one rests."""
+
 
 @dataclass(frozen=True)
-class Scene:
+class RewriteScene:
     """State of the Rewrite page.
 
     Attributes:
@@ -90,3 +96,13 @@ def choose_place(bench: Bench, place: int) -> None:
     if 0 <= place < bench.sentence.protected and bench.word(place) >= 0:
         word = st.session_state[_FOLLOWED] = bench.label(place)
         choose(WORD, word, typed=True)
+
+
+def moved() -> None:
+    """From a callback: run only the fragments that depend on ε or on the chosen word."""
+    run_parts(GRID, VIEWS)
+
+
+def dialled(mechanisms: list[Mechanism]) -> dict[str, float]:
+    """Return ε at the dials, by name of the group."""
+    return {group.name: epsilon_of(group) for group, _ in grouped(mechanisms)}

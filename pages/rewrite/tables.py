@@ -15,7 +15,7 @@ from dpcore.plots.attack import odds as odds_plot
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from pages.rewrite.redactors import spans_table
 from pages.rewrite.rows import likeliest
-from pages.rewrite.scene import Scene
+from pages.rewrite.scene import RewriteScene
 from pages.shared.language import later, say
 from pages.shared.session import Bench
 from pages.shared.taking import Takeaway, command_line, mechanism_words
@@ -198,7 +198,7 @@ def sentences_table(
 # Export of the Rewrite page: the rows as a table, a command and a Python cell.
 
 
-def takeaway(scene: Scene) -> Takeaway:
+def takeaway(scene: RewriteScene) -> Takeaway:
     """Return link, rows, command and cell of the current view."""
 
     def table() -> pd.DataFrame:
@@ -221,7 +221,7 @@ def takeaway(scene: Scene) -> Takeaway:
     )
 
 
-def command(scene: Scene) -> str:
+def command(scene: RewriteScene) -> str:
     """Return the command that prints the same rewritten sentence as the row of the chosen word."""
     choices = scene.choices
     words = mechanism_words(scene.chosen, scene.epsilon)
@@ -233,7 +233,7 @@ def command(scene: Scene) -> str:
     return command_line("rewrite", *words, "--text", scene.text)
 
 
-def redact_commands(scene: Scene) -> list[str]:
+def redact_commands(scene: RewriteScene) -> list[str]:
     """Return the commands that print the rows of the redactors."""
     return [
         command_line("redact", "--redactor", each.redactor, "--text", scene.text)
@@ -241,7 +241,7 @@ def redact_commands(scene: Scene) -> list[str]:
     ]
 
 
-def python_cell(scene: Scene) -> str:
+def python_cell(scene: RewriteScene) -> str:
     """Return a self-contained Python cell that prints all defined rows and all redactors' rows."""
     choices, treatment = scene.choices, scene.choices.treatment
     name = "" if choices.lexicon == "default" else repr(choices.lexicon)

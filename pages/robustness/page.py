@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.robustness.pictures_view import pictures_view
 from pages.robustness.views import PICTURES, VIEWS
+from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.link import pick
 
@@ -15,8 +16,7 @@ _STYLE = """
 }
 """
 
-st.html(f"<style>{_STYLE}</style>")
-st.title(say("What withstands an attack?"), anchor=False)
+heading(say("What withstands an attack?"), _STYLE)
 dial_place = st.container()
 row = st.container(horizontal=True, vertical_alignment="bottom", key="robust_row")
 with row:

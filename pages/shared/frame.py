@@ -76,6 +76,18 @@ def page_list() -> list[st.Page]:
     ]
 
 
+def heading(question: str, style: str = "") -> None:
+    """Draw the title of a page.
+
+    Args:
+        question: the title, translated.
+        style: style sheet of the page, without its element; it comes first, so that nothing jumps.
+    """
+    if style:
+        st.html(f"<style>{style}</style>")
+    st.title(question, anchor=False)
+
+
 def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
     begin_language()

@@ -1,4 +1,4 @@
-"""Lexicon and mechanisms of a page; without them the page says why, and ends."""
+"""Lexicon, mechanisms and sentence of a page; without them the page says why, and ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from dpcore.mechanisms.mechanism import Mechanism
 from pages.shared.dial import group_of
 from pages.shared.language import say
 from pages.shared.messages import inform, refuse
-from pages.shared.session import Settings, admissible, lexicon, mechanism
+from pages.shared.session import Bench, Settings, admissible, bench_for, lexicon, mechanism
+from pages.shared.sidebar import Choices
 
 
 def lexicon_or_stop(name: str) -> Lexicon:
@@ -25,6 +26,15 @@ def lexicon_or_stop(name: str) -> Lexicon:
         return lexicon(name)
     except DpcoreError as error:
         refuse(say("The lexicon could not be loaded."), error)
+        st.stop()
+
+
+def bench_or_stop(text: str, words: Lexicon, choices: Choices) -> Bench:
+    """Return the bench of a sentence; if it cannot be rewritten, say why and end the page."""
+    try:
+        return bench_for(text, words, choices)
+    except DpcoreError as error:
+        refuse(say("This could not be rewritten."), error)
         st.stop()
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.papers.store import recorded_verdicts
 from pages.shared.footer import footer
+from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
@@ -17,7 +18,7 @@ from pages.start.verdicts import small_verdicts
 
 follow_old_link()
 
-st.title(say("Could anybody tell what you wrote?"), anchor=False)
+heading(say("Could anybody tell what you wrote?"))
 st.markdown(say("Turn the dial: words are exchanged at random until nobody can be sure."))
 place, dial_place = st.container(), st.container()
 with st.container(horizontal=True, vertical_alignment="center"):

@@ -33,7 +33,7 @@ from pages.shared.taking import recorded
 from pages.shared.words import chosen_pair, spelled
 from pages.tradeoff.packet import Shown
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES
-from pages.tradeoff.scene import Scene
+from pages.tradeoff.scene import TradeoffScene
 
 # Goals for ε: on leakage, on utility, and on words chosen by the user.
 
@@ -160,7 +160,7 @@ class Answer:
     why: str = ""
 
 
-def goal_view(scene: Scene, bench: Bench) -> None:
+def goal_view(scene: TradeoffScene, bench: Bench) -> None:
     """Draw the goal, the answers, and the button that sets one of them on every page."""
     goal, bound = _choose_goal()
     try:

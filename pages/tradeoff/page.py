@@ -2,12 +2,10 @@
 
 import streamlit as st
 
-from dpcore.errors import DpcoreError
 from pages.shared.footer import footer
+from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.messages import refuse
-from pages.shared.needed import lexicon_or_stop
-from pages.shared.session import bench_for
+from pages.shared.needed import bench_or_stop, lexicon_or_stop
 from pages.shared.sidebar import carried_choices
 from pages.tradeoff.scene import (
     STYLE,
@@ -19,7 +17,7 @@ from pages.tradeoff.scene import (
 )
 from pages.tradeoff.views import views
 
-st.title(say("What does it cost to hide a word?"), anchor=False)
+heading(say("What does it cost to hide a word?"))
 dial_place = st.container()
 with st.container(key="tradeoff_first"):
     st.html(f"<style>{STYLE}</style>")
@@ -29,11 +27,7 @@ with st.container(key="tradeoff_first"):
         text, seed, number = choose_sentence()
     board_place = st.container()
 words = lexicon_or_stop("default")
-try:
-    bench = bench_for(text, words, carried_choices("default"))
-except DpcoreError as error:
-    refuse(say("This could not be rewritten."), error)
-    st.stop()
+bench = bench_or_stop(text, words, carried_choices("default"))
 scene = scene_or_stop(bench, labels, leakage, utility, seed, number)
 show_scene(scene, bench, dial_place, board_place)
 views(scene, bench)

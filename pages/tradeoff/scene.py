@@ -164,7 +164,7 @@ OPEN_VIEW, AT_THE_DIAL = "part", later("In numbers")
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class TradeoffScene:
     """State of the page.
 
     Attributes:
@@ -184,7 +184,7 @@ class Scene:
 
 def scene_or_stop(
     bench: Bench, labels: list[str], leakage: Leakage, utility: Utility, seed: int, number: int
-) -> Scene:
+) -> TradeoffScene:
     """Return the state at every step of the dial; without a mechanism the page says so and ends."""
     if not labels:
         inform(say("Choose at least one mechanism."))
@@ -200,7 +200,7 @@ def scene_or_stop(
         kind, draw = _drawn(bench, curve, leakage, seed, number)
         taught = drawn.get(label, _nothing(curve)) if drawn else curve
         shown.append(Shown(curve, taught, kind, draw))
-    return Scene(tuple(shown), leakage, utility, without, (seed, number))
+    return TradeoffScene(tuple(shown), leakage, utility, without, (seed, number))
 
 
 def ahead(words: Lexicon) -> list[Callable[[], object]]:
@@ -246,7 +246,7 @@ def _taught(name: str, data: str) -> tuple[dict[str, TradeCurve], float]:
 
 
 def show_scene(
-    scene: Scene, bench: Bench, dial_place: DeltaGenerator, board_place: DeltaGenerator
+    scene: TradeoffScene, bench: Bench, dial_place: DeltaGenerator, board_place: DeltaGenerator
 ) -> None:
     """Draw the dial and the board."""
     leakage, utility = scene.leakage, scene.utility
@@ -263,7 +263,7 @@ def show_scene(
         show_board(data)
 
 
-def _turning(scene: Scene, step: int) -> None:
+def _turning(scene: TradeoffScene, step: int) -> None:
     show_dial(_dial(scene), step, lambda turned: _rested(scene.leakage, turned))
 
 
@@ -285,7 +285,7 @@ def _rested(leakage: Leakage, step: int) -> None:
         run_parts(VIEWS)
 
 
-def _dial(scene: Scene) -> Dial:
+def _dial(scene: TradeoffScene) -> Dial:
     leakage = scene.leakage
     curves = [epsilons(one.curve, leakage) for one in scene.shown]
     steps = []

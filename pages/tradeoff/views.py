@@ -20,10 +20,10 @@ from pages.shared.taking import Takeaway, command_line, made_view, recorded, tak
 from pages.tradeoff.goal import goal_view
 from pages.tradeoff.packet import counted
 from pages.tradeoff.quantities import Utility
-from pages.tradeoff.scene import AT_THE_DIAL, OPEN_VIEW, VIEWS, Scene, step_of
+from pages.tradeoff.scene import AT_THE_DIAL, OPEN_VIEW, VIEWS, TradeoffScene, step_of
 
 
-def views(scene: Scene, bench: Bench) -> None:
+def views(scene: TradeoffScene, bench: Bench) -> None:
     """Draw the tabs and the drawer; only what is open is computed."""
     kinds = {
         later("Choose ε"): lambda: goal_view(scene, bench),
@@ -39,12 +39,12 @@ def views(scene: Scene, bench: Bench) -> None:
     )
 
 
-def _views(kinds: dict[str, Callable[[], None]], scene: Scene) -> None:
+def _views(kinds: dict[str, Callable[[], None]], scene: TradeoffScene) -> None:
     tabs(kinds, OPEN_VIEW)
     take_it_with_you(lambda: _takeaway(scene))
 
 
-def at_step(scene: Scene) -> pd.DataFrame:
+def at_step(scene: TradeoffScene) -> pd.DataFrame:
     """Return one row per mechanism: leakage and utility at the dial, and the ε that this takes."""
     leakage, utility = scene.leakage, scene.utility
     share = leakage.steps[step_of(leakage)]
@@ -74,7 +74,7 @@ def _kept_column(utility: Utility) -> Filled:
     return Filled("{axis} (%)", axis=Filled(utility.axis))
 
 
-def _numbers_view(scene: Scene) -> None:
+def _numbers_view(scene: TradeoffScene) -> None:
     table, kept = at_step(scene), _kept_column(scene.utility)
     columns = [str(name) for name in table.select_dtypes("float")]
     show_table(
@@ -92,7 +92,7 @@ def _numbers_view(scene: Scene) -> None:
     )
 
 
-def _meaning_view(scene: Scene) -> None:
+def _meaning_view(scene: TradeoffScene) -> None:
     leakage, utility = scene.leakage, scene.utility
     st.markdown(f"**{say(leakage.title)}**: {say(leakage.meaning)}")
     if utility.key == "meaning":
@@ -131,7 +131,7 @@ def _meaning_view(scene: Scene) -> None:
     )
 
 
-def _computed_view(scene: Scene) -> None:
+def _computed_view(scene: TradeoffScene) -> None:
     note(
         say(
             "Recorded once on the bundled lexicon. Where a mechanism's columns are a closed "
@@ -144,7 +144,7 @@ def _computed_view(scene: Scene) -> None:
         made_view(recorded(scene.utility.data[0]))
 
 
-def _takeaway(scene: Scene) -> Takeaway:
+def _takeaway(scene: TradeoffScene) -> Takeaway:
     share = scene.leakage.steps[step_of(scene.leakage)]
     arms = {arm.name: arm for arm in ARMS}
     lines = []
@@ -170,7 +170,7 @@ def _takeaway(scene: Scene) -> Takeaway:
     )
 
 
-def python_cell(scene: Scene) -> str:
+def python_cell(scene: TradeoffScene) -> str:
     """Return a Python cell that computes the same by itself."""
     leakage, utility = scene.leakage, scene.utility
     share = leakage.steps[step_of(leakage)]

@@ -1,4 +1,8 @@
-"""First screen of the page Words, its two panes, and the views below them."""
+"""First screen of the page Words: dial, two panes, and the views below them.
+
+When a dial rests, only the open view runs: the panes have the numbers of every ε, and receive the
+current one in the browser.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,19 @@ from functools import partial
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.shared.dial import admissible_grid, group_of
-from pages.shared.epsilon_dial import epsilon_of
-from pages.shared.fragments import fragment
+from dpcore.mechanisms.mechanism import Mechanism
+from pages.shared.dial import Group, admissible_grid, group_of, grouped
+from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import language, later, say
 from pages.shared.link import tabs
 from pages.shared.messages import inform
 from pages.shared.once import memo
-from pages.shared.taking import take_it_with_you
+from pages.shared.taking import drawer_is_open, take_it_with_you
 from pages.words.density import density_of
 from pages.words.measuring import measure, steps_left, stopped
-from pages.words.moving import OPEN_VIEW, VIEWS, other_dials
 from pages.words.panes import pane_data, panes
-from pages.words.scene import Scene
-from pages.words.session import follow
+from pages.words.scene import WordsScene, follow
 from pages.words.views import (
     comparison_view,
     curves_view,
@@ -33,21 +36,25 @@ from pages.words.views import (
     takeaway,
 )
 
-_MEASURED: dict[str, Callable[[Scene], None]] = {
+_MEASURED: dict[str, Callable[[WordsScene], None]] = {
     later("Comparison"): comparison_view,
     later("Curves"): curves_view,
 }
-_VIEWS: dict[str, Callable[[Scene], None]] = _MEASURED | {
+_VIEWS: dict[str, Callable[[WordsScene], None]] = _MEASURED | {
     later("Facts"): facts_view,
     later("Map"): map_view,
     later("True distances"): distances_view,
     later("Dense and sparse words"): extremes_view,
     later("How to misread the map"): misreading_view,
 }
+MOVING, VIEWS = "pair_moving", "pair_views"
+OPEN_VIEW = "more"
+STILL_VIEWS = frozenset({"Facts", "Dense and sparse words", "How to misread the map"})
+"""Views without numbers at an ε."""
 _WAIT = later("Drawing a hundred times at every ε…")
 
 
-def board(scene: Scene) -> None:
+def board(scene: WordsScene) -> None:
     """Draw the panes, and below them the views; only the open one is computed."""
     _panes(scene)
     left = steps_left(scene.bench, scene.compared)
@@ -58,7 +65,34 @@ def board(scene: Scene) -> None:
         st.rerun()  # the elements drawn above do not have it yet
 
 
-def _panes(scene: Scene) -> None:
+def first_dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
+    """Draw the dial of the mechanism in the panes, in its own fragment.
+
+    Args:
+        mechanism: mechanism in the panes.
+        members: the shown mechanisms of its group, this one first.
+    """
+    fragment(_first_dial, group_of(mechanism.meaning), members, key=MOVING)
+
+
+def _first_dial(group: Group, members: list[Mechanism]) -> None:
+    epsilon_dial(group, members, _moved)
+
+
+def _other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:
+    """Draw a dial for each compared group that has none above."""
+    own = group_of(mechanism.meaning)
+    for group, members in grouped(compared):
+        if group is not own:
+            epsilon_dial(group, members)
+
+
+def _moved() -> None:
+    if st.session_state.get(OPEN_VIEW) not in STILL_VIEWS or drawer_is_open():
+        run_parts(VIEWS)
+
+
+def _panes(scene: WordsScene) -> None:
     bench, mechanism = scene.bench, scene.mechanism
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, scene.members)
@@ -72,9 +106,9 @@ def _panes(scene: Scene) -> None:
     panes(data | {"step": steps.index(epsilon_of(group))})
 
 
-def _views(scene: Scene) -> None:
+def _views(scene: WordsScene) -> None:
     follow(scene.bench)
-    other_dials(scene.mechanism, scene.compared)
+    _other_dials(scene.mechanism, scene.compared)
     if not scene.compared:
         inform(say("Choose at least one mechanism in the sidebar to compare it with others."))
     tabs(_VIEWS, OPEN_VIEW, scene)

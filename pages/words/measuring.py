@@ -15,7 +15,7 @@ from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.sidebar import START_MECHANISM
 from pages.words.bench import Measured, PairBench
-from pages.words.session import default_bench
+from pages.words.scene import default_bench
 
 _STOPPED = "neighbouring_stopped"
 

@@ -11,10 +11,8 @@ from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import write_pair
 from pages.words.bench import RUNS, SEED
-from pages.words.board import board
-from pages.words.moving import first_dial
-from pages.words.scene import Scene
-from pages.words.session import bench_for, default_words, shown_words
+from pages.words.board import board, first_dial
+from pages.words.scene import WordsScene, bench_for, default_words, shown_words
 from pages.words.words import search_boxes, shown_mechanism
 
 # The panes should be in sight: the choices are beside the title, on a phone in one row.
@@ -51,7 +49,7 @@ except DpcoreError as error:
     refuse(say("These two words cannot be compared."), error)
     st.stop()
 compared = mechanisms_or_stop(words, chosen) if chosen else []
-scene = Scene(bench, mechanism, compared, name)
+scene = WordsScene(bench, mechanism, compared, name)
 
 with dial_place:
     first_dial(mechanism, scene.members)

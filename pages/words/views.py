@@ -22,22 +22,21 @@ from pages.words.bench import NEIGHBOURS, RUNS, SEED
 from pages.words.density import density_of, density_or_button
 from pages.words.maps import choose_slot, choose_view, misreading, show_map
 from pages.words.measuring import found_so_far
-from pages.words.moving import readings
 from pages.words.panes import pane_table
-from pages.words.scene import Scene
+from pages.words.scene import WordsScene, readings
 from pages.words.tables import extremes_table, noise_table, noisy, pair_table
 from pages.words.words import facts, neighbour_lists, selectable
 
 _LISTED = 40
 
 
-def facts_view(scene: Scene) -> None:
+def facts_view(scene: WordsScene) -> None:
     """Draw the crowding around the two words, and the nearest words of both."""
     facts(scene.bench, density_of(scene.bench.pair.lexicon))
     neighbour_lists(scene.bench)
 
 
-def map_view(scene: Scene) -> None:
+def map_view(scene: WordsScene) -> None:
     """Draw the outputs on a map of the vocabulary or of the surroundings."""
     view = choose_view()
     mechanism = scene.mechanism
@@ -52,7 +51,7 @@ def map_view(scene: Scene) -> None:
     show_map(scene.bench, view, mechanism, epsilon, texts[mechanism.key])
 
 
-def distances_view(scene: Scene) -> None:
+def distances_view(scene: WordsScene) -> None:
     """Draw the true distances on one axis, and the length of the noise of each mechanism."""
     mechanisms = scene.together
     strip = scene.bench.strip(noisy(mechanisms))
@@ -68,7 +67,7 @@ def distances_view(scene: Scene) -> None:
     )
 
 
-def extremes_view(scene: Scene) -> None:
+def extremes_view(scene: WordsScene) -> None:
     """Draw the densest and the sparsest words; a click chooses one."""
     words = scene.bench.pair.lexicon
     density = density_or_button(words)
@@ -105,12 +104,12 @@ def extremes_view(scene: Scene) -> None:
             )
 
 
-def misreading_view(scene: Scene) -> None:
+def misreading_view(scene: WordsScene) -> None:
     """Draw how much each map preserves."""
     misreading(scene.bench, choose_view(clicks=False))
 
 
-def takeaway(scene: Scene) -> Takeaway:
+def takeaway(scene: WordsScene) -> Takeaway:
     """Return the commands that print the numbers of the page, and a Python cell."""
     names = scene.bench.pair.names
     lines = _word_commands(names, scene.lexicon, max(scene.bench.pair.gaps))
@@ -132,7 +131,7 @@ def takeaway(scene: Scene) -> Takeaway:
     )
 
 
-def python_cell(scene: Scene) -> str:
+def python_cell(scene: WordsScene) -> str:
     """Return a Python cell that prints how often each word stays, and its likeliest outputs."""
     epsilon = epsilon_of(group_of(scene.mechanism.meaning))
     return "\n".join(
@@ -215,7 +214,7 @@ _COLUMNS = {
 }
 
 
-def comparison_view(scene: Scene) -> None:
+def comparison_view(scene: WordsScene) -> None:
     """Draw Nw, Sw, distance of the output and success of an attacker at the chosen ε."""
     measured = found_so_far(scene.bench, scene.compared)
     if not measured:
@@ -251,7 +250,7 @@ def comparison_view(scene: Scene) -> None:
     )
 
 
-def curves_view(scene: Scene) -> None:
+def curves_view(scene: WordsScene) -> None:
     """Draw the same over all ε."""
     measured = found_so_far(scene.bench, scene.compared)
     if not measured:

@@ -58,11 +58,11 @@ def test_a_guess_is_right_exactly_when_the_secret_is_named(
 def test_a_played_round_cannot_be_played_again(opened: Callable[..., AppTest]) -> None:
     test = opened(view=GAME)
     play(test, 0)
-    turn(test, GROUPS[0], 3.0, "attack_turning", "attack_view")
+    turn(test, GROUPS[0], 3.0)
     assert not test.button(key="guess_0").disabled
     play(test, 0)
     assert len(table(test, "rounds")) == 2  # each ε has a score of its own
-    turn(test, GROUPS[0], 2.5, "attack_turning", "attack_view")
+    turn(test, GROUPS[0], 2.5)
     assert test.button(key="guess_0").disabled
     assert table(test, "rounds")["rounds"].sum() == 2
 

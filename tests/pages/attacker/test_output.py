@@ -11,7 +11,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.plots.attack.words import chance_text
 from pages.attacker import output_view, weighing
 from pages.attacker.believing import AROUND, LIST
-from pages.attacker.board import defined_steps
+from pages.attacker.scene import defined_steps
 from pages.shared.dial import GROUPS
 from tests.pages.app import component, shown_text, table, turn, type_word
 from tests.pages.attacker.reading import FEW, believed, small
@@ -35,7 +35,7 @@ def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]
     weak: list[float] = []
     strong: list[float] = []
     for epsilon, chances in ((0.1, weak), (20.0, strong)):
-        turn(test, GROUPS[0], epsilon, "attack_turning", "attack_view")
+        turn(test, GROUPS[0], epsilon)
         chances += table(test, "now", "before")["probability"].tolist()
     assert weak[0] < 0.1
     assert strong[0] > 0.99
@@ -138,7 +138,7 @@ def test_success_over_all_outputs_is_computed_when_asked_for(
     shown = shown_text(test)
     assert f"summed over all {len(FEW)} outputs" in shown
     assert "is right in 4 in 100" in shown  # blind: one of 26 words
-    turn(test, GROUPS[0], 3.0, "attack_turning", "attack_view")
+    turn(test, GROUPS[0], 3.0)
     assert "The best guess is right in" not in shown_text(test)
 
 

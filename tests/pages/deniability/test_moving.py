@@ -7,9 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.deniability import curves as computing
-from pages.deniability import moving
+from pages.deniability import scene
 from pages.deniability.board import EQUAL
-from pages.deniability.moving import COMPARED, TAKING, VIEWS, fragment_of
+from pages.deniability.scene import COMPARED, TAKING, VIEWS, fragment_of
 from pages.shared.dial import GROUPS
 from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.deniability.reading import assert_no_cell_says_none, marks, row, watch_sessions
@@ -57,9 +57,9 @@ def test_only_a_view_that_shows_numbers_at_epsilon_runs(
     monkeypatch: pytest.MonkeyPatch, view: str, runs: bool
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(moving, "run_parts", lambda *parts: asked.extend(parts))
+    monkeypatch.setattr(scene, "run_parts", lambda *parts: asked.extend(parts))
     monkeypatch.setattr("streamlit.session_state", {"part": view} if view else {})
-    moving._rested(fragment_of(METRIC))
+    scene._rested(fragment_of(METRIC))
     assert (VIEWS in asked) == runs
     assert [part for part in asked if part != VIEWS] == [fragment_of(METRIC), TAKING]
 

@@ -11,7 +11,7 @@ from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.tokens import CasePolicy
-from pages.rewrite.scene import Scene
+from pages.rewrite.scene import RewriteScene
 from pages.rewrite.tables import command
 from pages.shared import session
 from pages.shared.session import Bench, admissible
@@ -32,7 +32,7 @@ def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]
     grid = admissible(mechanism)
     epsilon = float(grid[np.searchsorted(grid, grid[-1] / 20)])
     choices = Choices("default", treatment, ((key, settings),))
-    scene = Scene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
+    scene = RewriteScene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
     arguments = shlex.split(command(scene))
     assert arguments[:3] == ["python", "-m", "dpcore"]
     assert main(arguments[3:]) == 0

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.errors import MissingPackageError
 from dpcore.papers.ours.writers import STUDY
 from dpcore.study.recorded import read_recorded
-from pages.rewrite import view_sentence
+from pages.rewrite import sentence_view
 from pages.shared.once import _shelf
 from tests.pages.app import open_page
 from tests.rewrite.write import tiny
@@ -47,7 +47,7 @@ def test_both_texts_have_one_epsilon(opened: Callable[..., AppTest]) -> None:
     test.button(key="sentence_start").click().run()
     (tokens,) = (frame.value for frame in test.dataframe if "likeliest" in frame.value.columns)
     assert len(tokens) == 6
-    writing = test.session_state[view_sentence._WRITTEN][1]
+    writing = test.session_state[sentence_view._WRITTEN][1]
     beside = [element.value for element in test.text]
     assert writing.text in beside
     assert {"**k-ary randomised response**", "**DP-Prompt**"} <= {e.value for e in test.markdown}
@@ -94,7 +94,7 @@ def test_a_word_for_each_word_is_written_without_any_package(
     test = opened(sentence_writer="dp-masked")
     assert not [field for field in test.number_input if field.key == "sentence_tokens"]
     test.button(key="sentence_start").click().run()
-    writing = test.session_state[view_sentence._WRITTEN][1]
+    writing = test.session_state[sentence_view._WRITTEN][1]
     assert len(writing.tokens) == len(writing.source.split())
     assert "between any two texts of as many words" in shown(test)
 

@@ -13,7 +13,7 @@ from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.plots.style import style_of
 from pages.shared import session as resources
 from pages.shared.session import CURVE_MECHANISMS
-from pages.words import measuring, session
+from pages.words import measuring, scene
 from pages.words.tables import swatch
 from tests.pages.app import dials, figures, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
@@ -60,7 +60,7 @@ def test_beside_a_mechanism_stands_its_mark_in_its_colour() -> None:
 def test_a_pair_that_was_measured_ahead_is_not_measured_again(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "DEFAULT_PAIR", ("doctor", "violin"))
+    monkeypatch.setattr(scene, "DEFAULT_PAIR", ("doctor", "violin"))
     words = resources.lexicon("default")
     measuring.measure_ahead(words, [resources.mechanism(words, "tem.v1")])
     watch_sessions(monkeypatch, lambda: pytest.fail("measured"))

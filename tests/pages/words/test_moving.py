@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.dial import GROUPS, admissible_grid
-from pages.words import moving
+from pages.words import board
 from tests.pages.app import dials, figures, shown_text, turn, watched
 from tests.pages.words.reading import FEW, panes, table, watch_sessions
 
@@ -61,9 +61,9 @@ def test_a_view_runs_that_shows_numbers_at_epsilon_and_so_does_an_open_drawer(
     monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(moving, "run_parts", lambda *parts: asked.extend(parts))
+    monkeypatch.setattr(board, "run_parts", lambda *parts: asked.extend(parts))
     monkeypatch.setattr("streamlit.session_state", state)
-    moving._moved()
+    board._moved()
     assert asked == (list(FRAGMENTS) if runs else [])
 
 

@@ -12,7 +12,7 @@ from dpcore.measure.density import vocabulary_density
 from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
 from pages.shared import session as resources
-from pages.words import session
+from pages.words import scene
 from tests.pages.app import shown_text
 from tests.pages.words.reading import FEW, panes, shown
 
@@ -82,7 +82,7 @@ def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> 
     test = opened(word="nurse", pair_typed=frozenset({"word"}), **FEW)
     assert not test.exception
     words = resources.lexicon("default")
-    default = session.default_bench(words)
+    default = scene.default_bench(words)
     assert default.pair.names == DEFAULT_PAIR
     measured = [row for rows in list(default._rows.values()) for row in rows]
     assert {row["word"] for row in measured} <= set(DEFAULT_PAIR)
@@ -99,7 +99,7 @@ def test_words_are_no_markup(opened: Callable[..., AppTest]) -> None:
 
 def test_shown_words_of_a_lexicon_without_the_default_pair() -> None:
     words = Lexicon("two", ("a", "b"), np.eye(2, dtype=np.float32))
-    assert session.default_words(words) == ("a", "b")
+    assert scene.default_words(words) == ("a", "b")
     assert Pair.of(words, "a", "b").gaps == pytest.approx((2**0.5, 2**0.5))
 
 
@@ -110,7 +110,7 @@ def test_without_the_default_pair_the_densest_and_the_sparsest_word_begin(
     # On a line, so that δ is 3, 1, 1, 4, 50; “1st” is not alphabetic, hence not ordinary.
     rows = np.array([[0], [3], [4], [8], [58]], dtype=np.float32)
     words = Lexicon("line", ("far", "close", "near", "out", "1st"), rows)
-    assert session.default_words(words) == ("far", "close")  # nothing is computed unasked
+    assert scene.default_words(words) == ("far", "close")  # nothing is computed unasked
     vocabulary_density(words, 4)  # leaves the table of neighbours on the disk
-    assert session.default_words(words) == ("close", "out")
-    assert session.default_bench(words).pair.names == ("close", "out")
+    assert scene.default_words(words) == ("close", "out")
+    assert scene.default_bench(words).pair.names == ("close", "out")

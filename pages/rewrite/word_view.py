@@ -9,8 +9,7 @@ import streamlit as st
 from dpcore.plots.attack.odds import odds_caption, odds_figure
 from dpcore.plots.law import law_caption, law_figure
 from dpcore.plots.strip import strip_caption, strip_figure
-from pages.rewrite.dials import moved
-from pages.rewrite.scene import Scene, choose_place
+from pages.rewrite.scene import RewriteScene, choose_place, moved
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.dial import group_of
 from pages.shared.figure import show_figure
@@ -23,7 +22,7 @@ _ALTERNATIVES = 12
 _CERTAIN = 0.999  # a probability above it may be displayed as 1 in three digits
 
 
-def word_view(scene: Scene) -> None:
+def word_view(scene: RewriteScene) -> None:
     """Draw the three figures of the chosen word."""
     if not scene.bench.sentence.protected:
         inform(say("This text has no protected word."))
@@ -54,7 +53,7 @@ def word_view(scene: Scene) -> None:
     _odds(scene)
 
 
-def _choose(scene: Scene) -> None:
+def _choose(scene: RewriteScene) -> None:
     """Draw the same choice as a click in the grid, as a list."""
     shorts = [m.short for m in scene.mechanisms]
     st.session_state["place_box"] = scene.place
@@ -88,7 +87,7 @@ def _take_mechanism() -> None:
     moved()
 
 
-def _strip(scene: Scene) -> None:
+def _strip(scene: RewriteScene) -> None:
     mechanisms = list(scene.mechanisms)
     table = strip_table(scene.bench, mechanisms, scene.place, scene.seed, scene.number)
     ranges = {}
@@ -98,7 +97,7 @@ def _strip(scene: Scene) -> None:
     show_figure(strip_figure(table, ranges), strip_caption(table), table, "epsilon-strip")
 
 
-def _law(scene: Scene) -> None:
+def _law(scene: RewriteScene) -> None:
     bench, word = scene.bench, scene.bench.word(scene.place)
     if not bench.has_law(scene.chosen, word, scene.epsilon):
         with st.spinner(say("Computing the likely outputs…"), show_time=True):
@@ -112,7 +111,7 @@ def _law(scene: Scene) -> None:
     show_figure(law_figure(table), caption, table, "likely-outputs")
 
 
-def _odds(scene: Scene) -> None:
+def _odds(scene: RewriteScene) -> None:
     bench, word = scene.bench, scene.bench.word(scene.place)
     words = bench.lexicon.words
     others = bench.neighbours(word, _ALTERNATIVES)

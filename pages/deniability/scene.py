@@ -1,27 +1,70 @@
-"""Fragments that run when a dial rests; they show numbers at the ε of a group, and no figure.
+"""State of the Deniability page, and its fragments that run when a dial rests.
 
-The dials share one fragment. Each group has a fragment that draws into places that the page
-reserves for it; so do the views below, if the open one shows numbers at ε, and the drawer.
+The fragments show numbers at the ε of a group, and no figure. The dials share one. Each group has
+a fragment that draws into places that the page reserves for it; so do the views below, if the open
+one shows numbers at ε, and the drawer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.words import Selection
 from dpcore.mechanisms.mechanism import Mechanism
-from pages.shared.dial import Group
-from pages.shared.epsilon_dial import epsilon_dial
+from pages.deniability.choosing import Words
+from pages.shared.dial import Group, group_of
+from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
+
+if TYPE_CHECKING:
+    from pages.deniability.curves import Curve
 
 DIALS, COMPARED, VIEWS, TAKING = "deny_dials", "deny_compared", "deny_views", "deny_taking"
 """Fragments besides those of `fragment_of`."""
 OPEN_VIEW = "part"
 STILL_VIEWS = frozenset({"The papers' figures", "Appendix C"})
 """Views without numbers at the ε of the dials."""
+
+
+@dataclass(frozen=True)
+class How:
+    """Key of a measurement: name of the lexicon, R, seed."""
+
+    lexicon: str
+    runs: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class DeniabilityScene:
+    """State of the page.
+
+    Attributes:
+        curves: one per mechanism.
+        pinned: up to two words that are shown individually.
+        selection: the words to measure.
+        words: choice of the words.
+        lexicon: name of their lexicon.
+        how: settings of the measurement.
+    """
+
+    curves: tuple[Curve, ...]
+    pinned: tuple[str, ...]
+    selection: Selection
+    words: Words
+    lexicon: Lexicon
+    how: How
+
+    def epsilons(self) -> dict[str, float]:
+        """Return ε of the dials by registry key; a group without a dial here has its default."""
+        return {c.mechanism.key: epsilon_of(group_of(c.mechanism.meaning)) for c in self.curves}
 
 
 def fragment_of(group: Group) -> str:

@@ -1,16 +1,59 @@
-"""Choice of the observed output, and of two words to tell apart."""
+"""State of the Attacker page: mechanism and ε, the observed output, two words to tell apart."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
 
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from pages.shared import link
+from pages.shared.dial import group_of
 from pages.shared.language import later, say
 from pages.shared.words import OTHER, WORD, choose, choose_word, write_pair
-from pages.words.session import default_words, shown_words
+from pages.words.scene import default_words, shown_words
+
+
+def defined_steps(mechanism: Mechanism) -> list[float]:
+    """Return the ε of the group's grid at which the mechanism is defined: the steps of the dial."""
+    return [e for e in group_of(mechanism.meaning).grid if e in mechanism.admissible]
+
+
+@dataclass(frozen=True)
+class AttackerScene:
+    """One mechanism at one ε.
+
+    Attributes:
+        mechanism: the mechanism under attack.
+        epsilon: ε of the slider.
+        lexicon: its name in the catalogue.
+    """
+
+    mechanism: Mechanism
+    epsilon: float
+    lexicon: str
+
+    @property
+    def steps(self) -> list[AttackerScene]:
+        """The same mechanism at every step of the dial."""
+        return [replace(self, epsilon=epsilon) for epsilon in defined_steps(self.mechanism)]
+
+    @property
+    def words(self) -> Lexicon:
+        """The vocabulary."""
+        return self.mechanism.lexicon
+
+    @property
+    def reading(self) -> str:
+        """Mechanism and ε in words."""
+        return say(
+            "{mechanism} at {reading}",
+            mechanism=self.mechanism.short,
+            reading=group_of(self.mechanism.meaning).reading(self.epsilon),
+        )
+
 
 START_OUTPUT = "garage"
 _EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")

@@ -23,7 +23,7 @@ from dpcore.rewrite.write.writers import (
     writer_of,
 )
 from dpcore.study.recorded import Recorded
-from pages.rewrite.scene import Scene
+from pages.rewrite.scene import RewriteScene
 from pages.shared.language import later, numeral, say
 from pages.shared.language_model import load_language_model
 from pages.shared.latent import latent_rewrites
@@ -37,16 +37,16 @@ _AUTO_ENCODER = later("auto-encoder")
 _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 
 
-def sentence_view(scene: Scene) -> None:
+def sentence_view(scene: RewriteScene) -> None:
     """Offer to write a sentence beside that of the chosen mechanism; draw records of both."""
     # This import takes a third of a second, and the first view does not need it.
-    from pages.rewrite.view_sentence import recorded_writers
+    from pages.rewrite.sentence_view import recorded_writers
 
     _own_sentence(scene)
     recorded_writers()
 
 
-def _own_sentence(scene: Scene) -> None:
+def _own_sentence(scene: RewriteScene) -> None:
     total = _whole_text(scene)
     if total is None:
         inform(
@@ -134,7 +134,7 @@ def _form_and_tokens(name: str) -> tuple[str, int | None]:
     return form, tokens
 
 
-def _whole_text(scene: Scene) -> float | None:
+def _whole_text(scene: RewriteScene) -> float | None:
     """Return the sum of the guarantees of the text's words; None where there is none."""
     protected = scene.bench.sentence.protected
     promise = scene.bench.promise(scene.chosen, scene.epsilon)
@@ -166,7 +166,7 @@ def _write(
         return None
 
 
-def _show(scene: Scene, total: float, writing: Writing) -> None:
+def _show(scene: RewriteScene, total: float, writing: Writing) -> None:
     drawn = scene.bench.draw(scene.chosen, scene.seed, scene.number).at(scene.epsilon)
     each = writing.epsilon
     both = (scene.chosen.title, drawn.text), (writing.writer.title, writing.text)

@@ -1,4 +1,4 @@
-"""Moving parts of the Rewrite page: the grid, and the views below it."""
+"""Moving parts of the Rewrite page: dials, the grid, and the views below it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.redact.redaction import Redaction
-from pages.rewrite.dials import GRID, VIEWS, dialled
 from pages.rewrite.redactors import redacted
 from pages.rewrite.rewritten import epsilon_at, rewritten
-from pages.rewrite.scene import Scene, chosen_place
+from pages.rewrite.scene import DIALS, GRID, VIEWS, RewriteScene, chosen_place, dialled, moved
+from pages.rewrite.sentence_view import sentence_view
 from pages.rewrite.tables import takeaway
-from pages.rewrite.view_draws import draws_view
-from pages.rewrite.view_protection import protection_view
-from pages.rewrite.view_reading import reading_view
-from pages.rewrite.view_sentence import sentence_view
-from pages.rewrite.view_word import word_view
+from pages.rewrite.views import draws_view, protection_view, reading_view
+from pages.rewrite.word_view import word_view
 from pages.shared import link
+from pages.shared.dial import grouped
+from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.link import tabs
@@ -33,8 +32,38 @@ _VIEWS = {
     later("A new sentence"): sentence_view,
 }
 
+# Three dials are visible at once, so each shows only its readings and its track. On a phone they
+# are stacked in the page itself, and only the first one stays in sight.
+_SEVERAL = """
+.st-key-rewrite_dials {{
+  --dial-ends: none; --dial-exact: none; --dial-value: 1.1rem; --dial-columns: auto 1fr;
+  backdrop-filter: blur(0.75rem);
+}}
+@media (max-width: 640px) {{
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+    :has([class*="st-key-dial_place"]) {{ display: contents; }}
+  [class*="st-key-dial_place"]:not(.st-key-dial_place_{first}) {{ margin-top: -0.75rem; }}
+  .st-key-dial_place_{first} {{ position: sticky; top: 3.75rem; z-index: 90; }}
+}}
+"""
 
-def workbench(
+
+def dials(mechanisms: list[Mechanism]) -> None:
+    """Draw the dials side by side, in their own fragment."""
+    fragment(_dials, mechanisms, key=DIALS)
+
+
+def _dials(mechanisms: list[Mechanism]) -> None:
+    groups = grouped(mechanisms)
+    with st.container(key="rewrite_dials"):
+        several = _SEVERAL.format(first=groups[0][0].name) if len(groups) > 1 else ""
+        st.html(f"<style>{several}</style>")
+        for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
+            with column:
+                epsilon_dial(group, members, moved)
+
+
+def board(
     bench: Bench,
     mechanisms: list[Mechanism],
     choices: Choices,
@@ -101,7 +130,7 @@ def _views(
     by_group = dialled(mechanisms)
     epsilons = {m.key: epsilon_at(m, by_group) for m in mechanisms}
     drawn = (tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
-    scene = Scene(bench, *drawn, tuple(redactions))
+    scene = RewriteScene(bench, *drawn, tuple(redactions))
     tabs(_VIEWS, "view", scene)
     reading_view()
     take_it_with_you(lambda: takeaway(scene))

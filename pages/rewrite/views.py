@@ -1,4 +1,4 @@
-"""View of a hundred draws: how often each word stayed, and its outputs."""
+"""Views of the Rewrite page: limits of the protection, a hundred draws, the legend of the grid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.limits import PAGE_DRAWS
 from dpcore.plots.style import tally_caption
-from pages.rewrite.scene import Scene
+from pages.rewrite.scene import RewriteScene
 from pages.rewrite.tables import sentences_table, tally_table
 from pages.shared.figure import csv_button
 from pages.shared.language import say
@@ -15,7 +15,34 @@ from pages.shared.progress import timed
 from pages.shared.table import show_table
 
 
-def draws_view(scene: Scene) -> None:
+def protection_view(scene: RewriteScene) -> None:
+    """List the content that is released unchanged under the chosen options."""
+    encoding = scene.bench.sentence.encoding
+    lines = encoding.treatment.released(encoding.language)
+    protected = scene.bench.sentence.protected
+    unknown = len(encoding.unknown)
+    st.markdown(
+        say(
+            "The promise covers **{protected} words** of this text; {unknown} of them are not "
+            "in the vocabulary. Every word gets noise of its own, so the losses add up over the "
+            "text: open “what it promises” in a row to see the sum, and how much less it is "
+            "together where that is known. **Not protected:**",
+            protected=protected,
+            unknown=unknown,
+        )
+    )
+    st.markdown("\n".join(f"- {say(line)}" for line in lines))
+    st.markdown(
+        say(
+            "**This page is for looking.** It shows one draw of the noise at many ε. Whoever "
+            "holds two outputs of one draw may be able to solve for the words, so publish at "
+            "most one text, made with fresh noise and an unpredictable seed: `python -m dpcore "
+            "rewrite` without `--seed`."
+        )
+    )
+
+
+def draws_view(scene: RewriteScene) -> None:
     """Tally the draws of the chosen mechanism at its ε."""
     if not (scene.defined and scene.bench.sentence.protected):
         inform(
@@ -55,3 +82,17 @@ def draws_view(scene: Scene) -> None:
             say("Counts as CSV"), "counts", lambda: tally_table(*what, places), key="csv_counts"
         )
         csv_button(say("Texts as CSV"), "texts", lambda: texts, key="csv_texts")
+
+
+def reading_view() -> None:
+    """Draw the meaning of the grid's signs."""
+    with st.expander(say("How to read this"), icon=":material/help:"):
+        st.markdown(
+            say(
+                "Chance decides what comes out for every word, the word itself or another: how "
+                "much an output tells of its word has a limit, and ε sets it. **Changed words** "
+                "are underlined and carry the sign ↻; choose a word to see what else it could "
+                "have become. Mechanisms in one group mean the same kind of ε, and still differ "
+                "in how many words they have to change for it."
+            )
+        )
