@@ -36,11 +36,12 @@ FLOORS: tuple[frozenset[str], ...] = (
 # What draws its first argument, and by which names its other texts are given.
 DRAWING = {
     "badge", "button", "caption", "checkbox", "choose_one", "choose_some", "csv_button",
-    "download_button", "error", "expander", "file_uploader", "header", "heading", "info", "link_button",
-    "markdown", "metric", "multiselect", "name_ends", "note", "number_input", "page_link", "pick",
-    "pills", "popover", "refuse", "segmented_control", "segments", "select_slider", "selectbox",
-    "show_table", "slider", "spinner", "status", "steps", "subheader", "success", "text",
-    "text_area", "text_input", "title", "toggle", "warning", "whole_number",
+    "download_button", "error", "expander", "file_uploader", "header", "heading", "info",
+    "link_button", "markdown", "metric", "multiselect", "name_ends", "note", "number_input",
+    "page_link", "pick", "pills", "popover", "refuse", "segmented_control", "segments",
+    "select_slider", "selectbox", "show_table", "slider", "spinner", "status", "steps",
+    "subheader", "success", "text", "text_area", "text_input", "title", "toggle", "warning",
+    "whole_number",
 }  # fmt: skip
 DRAWN_BY_NAME = {"alt", "body", "explained", "help", "label", "placeholder"}
 # The same in every language: addresses, colours and marks of Markdown, names of programs.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.footer import IN_ENGLISH
-from pages.shared.language import ENGLISH, LANGUAGE, LANGUAGES, language, say
+from pages.shared.footer import note_english
+from pages.shared.language import LANGUAGE, LANGUAGES, say
 from pages.shared.link import choose_one
-from pages.shared.messages import note
 
 EXPLAIN, LARGE = "explain", "large"
 
@@ -50,8 +49,7 @@ def reading_aids() -> bool:
             format_func=LANGUAGES.__getitem__,  # readers without German look for "English"
             help=say("Of the pages. Links open in the language that they were made in."),
         )
-        if language() != ENGLISH:
-            note(say(IN_ENGLISH))
+        note_english()
         explain = st.toggle(
             say("Explain in everyday words"),
             key=EXPLAIN,

@@ -6,11 +6,8 @@ import streamlit as st
 
 import dpcore
 from dpcore.lexicon.lexicon import Lexicon
-from pages.shared.language import ENGLISH, language, later, say
+from pages.shared.language import ENGLISH, language, say
 from pages.shared.messages import note
-
-IN_ENGLISH = later("Findings, promises and proofs are in English, as they are computed.")
-"""Note on a page in another language."""
 
 
 def footer(words: Lexicon, seed: int, draws: str) -> None:
@@ -44,6 +41,11 @@ def provenance(origin: str) -> None:
     st.divider()
     # st.text: the name of an added lexicon is user input and not Markdown.
     st.text(f"{origin} · dpcore {dpcore.__version__}")
-    if language() != ENGLISH:
-        note(say(IN_ENGLISH))
+    note_english()
     note(say("No telemetry, no third-party request, nothing typed is stored."))
+
+
+def note_english() -> None:
+    """Note what stays in English on a page in another language."""
+    if language() != ENGLISH:
+        note(say("Findings, promises and proofs are in English, as they are computed."))

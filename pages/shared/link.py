@@ -184,30 +184,22 @@ def segments(
     """
     given = list(options)
     first = given[0] if start is None else start
-    if language() != ENGLISH:
-        more |= {"required": True, "help": explained}
-        told = translated_choice(st.segmented_control, label, given, first, key, **more)
-        return first if told is None else told
-    chosen: V | None = st.segmented_control(
-        label,
-        given,
-        default=first,
-        required=True,
-        key=key,
-        bind="query-params",
-        help=explained,
-        **more,
+    more |= {"required": True, "help": explained}
+    chosen: V | None = _linked_choice(
+        st.segmented_control, label, given, first, key, {"default": first}, **more
     )
     return first if chosen is None else chosen  # a browser may send an empty choice
 
 
-def translated_choice(
+def _linked_choice(
     draw: Callable[..., Any],
     label: str,
     options: list[V],
     start: V,
     key: str,
+    begin: Mapping[str, V],
     *,
+    names: bool = False,
     format_func: Callable[[Any], str] = str,
     **more: Any,
 ) -> V:
@@ -216,31 +208,39 @@ def translated_choice(
     Args:
         draw: `st.segmented_control` or another choice of one.
         label: label of the field.
-        options: one of them is chosen, or none where `start` is None.
+        options: one of them is chosen.
         start: default option; the link leaves it out.
         key: key of the field, and its name in the link.
+        begin: the argument by which `draw` takes its default.
+        names: True if the options are names, the same in every language.
         format_func: returns the English name of an option.
         more: further arguments of `draw`.
     """
-    names = {option: format_func(option) for option in options}
+    chosen: V
+    if names or language() == ENGLISH:
+        # The field keeps the address in step by itself, which no quick second click can outrun.
+        more |= {"format_func": format_func, "bind": "query-params"}
+        chosen = draw(label, options, key=key, **begin, **more)
+        return chosen
+    titles = {option: format_func(option) for option in options}
     seen = st.session_state.setdefault(_LINKED, {})
     linked = st.query_params.get(key)
     wanted = st.session_state.get(key, start)
     if linked is not None and linked != seen.get(key):  # a link was opened, or followed
-        wanted = next((option for option in options if names[option] == linked), start)
-    if wanted not in names:
+        wanted = next((option for option in options if titles[option] == linked), start)
+    if wanted not in titles:
         wanted = start
     if key not in st.session_state or wanted != st.session_state[key]:
         st.session_state[key] = wanted
-    chosen: V = draw(
+    chosen = draw(
         label,
         options,
-        format_func=lambda option: _shown(option, names[option]),
+        format_func=lambda option: _shown(option, titles[option]),
         key=key,
         persist_state="session",
         **more,
     )
-    link.write(key, names.get(chosen, ""), names.get(start, ""))
+    link.write(key, titles.get(chosen, ""), titles[start])
     seen[key] = st.query_params.get(key)
     return chosen
 
@@ -262,13 +262,8 @@ def pick(
         names: True if the options are names, the same in every language.
         more: further arguments of `st.selectbox`.
     """
-    if language() != ENGLISH and not names:
-        given, more = list(options), more | {"help": explained}
-        return translated_choice(st.selectbox, label, given, given[0], key, **more)
-    chosen: V = st.selectbox(
-        label, list(options), key=key, bind="query-params", help=explained, **more
-    )
-    return chosen
+    given, more = list(options), more | {"help": explained}
+    return _linked_choice(st.selectbox, label, given, given[0], key, {}, names=names, **more)
 
 
 def steps(
@@ -284,19 +279,9 @@ def steps(
         explained: help.
         more: further arguments of `st.select_slider`.
     """
-    if language() != ENGLISH:
-        more |= {"format_func": "{:g}".format, "help": explained}
-        return translated_choice(st.select_slider, label, list(options), start, key, **more)
-    return st.select_slider(
-        label,
-        options,
-        value=start,
-        format_func="{:g}".format,
-        key=key,
-        bind="query-params",
-        help=explained,
-        **more,
-    )
+    more |= {"format_func": "{:g}".format, "help": explained}
+    given = list(options)
+    return _linked_choice(st.select_slider, label, given, start, key, {"value": start}, **more)
 
 
 def whole_number(

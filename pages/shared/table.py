@@ -39,10 +39,13 @@ def show_table(
         more: further arguments of `st.dataframe`.
     """
     config = dict(more.pop("column_config", {}))
-    if language() != ENGLISH and hasattr(table, "to_pandas"):
+    foreign = language() != ENGLISH
+    if foreign and hasattr(table, "to_pandas"):
         table = table.to_pandas()  # of Arrow, which is sent as it is where nothing is translated
     if isinstance(table, pd.DataFrame):
-        table = _written(_translated(_legible(table, config), config, spoken), config)
+        table = _legible(table, config)
+        if foreign:
+            table = _written(_translated(table, config, spoken), config)
     # An empty placeholder: Streamlit would write "None" into cells without a number.
     (place or st).dataframe(
         table, hide_index=True, placeholder="", alt=alt, column_config=config, **more
@@ -51,8 +54,6 @@ def show_table(
 
 def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[str]) -> pd.DataFrame:
     """Return the table in this language; in a file it is in English."""
-    if language() == ENGLISH:
-        return table
     _name(table.columns, config)
     changed: dict[str, Any] = {name: [say(cell) for cell in table[name]] for name in spoken}
     for name in table.columns[[dtype.kind == "O" for dtype in table.dtypes]]:
@@ -62,7 +63,7 @@ def _translated(table: pd.DataFrame, config: dict[str, Any], spoken: Iterable[st
 
 def _written(table: pd.DataFrame, config: dict[str, Any]) -> Any:
     """Return the table with numbers written as this language does; they still sort as numbers."""
-    if language() == ENGLISH or table.size > pd.get_option("styler.render.max_elements"):
+    if table.size > pd.get_option("styler.render.max_elements"):
         return table
     forms: dict[Any, str | Callable[[object], str] | None] = {}
     for name in table.columns[[dtype.kind == "f" for dtype in table.dtypes]]:
