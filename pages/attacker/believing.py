@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from dpcore.attack.language.context import context_prior
 from dpcore.attack.output.prior import Prior, frequency, mix_priors, parse_prior, uniform
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
@@ -55,8 +56,6 @@ class Belief:
         if self.kind == LIST:
             return parse_prior(words, self.text)
         if self.kind == AROUND:
-            from dpcore.attack.language.context import context_prior
-
             # An unknown word is passed on, so that the engine's error message names it.
             before, after = (spelled(word, words) or word.lower() or None for word in self.around)
             return context_prior(words, before, after)

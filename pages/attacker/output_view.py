@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import streamlit as st
 
 from dpcore.attack.output.posterior import Odds, RareOutputError
@@ -54,8 +55,6 @@ from pages.shared.words import pair_is_typed, say_unknown
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-    import pyarrow as pa
-
 
 # One output at every step of the dial: odds before and after, each as a hundred squares.
 #
@@ -305,8 +304,6 @@ def output_view(scene: AttackerScene) -> None:
 
 
 def _drawn(scene: AttackerScene, view: Look) -> _Drawn:
-    import pyarrow as pa
-
     def draw() -> _Drawn:
         ratio = odds_table(scene, view)
         return _Drawn(

@@ -24,6 +24,7 @@ from dpcore.plots.deniability.curves import (
 )
 from dpcore.plots.style import SCALES
 from pages.deniability.curves import Curve, comparison
+from pages.deniability.papers import appendix_view, papers_view
 from pages.deniability.scene import (
     OPEN_VIEW,
     TAKING,
@@ -56,8 +57,8 @@ def views(scene: DeniabilityScene) -> None:
     """Draw the tabs; only the open one is computed."""
     kinds = {
         later("Word by word"): _words_view,
-        later("The papers' figures"): _papers_view,
-        later("Appendix C"): _appendix_view,
+        later("The papers' figures"): lambda _: papers_view(),
+        later("Appendix C"): lambda scene: appendix_view(scene.lexicon),
     }
     tabs(kinds, OPEN_VIEW, scene)
 
@@ -71,18 +72,6 @@ def _words_view(scene: DeniabilityScene) -> None:
             "outputs that would agree as often as two runs do."
         )
     )
-
-
-def _papers_view(scene: DeniabilityScene) -> None:  # noqa: ARG001 - same signature as all views
-    from pages.deniability.papers import papers_view
-
-    papers_view()
-
-
-def _appendix_view(scene: DeniabilityScene) -> None:
-    from pages.deniability.papers import appendix_view
-
-    appendix_view(scene.lexicon)
 
 
 NOMINAL, EQUAL = later("nominal ε"), later("calibrated: equal mean Nw")

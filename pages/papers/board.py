@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pandas as pd
 import streamlit as st
 
 from dpcore.guarantee import EpsilonMeaning
@@ -21,9 +20,6 @@ from pages.shared.link import choose_one
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.table import show_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SENSES = {
     GUESSED: later("words guessed"),
@@ -149,6 +145,4 @@ def _level(board: Board) -> str:
 
 
 def _table(lines: list[dict[str, str]], shown: list[str], names: dict[str, str]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame([{names[key]: line[key] for key in shown} for line in lines])

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.audit.report import AuditSettings
@@ -23,10 +24,6 @@ from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
 from pages.shared.messages import note
 from pages.shared.signs import SIGNS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Table of the page: one row per claim, experiment or audit, by source; a click chooses one.
 #
@@ -271,32 +268,24 @@ def signed(verdict: Verdict) -> str:
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """Return one row per claim: key, verdict, title, source, statement, computed figure."""
-    import pandas as pd
-
     rows = [(v.key, signed(v), v.title, v.source, v.claim, measured(v)) for v in verdicts]
     return pd.DataFrame(rows, columns=["key", "verdict", "claim", "source", "says", "computed"])
 
 
 def figures_table(verdict: Verdict) -> pd.DataFrame:
     """Return all figures of a verdict, by name."""
-    import pandas as pd
-
     rows = [(name, shown(value)) for name, value in verdict.numbers.items()]
     return pd.DataFrame(rows, columns=["figure", "value"])
 
 
 def settings_table(verdict: Verdict) -> pd.DataFrame:
     """Return the parameters of a verdict."""
-    import pandas as pd
-
     rows = [(name, shown(value)) for name, value in verdict.settings.items()]
     return pd.DataFrame(rows, columns=["setting", "value"])
 
 
 def conditions_table(verdict: Verdict) -> pd.DataFrame:
     """Return the conditions of the claim, and whether these settings meet them."""
-    import pandas as pd
-
     rows = [(say("✔ met") if c.met else say("✘ not met"), c.text) for c in verdict.conditions]
     return pd.DataFrame(rows, columns=["state", "condition"])
 

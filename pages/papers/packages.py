@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pandas as pd
 import streamlit as st
 
 from dpcore.outwards import at_least
@@ -16,9 +15,6 @@ from pages.shared.once import once
 from pages.shared.signs import SIGNS
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, show_line
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PACKAGE = "package"
 
@@ -116,8 +112,6 @@ def _row(audit: PackageAudit) -> Row:
 
 
 def _events(audit: PackageAudit) -> pd.DataFrame:
-    import pandas as pd
-
     rows = [
         (
             e["word"],
@@ -141,8 +135,6 @@ def _events(audit: PackageAudit) -> pd.DataFrame:
 
 
 def _table(record: RecordedPackages) -> pd.DataFrame:
-    import pandas as pd
-
     rows = [
         (a.package, a.mechanism, a.claim, str(a.outcome), a.epsilon_low, a.calls, a.shown)
         for a in record.audits

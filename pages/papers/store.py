@@ -9,7 +9,7 @@ from dpcore.audit.verdict import Verdict
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress
-from dpcore.papers.claims import RecordedVerdicts, read_recorded
+from dpcore.papers.claims import CLAIMS, RecordedVerdicts, read_recorded, verdict
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.once import memo
@@ -64,8 +64,6 @@ def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None
 
 def compute_all(words: Lexicon) -> None:
     """Compute every claim on a lexicon at the default settings, one after the other."""
-    from dpcore.papers.claims import CLAIMS
-
     settings = AuditSettings()
     with Reporter(say("This claim"), stop="audit_stop_all") as progress:
         for key in timed(say("Auditing"), list(CLAIMS)):
@@ -76,8 +74,6 @@ def compute_all(words: Lexicon) -> None:
 
 
 def _compute(key: str, words: Lexicon, settings: AuditSettings, progress: Progress) -> Verdict:
-    from dpcore.papers.claims import verdict  # and all that is audited: the first page needs none
-
     return memo(
         _computed(),
         (words.fingerprint, key, settings),

@@ -6,8 +6,9 @@ None is chosen at first, so that the model of a redactor is loaded only on reque
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
@@ -16,9 +17,6 @@ from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS, Redaction, re
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 from pages.shared.session import Bench
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CHOSEN = "redactors"
 KINDS = (
@@ -133,8 +131,6 @@ def _tokens(redaction: Redaction) -> list[dict[str, str]]:
 
 def spans_table(redactions: Sequence[Redaction]) -> pd.DataFrame:
     """Return one row per redacted span."""
-    import pandas as pd
-
     rows = [
         {
             "redactor": redaction.redactor,

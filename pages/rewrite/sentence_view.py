@@ -39,9 +39,6 @@ _ASKED, _WRITTEN = "sentence_asked", "sentence_written"
 
 def sentence_view(scene: RewriteScene) -> None:
     """Offer to write a sentence beside that of the chosen mechanism; draw records of both."""
-    # This import takes a third of a second, and the first view does not need it.
-    from pages.rewrite.sentence_view import recorded_writers
-
     _own_sentence(scene)
     recorded_writers()
 

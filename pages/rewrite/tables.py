@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots import law as law_plot
@@ -19,10 +19,6 @@ from pages.rewrite.scene import RewriteScene
 from pages.shared.language import later, say
 from pages.shared.session import Bench
 from pages.shared.taking import Takeaway, command_line, mechanism_words
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 OUTPUTS_SHOWN = 10
 
@@ -39,8 +35,6 @@ def grid_table(
         seed: seed of the draw.
         number: number of the draw.
     """
-    import pandas as pd
-
     rows = []
     for mechanism in mechanisms:
         epsilon = epsilons[mechanism.key]
@@ -69,8 +63,6 @@ def strip_table(
     bench: Bench, mechanisms: list[Mechanism], place: int, seed: int, number: int
 ) -> pd.DataFrame:
     """Return the pieces of one place under each mechanism (columns of `dpcore.plots.strip`)."""
-    import pandas as pd
-
     words, word = bench.lexicon.words, bench.word(place)
     rows = []
     for mechanism in mechanisms:
@@ -96,8 +88,6 @@ def strip_table(
 
 def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> pd.DataFrame:
     """Return the most likely outputs of one place (columns of `dpcore.plots.law`)."""
-    import pandas as pd
-
     word = bench.word(place)
     law, top = likeliest(bench, mechanism, word, epsilon, OUTPUTS_SHOWN)
     name = bench.lexicon.words[word]
@@ -121,8 +111,6 @@ def odds_table(
 
     The columns are those of `dpcore.plots.attack.odds`.
     """
-    import pandas as pd
-
     words, word = bench.lexicon.words, bench.word(place)
     distance = bench.distance(word, [other])[0]
     rows = []
@@ -164,8 +152,6 @@ def tally_table(
     bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int, places: Sequence[int]
 ) -> pd.DataFrame:
     """Count the outputs of some places over many draws, most frequent first."""
-    import pandas as pd
-
     words = bench.lexicon.words
     rows = []
     for place in places:
@@ -180,8 +166,6 @@ def sentences_table(
     bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int
 ) -> pd.DataFrame:
     """Return the rewritten text of each of many draws."""
-    import pandas as pd
-
     places = range(bench.sentence.protected)
     many = [bench.redraw(mechanism, seed, draws, place, epsilon) for place in places]
     columns = [paths.at(np.array([epsilon]))[:, 0] for paths in many]

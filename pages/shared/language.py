@@ -181,6 +181,7 @@ def spoken(figure: go.Figure) -> go.Figure:
     """
     if language() == ENGLISH:
         return figure
+    # Late: the server imports this module before it listens, and plotly takes half a second.
     import plotly.graph_objects as go
 
     shown = go.Figure(figure)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from dpcore.lexicon.catalogue import only_here
 from dpcore.lexicon.lexicon import ENGLISH, Lexicon
-from dpcore.lexicon.readers import ReadReport
+from dpcore.lexicon.readers import ReadReport, read_uploaded
 from dpcore.limits import MAX_OWN_VECTOR_BYTES
 from dpcore.rewrite.documents import lexicon_caution
 from dpcore.rewrite.languages.known import LANGUAGES
@@ -134,9 +135,6 @@ def _forget(file: str) -> None:
 
 
 def _read(file: str, language: str, label: str, data: bytes) -> _Brought:
-    from dpcore.lexicon.catalogue import only_here
-    from dpcore.lexicon.readers import read_uploaded
-
     try:
         lexicon, report = read_uploaded(data, label, NAME)
     except DpcoreError as error:

@@ -17,13 +17,16 @@ import streamlit as st
 from dpcore.arrays import FloatArray
 from dpcore.errors import EpsilonError
 from dpcore.guarantee import Guarantee
+from dpcore.lexicon import catalogue
 from dpcore.lexicon.cache import only_in_memory
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, distances
 from dpcore.measure.directions import output_tally
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.registry import create
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.redact.redaction import Redaction, redact
 from dpcore.rewrite.sentence import Sentence, SentenceDraw, draw, prepare, redraw
@@ -237,8 +240,6 @@ class Bench:
 
     def distance(self, word: int, outputs: list[int]) -> list[float]:
         """Return the true Euclidean distances of outputs from a word."""
-        from dpcore.lexicon.metric import Metric, distances
-
         vectors = self.lexicon.vectors
         far = distances(vectors[outputs], vectors[[word]], Metric.EUCLIDEAN)[0]
         # The root of a rounded difference of squares need not be 0 for the word itself.
@@ -317,9 +318,7 @@ def catalogued(name: str) -> Lexicon:
     Raises:
         LexiconError: it is unknown or damaged.
     """
-    from dpcore.lexicon.catalogue import load
-
-    return load(name)
+    return catalogue.load(name)
 
 
 def lexicon(name: str) -> Lexicon:
@@ -339,8 +338,6 @@ def _mechanism(
     settings: Settings,
     _lexicon: Lexicon,
 ) -> Mechanism:
-    from dpcore.mechanisms.registry import create
-
     return create(key, _lexicon, dict(settings))
 
 
@@ -365,16 +362,12 @@ def identity(mechanism: Mechanism) -> Identity:
 @st.cache_data(ttl=60, show_spinner=False)
 def lexicon_names() -> list[str]:
     """Return the names of the lexicons of the catalogue; read again after a minute."""
-    from dpcore.lexicon.catalogue import available
-
-    return [entry.name for entry in available()]
+    return [entry.name for entry in catalogue.available()]
 
 
 @of_lexicon(max_entries=2, show_spinner=False)
 def directions(fingerprint: str) -> SharedDirections:  # noqa: ARG001 - the key of the cache
     """Return public noise directions, shared by all sessions, to estimate laws of words."""
-    from dpcore.mechanisms.additive.additive import SharedDirections
-
     return SharedDirections()
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.output.two_words import compare
@@ -52,7 +53,6 @@ from pages.shared.once import memo, once
 from pages.shared.session import admissible
 
 if TYPE_CHECKING:
-    import pandas as pd
     import plotly.graph_objects as go
 
 RUNS = 200
@@ -183,8 +183,6 @@ class PairBench:
             return None
 
         def compute() -> Measured:
-            import pandas as pd
-
             rows = [row for i in done for row in self._rows[mechanism, i]]
             rows.sort(key=lambda row: (row["word"] != self.pair.names[0], row["epsilon"]))
             by_epsilon: dict[float, list[dict[str, Any]]] = {}
@@ -198,8 +196,6 @@ class PairBench:
         """Return the tables of several mechanisms as one."""
 
         def compute() -> pd.DataFrame:
-            import pandas as pd
-
             return pd.concat([part.table for part in measured], ignore_index=True)
 
         return memo(self._together, tuple(measured), compute, 4)
@@ -257,8 +253,6 @@ class PairBench:
         """Return the output distribution of both words on a map."""
 
         def compute() -> Outputs:
-            import pandas as pd
-
             masses = []
             for place in (0, 1):
                 law, row = self.law(mechanism, place, epsilon)
