@@ -17,6 +17,7 @@ from dpcore.tables.files import Columns
 from pages.release.uploading import Source
 from pages.shared.language import say
 from pages.shared.messages import note
+from pages.shared.once import session_memo
 
 _CHECKED, _MOST_CHECKED = "release_checked", 16
 
@@ -130,18 +131,17 @@ def _unreadable(source: Source, keep: tuple[str, ...], *, line_breaks: bool) -> 
         return None
     table = source.table.written(line_breaks=line_breaks, neutralise=False)
     asked = (source.identity, table.shape, source.text, keep)
-    checked: dict[object, str | None] = st.session_state.setdefault(_CHECKED, {})
-    if asked not in checked:
-        if len(checked) >= _MOST_CHECKED:
-            checked.clear()
-        checked[asked] = None
+
+    def refusal() -> str | None:
         try:
             tables.check_copy(table, Columns(source.released(source.text), keep))
         except InputError as error:
-            checked[asked] = str(error)
+            return str(error)
         except DpcoreError:
             pass  # the button reports it
-    return checked[asked]
+        return None
+
+    return session_memo(_CHECKED, asked, refusal, _MOST_CHECKED)
 
 
 def _key(source: Source, keep: tuple[str, ...]) -> str:

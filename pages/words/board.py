@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore.mechanisms.mechanism import Mechanism
-from pages.shared.dial import Group, admissible_grid, group_of, grouped
+from pages.shared.dial import admissible_grid, group_of, grouped
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import language, later, say
@@ -72,11 +72,7 @@ def first_dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
         mechanism: mechanism in the panes.
         members: the shown mechanisms of its group, this one first.
     """
-    fragment(_first_dial, group_of(mechanism.meaning), members, key=MOVING)
-
-
-def _first_dial(group: Group, members: list[Mechanism]) -> None:
-    epsilon_dial(group, members, _moved)
+    fragment(epsilon_dial, group_of(mechanism.meaning), members, _moved, key=MOVING)
 
 
 def _other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ from pages.shared.figure import show_figure
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one, pick
 from pages.shared.messages import note
+from pages.shared.once import memo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,13 +47,11 @@ class Rows:
     """
 
     table: pd.DataFrame
-    _known: dict[Hashable, object] = field(default_factory=dict)
+    _known: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of `compute`, computed at the first call with this key."""
-        if key not in self._known:
-            self._known[key] = compute()
-        return cast("T", self._known[key])
+        return memo(self._known, key, compute)
 
 
 @dataclass(frozen=True, eq=False)
