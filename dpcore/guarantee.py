@@ -80,6 +80,7 @@ class Rounding:
     @property
     def loss(self) -> float:
         """Largest privacy loss that rounding may add between two words, in nats."""
+        # The probabilities under both words may be off, in opposite directions.
         return 2.0 * self.relative
 
     def to_dict(self) -> dict[str, object]:
@@ -202,6 +203,7 @@ class MetricPrivacy(Guarantee):
 
     def euclidean_loss(self, distance: float) -> float:
         """Return ε·min(f·d₂, `farthest`): f·d₂ bounds the guarantee's metric."""
+        # A bounded metric, such as an angle, caps the loss of words that are far apart.
         return self.loss(min(self.euclidean_factor * distance, self.farthest))
 
     @property
@@ -295,6 +297,7 @@ class ApproximateLocalPrivacy(Guarantee):
 
     def _for_tokens(self, tokens: int) -> str:
         """Apply basic composition: ℓ·ε and ℓ·δ."""
+        # The union bound over the places; a δ of 1 allows any output.
         delta = self.summed_delta(tokens)
         if delta == "1":
             return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is promised."

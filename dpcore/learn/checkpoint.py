@@ -106,6 +106,7 @@ def load(
     if not path.is_file():
         raise ParameterError(f"there is no checkpoint {str(path)[:120]!r}")
     size = path.stat().st_size
+    # Before it is opened: a file from elsewhere must not fill the memory.
     if not size <= MAX_CHECKPOINT_BYTES:
         raise ParameterError(
             f"a checkpoint has up to {MAX_CHECKPOINT_BYTES:,} bytes, and {path.name[:60]!r} has "

@@ -127,9 +127,11 @@ def read_table(
         raise CorpusError("the file is empty; at least one row is needed")
     file, reading = Uploaded(name, data), reading or Reading()
     try:
+        # Before anything is read: a few kilobytes can unpack to gigabytes.
         if packed_name(name) and data.startswith(GZIP):
             _check_unpacked(file)
         shape = find_shape(file, reading, typed)
+        # Nobody is asked here: a first line that looks like names is taken for names.
         if reading.header == "auto" and shape.first and shape.first.looks == "names":
             shape = find_shape(file, replace(reading, header="yes"), typed)
         return _table_of(file, shape, least)
@@ -243,6 +245,7 @@ def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> Labell
     rows: list[int] = []
     for label in range(len(texts.classes)):
         places = rng.permutation(np.flatnonzero(texts.labels == label))
+        # A rare class keeps what `_check_labels` demands: half to train on, half to test on.
         wanted = max(2 * MIN_CLASS_TEXTS, round(most * places.size / len(texts)))
         rows += places[:wanted].tolist()
     return texts.part(rng.permutation(rows))

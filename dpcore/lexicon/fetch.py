@@ -94,6 +94,7 @@ def download(
     busy = LexiconError(f"another process is downloading {target.name} already")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        # Two processes that append to one file would mix their bytes.
         with alone(part.with_name(f"{part.name}.lock"), busy), part.open("ab") as file:
             right = any(_complete(url, file, size, sha256, report, pause, failures) for url in urls)
             kept = file.seek(0, os.SEEK_END)
@@ -139,6 +140,7 @@ def _from_one(url: str, file: IO[bytes], size: int, progress: Progress, pause: f
     idle = 0
     while True:
         have = file.seek(0, os.SEEK_END)
+        # Longer than the file can be: it is not a beginning of it.
         if have > size:
             file.truncate(0)
             have = 0
@@ -147,6 +149,7 @@ def _from_one(url: str, file: IO[bytes], size: int, progress: Progress, pause: f
         try:
             _once(url, file, have, size, progress)
         except _CutError as error:
+            # Any progress resets the count: a slow line may be cut a hundred times.
             idle = 0 if file.seek(0, os.SEEK_END) > have else idle + 1
             if idle >= (_TRIES_TO_REACH if isinstance(error, _AwayError) else _TRIES):
                 raise
@@ -191,6 +194,7 @@ def _start(answer: http.client.HTTPResponse, file: IO[bytes], have: int, size: i
     """Return the offset at which the answer starts; the file is emptied if that is 0."""
     if answer.status == 206:
         match = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+        # Only an answer that continues exactly here may be appended.
         if match and int(match[1]) == have and int(match[2]) == size:
             return have
         file.truncate(0)
@@ -442,6 +446,7 @@ def fetch(
     chosen = name or (source.key if usual else f"{source.key}-{wanted}d")
     _free(chosen, replace)
     rows = source.words if limit is None else min(limit, source.words)
+    # The archive and its vectors in float32 are on the disk at the same time.
     _check_room(source.size + 4 * wanted * rows)
     target = cache_folder() / "downloads" / source.file
     archive = download(source.urls, target, source.size, source.sha256, progress, pause=pause)

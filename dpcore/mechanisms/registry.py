@@ -197,6 +197,7 @@ class Registry(MutableMapping[str, type[Mechanism]]):
     def _all(self) -> dict[str, type[Mechanism]]:
         with self._lock:
             if not self._asked:
+                # Set first: a module that asks the registry while it is imported gets ours alone.
                 self._asked = True
                 plugins, problems = find_plugins(self._kinds)
                 self._kinds |= {plugin.kind.key: plugin.kind for plugin in plugins}
@@ -246,6 +247,7 @@ def resolve(name: str) -> type[Mechanism]:
     a_name(name, "a mechanism")
     if name in MECHANISMS:
         return MECHANISMS[name]
+    # A short name means the newest version, a key exactly one.
     versions = [kind for kind in MECHANISMS.values() if kind.short == name]
     if versions:
         return max(versions, key=lambda kind: int(kind.key.rsplit(".v", 1)[1]))
@@ -291,6 +293,7 @@ def _convert(kind: type[Mechanism], parameter: str, value: object, annotation: s
     """Return a value of the parameter's declared type, converted from a string if necessary."""
     if not isinstance(value, str) or annotation.startswith("str"):
         return value
+    # A command line and a link have texts only.
     if value.lower() in {"none", "default", "auto"} and "None" in annotation:
         return None
     try:

@@ -177,6 +177,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     traces = [
         line(
             table["epsilon"],
+            # On a logarithmic axis a curve ends at the floor instead of falling out of the figure.
             [y if y > least else None for y in table[column].tolist()],
             name,
             colour=colour,
@@ -210,6 +211,7 @@ def profile_caption(table: pd.DataFrame) -> Caption:
         "δ(ε), the probability that odds of e^ε do not cover, for two clipped vectors as far apart "
         f"as they can be. The claim is {claim}. At the claimed ε, the dotted line, the true δ is "
     )
+    # A δ that cannot be told from 0 is not printed as if it had been found.
     if row["high"] <= _ROUNDING and delta == 0:
         text += f"0 within the numerical error {number(float(row['high'] - row['low']))}"
     else:
@@ -237,5 +239,6 @@ def profile_caption(table: pd.DataFrame) -> Caption:
 
 def _excess(table: pd.DataFrame) -> tuple[float, float] | None:
     """Return the first and last ε at which the true δ is above the allowed one; None: nowhere."""
+    # The lower end of the true δ, and a margin for rounding: equal is not above.
     above = table[table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15]["epsilon"]
     return (float(above.min()), float(above.max())) if len(above) else None

@@ -169,6 +169,7 @@ def _curves(table: pd.DataFrame) -> list[_Curve]:
     )
     curves, start = [], 0
     for name in dict.fromkeys(names):
+        # The rows of the two words are of equal number and consecutive (see `COLUMNS`).
         middle, end = start + names.count(name) // 2, start + names.count(name)
         first, second = slice(start, middle), slice(middle, end)
         ends = ((low[first], high[first]), (low[second], high[second]))

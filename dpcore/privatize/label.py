@@ -70,6 +70,7 @@ class Label:
     def warning(self) -> str:
         """A warning to read first; empty if there is none."""
         guarantee = self.record["guarantee"]
+        # First: an experiment may show its seed or the original texts.
         if self.record["kind"] != "release":
             return "An experiment: this must never be released."
         if guarantee["status"] == Status.REFUTED:
@@ -86,7 +87,9 @@ class Label:
         value, low, high = (100 * share for share in self.guessed)
         about = f"at least {at_least(value, 3)}" if self.at_least else f"about {value:.3g}"
         ends = f"{low:.3g}", f"{high:.3g}"
+        # An exact share has no interval.
         interval = "" if ends[0] == ends[1] else f" (95 % interval: {ends[0]} to {ends[1]})"
+        # Not measured at this ε: the shares at the two ε around it are the ends.
         if len(self.measured) > 1:
             first, last = self.measured
             interval = (
@@ -218,6 +221,7 @@ def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, 
     """
     around = None
     if curve is not None:
+        # A measurement at the smallest ε with the same law holds for this ε.
         around = curve.measured_around("word", mechanism.same_law_from(record["epsilon"]))
     guessed, measured = around or (None, ())
     at_least = curve is not None and "word" in curve.at_least
@@ -239,6 +243,7 @@ def check_label(path: Path, *taken: Path) -> None:
     try:
         mine = _place(path)
         for out in taken:
+            # The run writes to all three places: it would overwrite the label or be stopped by it.
             within = _place(folder_of(out))
             if mine in (_place(out), _place(record_path(out))) or mine.is_relative_to(within):
                 raise StudyError(
@@ -265,6 +270,7 @@ def write_label(label: Label, path: Path) -> None:
     Raises:
         StudyError: as `check_label`, or the file cannot be written.
     """
+    # Again: the run may have taken hours, and the path may have been taken meanwhile.
     check_label(path)
     html = path.suffix.lower() == ".html"
     try:

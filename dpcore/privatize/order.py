@@ -146,6 +146,7 @@ def read_published(order: Order) -> Json:
     try:
         record = dict(json.loads(order.record.read_text(encoding="utf-8")))
         differs = [name for name in _OF_ITS_ORDER if record[name] != asks[name]]
+        # A record without a reading is not refused for it.
         if record.get("reading", asks["reading"]) != asks["reading"]:
             differs.append("reading")
         if record.get("seed") != asks["seed"]:

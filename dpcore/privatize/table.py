@@ -76,6 +76,7 @@ class TableRelease(Job):
             return None
         (result,) = self.results
         form, columns = format_with(table.shape), order.columns
+        # Read again: the job was sent the texts alone; all else stays in this process.
         documents = _read(form, table.file, columns)
         kept = [risk.to_dict() for risk in _risks(form, documents, columns)]
         state = run_state(order, form) | {"run": result["run"], "kept": kept}
@@ -84,6 +85,7 @@ class TableRelease(Job):
         for part in documents:
             out = io.BytesIO()
             texts = [
+                # An empty cell stays empty; the job got it as a text without words.
                 None if old is None else new
                 for old, new in zip(part.texts, islice(private, len(part.texts)), strict=True)
             ]
@@ -239,6 +241,7 @@ def _released(payload: Json, tell: Tell | None) -> dict[str, Any]:
     if lexicon.fingerprint != payload["fingerprint"]:
         raise StudyError("the lexicon was changed meanwhile: load the page again")
     mechanism = create(payload["mechanism"], lexicon, payload["parameters"])
+    # The secret never leaves this function: nobody can draw the same noise again.
     epsilon, secret = payload["epsilon"], secrets.token_bytes(SECRET_BYTES)
     reader = Reader(lexicon, Treatment(**payload["treatment"]))
     sampler, generators = bulk(mechanism, epsilon), DocumentGenerators()

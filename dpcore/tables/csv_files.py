@@ -125,6 +125,7 @@ class CommaSeparated(Text):
     def _lines(self, rows: Iterator[list[str]] | list[list[str]]) -> bytes:
         text = io.StringIO(newline="")
         writer = csv.writer(text, delimiter=self.shape.delimiter, lineterminator="\n")
+        # The apostrophe makes a spreadsheet show the cell as text.
         if self.shape.neutralise:
             rows = ([f"'{cell}" if is_formula(cell) else cell for cell in row] for row in rows)
         writer.writerows(rows)
@@ -184,6 +185,7 @@ def rows_of(file: File, shape: Shape) -> Iterator[tuple[int, int, int, list[str]
                         f"line {number:,} of {file.name} holds a zero byte: it is no CSV; of "
                         "UTF-16 say --encoding utf-16-le or utf-16-be"
                     )
+                # A quotation mark without partner would make one cell of the rest of the file.
                 if number - first_line > MAX_ROW_LINES:
                     raise InputError(_unreadable(file, count, first_line, shape, _ENDLESS))
                 if number > shape.skipped:

@@ -137,6 +137,7 @@ class Shape:
 
     def place(self, name: str) -> int | None:
         """Return the index of a column, by its name or by "column N"; None if there is none."""
+        # A name of the file comes first: a column may itself be called "column 2".
         if name in self.names:
             return self.names.index(name)
         if is_numbered(name) and int(name.split()[1]) <= len(self.names):
@@ -159,6 +160,7 @@ class Shape:
     def reading(self) -> Reading:
         """Return the choices that give this shape again, with nothing left to be found."""
         return Reading(
+            # Empty if the format has no such choice; a `Reading` then says that it is left open.
             self.format, self.encoding or AUTO, self.separator or AUTO, self.header or AUTO,
             self.line_breaks, self.neutralise,
         )  # fmt: skip
@@ -170,6 +172,7 @@ class Shape:
             name: of the file; its format is left out where the end of the name means it.
         """
         words = [] if format_by_name(name) == self.format else ["--format", self.format]
+        # UTF-8 is what is read when nothing else is found or said.
         if self.encoding not in ("", "utf-8"):
             words += ["--encoding", self.encoding]
         if self.separator:

@@ -66,6 +66,7 @@ class _Lines(Text):
     def spans(self, file: File, length: int) -> Iterator[Span]:
         """Yield ranges of bytes that end after a line feed."""
         with plain(file, self.shape) as stream:
+            # A byte order mark belongs to the file, not to its first text.
             start = len(MARK) if stream.read(len(MARK)) == MARK else 0
             stream.seek(start)
             first = 0
@@ -213,6 +214,7 @@ def json_keys(file: File, shape: Shape) -> tuple[str, ...]:
     with plain(file, shape) as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace") as text:
         lines = iter(lambda: text.readline(MAX_DOCUMENT_BYTES), "")
         filled = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+        # Later rows may have other keys: a column must occur early, or it is refused.
         for number, line in islice(filled, _KEYED_ROWS):
             try:
                 keys |= dict.fromkeys(json_row(line))

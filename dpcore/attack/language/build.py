@@ -44,6 +44,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 def is_held_out(document: str) -> bool:
     """Return True if a document of the treebank is held out for trying attackers."""
+    # By its name: a document stays held out when the texts are extended or reordered.
     return int(hashlib.sha256(document.encode()).hexdigest(), 16) % _HELD_OUT == 0
 
 
@@ -124,6 +125,7 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
         totals = np.bincount(place, np.concatenate((totals, weight * often))).astype(np.int64)
         progress("sources", done, done)
     first, second = np.divmod(keys, n + 1)
+    # Sums over all pairs, rare ones too; only the stored pairs are cut.
     kept = totals >= plan.least
     return Counts(
         words=words,
@@ -146,6 +148,7 @@ def sources_of(folder: Path, everyday: int) -> list[tuple[Iterable[Document], in
         LexiconError: a text is missing.
     """
     used = [source for source in SOURCES if source.name in _USED]
+    # Paths are checked at once: counting the first text takes minutes.
     for source in used:
         source.path(folder)
     return [(_documents(source, folder), _times(source, everyday)) for source in used]

@@ -59,6 +59,7 @@ def qualifying(lexicon: Lexicon, texts: Sequence[str]) -> list[Sentence]:
     """Return texts of 5 to 25 words, all of the vocabulary, each once, in order of appearance."""
     sentences = []
     for text in dict.fromkeys(texts):
+        # In practice more than 25 words: not worth the tokenising.
         if len(text) > 400:
             continue
         sentence = prepare(text, lexicon)
@@ -88,11 +89,13 @@ def try_attackers(
     right = np.zeros((len(ATTACKERS), len(KINDS), len(sentences)))
     total = np.zeros((len(KINDS), len(sentences)))
     for i, sentence in enumerate(sentences):
+        # No ε in the key: every ε has the same noise, so that shares differ by ε alone.
         rng = generator(seed, "trial", channel.mechanism.key, i)
         outputs = channel.mechanism.sample(rng, sentence.words, epsilon)
         attack = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
         guesses = (attack.likeliest, attack.guesses_alone, attack.guesses)
         every = np.ones(sentence.words.size, dtype=bool)
+        # Function words are guessed from grammar alone, unchanged words by reading them off.
         kinds = (every, ~function[sentence.words], outputs != sentence.words)
         for k, kept in enumerate(kinds):
             total[k, i] = kept.sum()
@@ -148,6 +151,7 @@ def run(
         )
     drawn = generator(plan.seed, "trial sentences").permutation(len(known))[: plan.sentences]
     sentences = [known[int(i)] for i in np.sort(drawn)]
+    # Refuses a lexicon without counts here, before the first channel takes its time.
     language(lexicon)
     rows = []
     for name, epsilons in SETTINGS:

@@ -100,12 +100,14 @@ def typed_prior(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
     """
     _check_count(len(probabilities))
     values = np.array(list(probabilities.values()), dtype=np.float64)
+    # In the positive form: NaN is wrong as well.
     wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if wrong.size:
         raise ParameterError(
             f"a probability must be a number from 0 to 1, got {values[wrong[0]]:g} for word "
             f"{wrong[0] + 1} of the list"
         )
+    # Summed exactly: the order in which the words were typed does not matter.
     total = math.fsum(values)
     if not abs(total - 1.0) <= TYPED_TOLERANCE * values.size:
         raise ParameterError(
@@ -137,10 +139,12 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
     if colon and name == "frequency":
         return mix_priors(uniform(lexicon), frequency(lexicon), _share(share))
     parts = [part.strip() for part in plain.replace("\n", ",").split(",") if part.strip()]
+    # A single word may be a misspelled name of a prior: it is refused below.
     if parts and not any("=" in part for part in parts) and len(parts) > 1:
         return uniform_over(lexicon, parts)
     probabilities: dict[str, float] = {}
     for number, part in enumerate(parts, start=1):
+        # From the right: the word may hold the sign itself.
         word, equals, value = (piece.strip() for piece in part.rpartition("="))
         try:
             probability = float(value)

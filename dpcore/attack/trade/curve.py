@@ -52,6 +52,7 @@ class TradeCurve:
         amounts: dict[str, FloatArray] = {}
         for quantity in dict.fromkeys(quantities):
             some = readings[quantities == quantity]
+            # A quantity that was measured at some ε only has no curve.
             if len(some) == len(epsilons):
                 amounts[str(quantity)] = some
         weaker = ordered[~ordered["variant"].isin(["", best])]["quantity"]
@@ -128,6 +129,7 @@ class TradeCurve:
         first, last = (self.interval_at_epsilon(quantity, e) for e in (below, above))
         if first is None or last is None:
             return None
+        # It grows with ε, so between two measurements it lies between their ends.
         return (reading[VALUE], first[LOW], last[HIGH]), (below, above)
 
     def at(self, quantity: str, leakage: str, share: float) -> float | None:

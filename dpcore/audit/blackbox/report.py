@@ -114,6 +114,7 @@ class FunctionReport:
         """Findings beside the bounds, one sentence each, the worst first."""
         sentences = []
         repeats = self.repeats
+        # First what casts doubt on the bounds themselves: they assume independent calls.
         if not isinstance(repeats, str) and repeats.notable:
             sentences.append(repeats.sentence)
         share = self.unchanged
@@ -134,6 +135,7 @@ class FunctionReport:
             f"capital letters show in what comes out: in {p.tally.capitals} of {p.tally.calls} "
             f"calls for “{p.tally.text}”, in {p.plain.capitals} for “{p.plain.text}”"
             for p in self.probes
+            # A string that came through shows its capitals anyway, and one example is enough.
             if p.plain is not None and p.capitals_show and not p.passed
         ][:1]
         if self.outside:
@@ -153,6 +155,7 @@ class FunctionReport:
         """The bounds in a sentence."""
         if not self.evidence:
             return "No event was bounded."
+        # Lower bounds are rounded down and what is allowed up: the sentence stays true.
         best = self.evidence[0]
         allowed = (
             f"; the promise allows a factor of e^{at_most(best.allowed)}"
@@ -188,6 +191,7 @@ class FunctionReport:
             "pairs": self.pairs,
             "within_reach": self.within_reach,
             "evidence": [
+                # Where the counts show nothing, the bound on the loss is −∞, which JSON lacks.
                 dataclasses.asdict(e) | {"outputs": list(e.outputs), "loss": finite(e.loss)}
                 for e in self.evidence
             ],

@@ -72,6 +72,7 @@ def read_binary(source: ByteSource, limit: int | None = None) -> RawVectors:
                     "promises: it was cut"
                 )
             buffer, position, space = buffer[position:] + more, 0, -1
+        # Some writers end a row with a line feed, which then precedes the next word.
         word = buffer[position:space].lstrip(b"\n")
         position = space + 1 + size
         try:

@@ -271,6 +271,7 @@ def in_steps(points: NDArray[Any]) -> tuple[NDArray[np.int16], float]:
     multiple is a float32 exactly.
     """
     exact = points.astype(np.float64)
+    # The middle of the range, not the mean: it makes the largest multiple smallest.
     exact -= (exact.min(axis=0) + exact.max(axis=0)) / 2
     mantissa, exponent = math.frexp(float(np.abs(exact).max()) / _STEPS)
     step = math.ldexp(math.ceil(mantissa * 256) / 256, exponent) or 1.0
@@ -295,6 +296,7 @@ def _arrays_of(shown: Map) -> dict[str, NDArray[Any]]:
         "points": np.rint(shown.points / np.float64(shown.parameters["step"])).astype(np.int16),
         "kept": np.rint(shown.kept * np.float64(shown.k)).astype(np.uint8),
     }
+    # A map of the whole lexicon shows its words in order: no need to store them.
     if not np.array_equal(shown.words, np.arange(len(shown))):
         arrays["words"] = shown.words.astype(np.int32)
     return arrays
@@ -306,6 +308,7 @@ def _restored(
     """Return the map, or None if it does not match the plan."""
     try:
         points, kept = arrays["points"], arrays["kept"]
+        # A cache file may be damaged or of another version: whatever does not fit is absent.
         m, k, density = len(points), int(facts["k"]), facts["density"]
         step = float(facts["parameters"]["step"])
         words = np.asarray(arrays.get("words", np.arange(m)))
@@ -399,6 +402,7 @@ def _bundle(fingerprint: str) -> dict[str, dict[str, Any]]:
 def _from_bundle(plan: MapPlan, fingerprint: str, entry: Mapping[str, Any]) -> Map | None:
     try:
         content = (_folder() / str(entry["file"])).read_bytes()
+        # Before it is parsed: a bundled file that was changed counts as absent.
         if hashlib.sha256(content).hexdigest() != entry["sha256"]:
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as file:

@@ -45,6 +45,7 @@ from dpcore.noise.discrete import Rows, Weights
 def scores(distance: FloatArray) -> FloatArray:
     """Return u in [0, 1]: 1 for the nearest, 0 for the farthest; all 1 if equally far."""
     least, largest = float(distance.min()), float(distance.max())
+    # One word, or all equally far: there is nothing to prefer, and no range to divide by.
     if not largest > least:
         return np.ones(distance.shape)
     return np.asarray(1.0 - (distance - least) / (largest - least))
@@ -52,6 +53,7 @@ def scores(distance: FloatArray) -> FloatArray:
 
 def log_choice(score: FloatArray, epsilon: float) -> FloatArray:
     """Return ln of exp(ε·u/2)/Z."""
+    # The largest exponent becomes 0, so that none overflows; Z cancels the shift.
     logs = 0.5 * epsilon * (score - score.max())
     return np.asarray(logs - math.log(np.exp(logs).sum()))
 
@@ -160,6 +162,7 @@ class CusText(ExactMechanism):
         spread = np.repeat(largest - least, sizes)
         with np.errstate(divide="ignore", invalid="ignore"):
             u = 1.0 - (by_set - np.repeat(least, sizes)) / spread
+        # As in `scores`: a set of one word, or of words equally far.
         u[~(spread > 0)] = 1.0
         weights = 0.25 * epsilon * (u - 1.0)  # the largest u of a set is 1
         sums = np.log(np.add.reduceat(np.exp(weights), starts))

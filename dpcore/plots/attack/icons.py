@@ -53,6 +53,7 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     axes: dict[str, object] = {}
     traces, titles = [], []
     for place, (panel, rows) in enumerate(panels.items()):
+        # Plotly's first axes have no number.
         suffix = "" if place == 0 else str(place + 1)
         low, high = _domain(place, len(panels))
         traces.append(_squares(rows, order, suffix))
@@ -103,6 +104,7 @@ def _squares(rows: list[_Row], order: list[str], suffix: str) -> go.Heatmap:
         textfont={"color": INK, "size": 13},
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=_scale(len(order)),
+        # Half a level beyond both ends, so that each level falls into its own step of the scale.
         zmin=-0.5,
         zmax=len(order) + 0.5,
         showscale=False,
@@ -155,6 +157,7 @@ def icon_caption(table: pd.DataFrame, seen: str) -> Caption:
 
 def _cases(rows: list[_Row]) -> str:
     counts = [row.cases for row in rows]
+    # Equal chances, rounded to whole cases: one clause instead of a list of equal numbers.
     if len(rows) > 1 and all(row.mark != REST for row in rows) and max(counts) - min(counts) <= 1:
         each = f"{min(counts)} or {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
         return f"each of the {len(rows)} words in {each}"

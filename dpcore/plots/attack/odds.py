@@ -60,6 +60,7 @@ def favoured_word(row: pd.Series) -> FavouredWord:
     """Return the ratio of a row, turned to the word that it favours."""
     word, other = str(row["word"]), str(row["other"])
     ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
+    # Of a ratio of which one end is known, that end is shown as the lower one.
     if ratio < 0 or (math.isnan(ratio) and math.isinf(low)):
         return FavouredWord(other, word, -ratio, -high, -low)
     return FavouredWord(word, other, ratio, low, high)
@@ -79,6 +80,7 @@ def log_ratio(
         return math.log(value) if value > 0 else -math.inf
 
     ends = [
+        # An interval that reaches down to 0 leaves its logarithm without a lower end.
         (-math.inf if one_sided(low, high) else log(low), log(high))
         for _, low, high in (first, second)
     ]
@@ -108,6 +110,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
     bounds = limits.clip(upper=_WIDEST)
     styles = [style_of(str(key)) for key in table["mechanism"]]
     names = [name_tag(str(key)) for key in table["mechanism"]]
+    # At least one power of ten, so that a ratio near 1 looks as small as it is.
     reach = max(1.0, bounds.max(), ratios.abs().max(skipna=True) if ratios.notna().any() else 0.0)
     pad = 0.12 * reach
     places, labels = _mirrored(reach)
@@ -127,6 +130,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
     )
     brackets = go.Scatter(
         mode="markers",
+        # The bounds on the right, then their mirror images on the left.
         x=[*bounds, *-bounds],
         y=[*names, *names],
         text=[_bound_text(value) for value in table["log_bound"]] * 2,

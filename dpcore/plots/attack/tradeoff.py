@@ -40,6 +40,7 @@ def tradeoff_figure(
     traces: list[go.Scatter] = []
     names = "label" if "label" in table else "mechanism"
     for name, rows in table.groupby(names, sort=False):
+        # One row for each ε, with both quantities measured at it.
         points = rows.pivot(index="epsilon", columns="quantity", values=["value", "low", "high"])
         points = 100 * points.sort_index()
         look = style_of(str(name))
@@ -82,6 +83,7 @@ def tradeoff_caption(table: pd.DataFrame, across: str = "word", upwards: str = "
             for name, (xs, ys) in curves.items()
             if xs[0] <= share <= xs[-1]
         }
+        # The highest level that most curves pass: only those can be compared there.
         if len(there) > len(left):
             left, level = there, share
     direction = "Further up is better, further left is safer"
@@ -120,6 +122,7 @@ def frontier_figure(
             colour=GREY,
             width=4,
             hover=line_hover,
+            # Rounded up, so that the number stays a bound.
             customdata=[at_most(share, 3, times=100) for share in bound["high"]],
         )
     ]
@@ -152,6 +155,7 @@ def distance_caption(bound: pd.DataFrame) -> str:
     half = bound[bound["high"] >= 0.5]["epsilon"]
     start = "The line is the most that can be left of the meaning: 1 less the least expected "
     line = f"{start}distance over the mean distance of two words. No mechanism is above it."
+    # If half is left at the smallest ε already, the table says nothing about where it begins.
     if half.empty or half.min() == bound["epsilon"].min():
         return line
     return f"{line} Below ε = {number(half.min(), at_least)} nobody can leave half of it."

@@ -53,6 +53,7 @@ def curves_frame(table: pd.DataFrame, quantity: str, logarithm: bool) -> Frame:
     """Return the ends of the axes of `curves_figure`."""
     scale = math.log if logarithm else math.log10
     x = scale(table["epsilon"].min()), scale(table["epsilon"].max())
+    # Nw is a probability; Sw is drawn in powers of ten and is at most R.
     top = 1.0 if quantity == "nw" else math.log10(float(table["runs"].max()))
     return Frame(x, (-_MARGIN * top, (1 + _MARGIN) * top))
 
@@ -99,8 +100,10 @@ def curves_figure(
             thin = _thin(single[single["role"] == ""], quantity, logarithm, style.colour)
             bold = _bold(single[single["role"] != ""], quantity, logarithm, name, style)
         under, over = _edges(rows, band, low, high)
+        # Later traces lie on top: single words at the back, the compared ones in front.
         traces += [*thin, *edges(x, under, over, style.colour), mean, *bold]
         last = float(rows["mean"].iloc[-1])
+        # The axis begins at Sw = 1, its least value.
         y = last if quantity == "nw" else math.log10(max(last, 1))
         ends.append(End(name, str(key), frame.x[1], y))
     kind = {} if logarithm else {"type": "log", "dtick": 1}
@@ -145,6 +148,7 @@ def rows_at(
     mechanisms = [str(key) for key in table["mechanism"].tolist()]
     rows: dict[str, dict[str, Any] | None] = dict.fromkeys(mechanisms)
     cells = {name: table[name].array for name in columns}
+    # Compared exactly: the chosen ε is one of the table.
     for i in np.flatnonzero(table["epsilon"].to_numpy() == epsilon).tolist():
         rows[mechanisms[i]] = {name: column[i] for name, column in cells.items()}
     return rows
@@ -224,6 +228,7 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
             f"{short_name(str(key))}: mean {number(first['mean'])} at "
             f"ε = {number(first['epsilon'])}, {number(last['mean'])} at {number(last['epsilon'])}"
         )
+        # Nw rises with ε and Sw falls: keep the part behind the crossing.
         beyond = rows[(rows["mean"] >= half) == (quantity == "nw")]
         if len(beyond) and len(beyond) < len(rows):
             sign = "at least" if quantity == "nw" else "less than"
@@ -245,6 +250,7 @@ def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: floa
             continue
         ends = row["mean_low"], row["mean_high"]
         means[name] = float(row["mean"])
+        # The interval of a chance near 0 or 1 is lopsided; that of a mean Sw is symmetric.
         if row["method"] == "exact":
             mean = f"{number(row['mean'])} (exact)"
         elif quantity == "nw":

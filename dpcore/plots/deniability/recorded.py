@@ -124,6 +124,7 @@ def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
     rows = table[table["layer"] == "paper"]
     if rows.empty:
         return []
+    # A note on a logarithmic axis is placed by powers of ten.
     end = math.log(float(rows["epsilon"].max()))
     x, y = end if logarithm else end / math.log(10), float(rows["mean"].max())
     return [note("dotted: printed in the paper", x, y, yshift=16, xanchor="right")]
@@ -138,6 +139,7 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
         style = curve_style(str(name), str(rows["mechanism"].iloc[0]))
         nw, sw, epsilons = (rows[column].tolist() for column in ("nw", "sw", "epsilon"))
         traces.append(curve(nw, sw, style, hover, shown=10, customdata=epsilons, name=str(name)))
+        # Where the lines are apart: they meet at both ends.
         middle = rows.iloc[(rows["nw"] - 0.6).abs().argmin()]
         text = f"{coloured(style.glyph, style.colour)} {name}"
         x, y = float(middle["nw"]), math.log10(float(middle["sw"]))

@@ -82,13 +82,16 @@ def utility_figure(
         name = str(name)
         style = curve_style(name, str(rows["mechanism"].iloc[0]))
         hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
+        # The band first: the curve and its marks lie on top.
         traces += interval_band(rows, "epsilon", style.colour, name)
         traces.append(
             curve(rows["epsilon"], rows["mean"], style, hover, name=name, legendgroup=name)
         )
     span = [float(table["epsilon"].min()), float(table["epsilon"].max())]
     traces += across(span, lines)
+    # Plotly takes the range of a logarithmic axis as powers of ten.
     ends = [math.log10(end) for end in span]
+    # One ε alone needs a margin too.
     pad = 0.03 * max(ends[1] - ends[0], 0.1)
     return draw_figure(
         traces,
@@ -109,6 +112,7 @@ def log_ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
         places = [step * 10.0**power for power in powers for step in steps]
+        # A tick at an end of the axis is not lost to rounding.
         shown = [place for place in places if 0.999 * low <= place <= 1.001 * high]
         if len(shown) <= most:
             break
@@ -150,6 +154,7 @@ def interval_band(
         Two traces, or none where fewer than two intervals are known.
     """
     known = rows.dropna(subset=["low", "high"])
+    # One interval alone has no area to fill.
     if len(known) < 2:
         return []
     under, over = (known[end].clip(lower=floor) for end in ("low", "high"))
