@@ -263,8 +263,9 @@ def _exact(
 
 def _profile(mechanism: Mechanism, epsilon: float, words: int | None, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
-    approximate = isinstance(guarantee, ApproximateLocalPrivacy)
-    log_delta = guarantee.log_delta if approximate else -math.inf
+    log_delta = -math.inf
+    if isinstance(guarantee, ApproximateLocalPrivacy):
+        log_delta = guarantee.log_delta
     curve = worst_profile(mechanism, epsilon, np.array([epsilon]))
     count = min(_PAIR_WORDS, len(mechanism.lexicon)) if words is None else words
     pair = worst_pair(mechanism, epsilon, words=count, seed=seed)

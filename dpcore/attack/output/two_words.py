@@ -166,7 +166,7 @@ class Comparison:
     distance_error: FloatArray
     between: Success
     beside: tuple[Success, Success]
-    success_bound: FloatArray
+    bound: FloatArray
     beside_bound: FloatArray
     status: tuple[str, ...]
     detail: str

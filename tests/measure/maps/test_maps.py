@@ -151,7 +151,7 @@ def test_a_missing_map_names_the_command_that_builds_it(cache: Path, small: Lexi
     ):
         fit.local_map(small, [9, 3], 20, "umap")
     fit.build_vocabulary_map(small, "pca")
-    assert fit.vocabulary_map(small, "pca").plan.projection is Projection.PCA
+    assert fit.vocabulary_map(small, "pca").projection is Projection.PCA
 
 
 @pytest.mark.parametrize("projection", list(Projection))
