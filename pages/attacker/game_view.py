@@ -89,7 +89,7 @@ class Dealt:
         return self.game.judge(self.dealt.outputs)
 
 
-def on_the_table(scene: AttackerScene, listed: Listed, releases: int, seed: int) -> Dealt:
+def on_the_table(scene: AttackerScene, listed: CandidateList, releases: int, seed: int) -> Dealt:
     """Return the current round; deal a new one if any of its settings has changed.
 
     Raises:
@@ -179,7 +179,7 @@ _CENTRE = "doctor"
 
 
 @dataclass(frozen=True)
-class Listed:
+class CandidateList:
     """List of candidates: its name, and the words in the order in which they are shown."""
 
     title: str
@@ -200,7 +200,7 @@ class Choice:
     count: int = 0
     text: str = ""
 
-    def listed(self, words: Lexicon, seed: int) -> Listed:
+    def listed(self, words: Lexicon, seed: int) -> CandidateList:
         """Return the words that a lexicon holds, in alphabetical order.
 
         Args:
@@ -228,7 +228,7 @@ class Choice:
             chosen = words.indices(LISTS[self.title].split()).tolist()
         # Sorted, since the order must not reveal how the list was made: the centre would come
         # first.
-        return Listed(self.title, tuple(sorted(chosen, key=lambda i: words.words[i])))
+        return CandidateList(self.title, tuple(sorted(chosen, key=lambda i: words.words[i])))
 
 
 def choose_list(words: Lexicon) -> Choice:

@@ -90,7 +90,7 @@ _READ_BY = {
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class SentenceGuesses:
     """Guesses of the attackers for one rewritten sentence.
 
     Attributes:
@@ -158,20 +158,20 @@ def sentence_view(scene: AttackerScene) -> None:
 
 def read_sentence(
     scene: AttackerScene, channel: Channel, bench: Bench, seed: int, reader: str
-) -> Read | None:
+) -> SentenceGuesses | None:
     """Return the attackers' guesses; None until the slow reader has been asked to read it.
 
     Raises:
         DpcoreError: the sentence cannot be attacked, or the reader is not available.
     """
 
-    def compute() -> Read:
+    def compute() -> SentenceGuesses:
         outputs = outputs_of(scene, bench, seed)
         with Reporter(say("Reading the sentence")) as progress:
             recovered = recover(
                 channel, bench.sentence, outputs, scene.epsilon, reader=reader, progress=progress
             )
-        return Read(bench.sentence.write(outputs).text, recovered)
+        return SentenceGuesses(bench.sentence.write(outputs).text, recovered)
 
     key = (bench.sentence, scene.mechanism, scene.epsilon, seed, reader)
     if reader == SMOLLM2 and key not in st.session_state.get(_KNOWN, {}):
@@ -192,7 +192,7 @@ def read_sentence(
     return session_memo(_KNOWN, key, compute, 100)
 
 
-def _show(scene: AttackerScene, read: Read) -> None:
+def _show(scene: AttackerScene, read: SentenceGuesses) -> None:
     st.markdown(say("Released by {reading}:", reading=scene.reading))
     show_line(read.text)
     recovered = read.recovered

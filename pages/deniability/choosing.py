@@ -32,7 +32,7 @@ from pages.shared.words import spelled
 
 
 @dataclass(frozen=True)
-class Given:
+class TextInput:
     """Input of the user: a pasted text, or the bytes of a file, which take precedence.
 
     Of a file beyond the limit, only enough bytes are kept to show that it is too large.
@@ -42,7 +42,7 @@ class Given:
     data: bytes | None
 
 
-def choose_text() -> Given:
+def choose_text() -> TextInput:
     """Draw the box and the upload."""
     text = st.text_area(
         say("Text"),
@@ -67,10 +67,10 @@ def choose_text() -> Given:
             most=PAGE_CORPUS_BYTES,
         ),
     )
-    return Given(text, None if file is None else file.read(PAGE_CORPUS_BYTES + 1))
+    return TextInput(text, None if file is None else file.read(PAGE_CORPUS_BYTES + 1))
 
 
-def read(data: bytes) -> str:
+def decode_file(data: bytes) -> str:
     """Decode an uploaded file.
 
     Raises:
@@ -159,7 +159,7 @@ class Words:
         if self.source == SAMPLE:
             return _sample(lexicon.fingerprint, self.count, self.by, seed, lexicon)
         if self.source == TEXT:
-            text = self.text or "" if self.data is None else read(self.data)
+            text = self.text or "" if self.data is None else decode_file(self.data)
             rng = generator(seed, "words of a text")
             return measured.subsample(selection_of(lexicon, text), self.count, rng)
         if len(self.text or "") > MAX_TEXT_CHARACTERS or len(self.names) > PAGE_WORDS:

@@ -72,7 +72,7 @@ class Work:
 
 
 @dataclass
-class Measured:
+class Measurements:
     """Measurements of one set of words in a session, by mechanism and number of the group."""
 
     identity: tuple[Any, ...]
@@ -109,7 +109,7 @@ def _measured(mechanism: Mechanism, part: Selection, work: Work, progress: Progr
 
 
 def measure_waiting(
-    store: Measured, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
+    store: Measurements, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
 ) -> None:
     """Measure groups, with progress and a button that stops between two of them.
 
@@ -242,7 +242,7 @@ def compute_more(
     return _collect(store, mechanisms, work, f"{_STOPPED}_more")
 
 
-def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> Measured:
+def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> Measurements:
     measured = (
         lexicon.fingerprint,
         tuple(work.selection.words.tolist()),
@@ -250,9 +250,9 @@ def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work)
         work.runs,
         work.seed,
     )
-    store: Measured | None = st.session_state.get(slot)
+    store: Measurements | None = st.session_state.get(slot)
     if store is None or store.identity != measured:
-        store = st.session_state[slot] = Measured(measured)
+        store = st.session_state[slot] = Measurements(measured)
         st.session_state.pop(slot.replace(_STORE, _STOPPED), None)
     for mechanism in mechanisms:  # mechanisms in use last, so that the oldest others are dropped
         store.parts[identity(mechanism)] = store.parts.pop(identity(mechanism), {})
@@ -262,7 +262,7 @@ def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work)
 
 
 def _collect(
-    store: Measured, mechanisms: list[Mechanism], work: Work, stop: str
+    store: Measurements, mechanisms: list[Mechanism], work: Work, stop: str
 ) -> dict[str, Deniability]:
     count = len(work.selection)
     waiting = [

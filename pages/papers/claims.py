@@ -18,7 +18,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.claim import facts
 from dpcore.papers.claims import CLAIMS, RecordedVerdicts
 from dpcore.papers.overview import PAPER, PAPERS, REPAIRS, SAYS, brief, cost, measured, shown
-from pages.papers.store import CLAIM, compute_all, known
+from pages.papers.store import CLAIM, compute_all, find_verdict
 from pages.shared import link
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
@@ -126,7 +126,7 @@ _MEANING = later(
 def verdicts(words: Lexicon, recorded: RecordedVerdicts | None) -> list[Verdict]:
     """Return the known verdicts on this lexicon at the default settings, in the usual order."""
     usual = AuditSettings()
-    every = (known(key, words, usual, recorded) for key in CLAIMS)
+    every = (find_verdict(key, words, usual, recorded) for key in CLAIMS)
     return [verdict for verdict in every if verdict is not None]
 
 

@@ -34,7 +34,7 @@ from pages.papers.claims import (
     verdicts,
 )
 from pages.papers.controls import choose_settings
-from pages.papers.store import compute, known
+from pages.papers.store import compute, find_verdict
 from pages.shared.figure import show_figure
 from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
@@ -119,7 +119,7 @@ def detail(
         if pressed:
             verdict = compute(key, words, settings)
         else:
-            verdict = known(key, words, settings, recorded)
+            verdict = find_verdict(key, words, settings, recorded)
         if verdict is not None:
             _computed(verdict)
     with first:

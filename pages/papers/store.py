@@ -32,7 +32,7 @@ def recorded_verdicts() -> RecordedVerdicts:
     return read_recorded()
 
 
-def known(
+def find_verdict(
     key: str, words: Lexicon, settings: AuditSettings, recorded: RecordedVerdicts | None
 ) -> Verdict | None:
     """Return the verdict on a claim at these settings if it was recorded or computed, else None."""

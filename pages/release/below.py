@@ -14,7 +14,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.live import Live
 from pages.release.board import Goal, Row, chosen_row, in_vocabulary, step_of
 from pages.release.copying import end_of, private_copy
-from pages.release.keeping import Kept, choose_kept
+from pages.release.keeping import CopyChoices, choose_kept
 from pages.release.running import Run, choose_run, run_views
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
@@ -37,7 +37,7 @@ def takeaway(
     source: Source,
     mechanism: Mechanism,
     epsilon: float | None,
-    keep: Kept,
+    keep: CopyChoices,
     lexicon: str,
     run: Run | None,
     table: Callable[[], pd.DataFrame],
@@ -86,7 +86,7 @@ def _prints(run: Run | None) -> str:
 
 
 def privatize_line(
-    source: Source, mechanism: Mechanism, epsilon: float, keep: Kept, lexicon: str
+    source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoices, lexicon: str
 ) -> str:
     """Return the command of the private copy; names of files and columns are quoted."""
     name = Path(source.name).name
@@ -216,7 +216,7 @@ def _below(scene: ReleaseScene) -> None:
         inform(say("Choose another file: this one cannot be used."))
         return
     say_source(source, scene.words)
-    keep = Kept()
+    keep = CopyChoices()
     if offer.epsilon is None:
         st.text(
             say(

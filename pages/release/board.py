@@ -395,7 +395,7 @@ _READ = 20_000  # largest number of words read to find the share in the vocabula
 _KEPT = 400  # rows, over all mechanisms, goals and labellings
 
 
-def offered(
+def offers_for(
     source: Source | None, run: Run | None, members: Sequence[Mechanism], goal: Goal
 ) -> tuple[list[Row], float | None]:
     """Return the rows of the table, and the accuracy on the original texts if it is known.

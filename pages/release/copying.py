@@ -28,7 +28,7 @@ from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
 from dpcore.tables.shape import AUTO, Reading
 from dpcore.tables.streams import Uploaded
-from pages.release.keeping import Kept
+from pages.release.keeping import CopyChoices
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
@@ -74,7 +74,7 @@ class _Work:
 
 
 def private_copy(
-    source: Source, mechanism: Mechanism, epsilon: float, keep: Kept, lexicon: str
+    source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoices, lexicon: str
 ) -> None:
     """Draw the button, the progress and the result.
 

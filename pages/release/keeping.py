@@ -23,7 +23,7 @@ _CHECKED, _MOST_CHECKED = "release_checked", 16
 
 
 @dataclass(frozen=True)
-class Kept:
+class CopyChoices:
     """Choices for the columns that are copied unchanged.
 
     Attributes:
@@ -41,7 +41,7 @@ class Kept:
     open: bool = False
 
 
-def choose_kept(source: Source) -> Kept:
+def choose_kept(source: Source) -> CopyChoices:
     """Draw the choice of the columns that are copied unchanged, and the warnings about them."""
     table = source.table
     others = [name for name in table.columns if name != source.text]
@@ -66,7 +66,7 @@ def choose_kept(source: Source) -> Kept:
     neutralise = _neutralised([risk.sentence for risk in risks if risk.kind == FORMULAS])
     released = tuple(map(source.released, keep))
     line_breaks, whole = _line_breaks(source, released)
-    return Kept(
+    return CopyChoices(
         released, bool(dangerous) and accepted, line_breaks, neutralise, not (accepted and whole)
     )
 

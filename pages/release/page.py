@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.release.below import BELOW, ReleaseScene, below
-from pages.release.board import CHOSEN, choose_goal, goal_dial, offered, show_board, step_of
+from pages.release.board import CHOSEN, choose_goal, goal_dial, offers_for, show_board, step_of
 from pages.release.running import run_of
 from pages.release.uploading import choose_source
 from pages.shared import link
@@ -51,7 +51,7 @@ words = lexicon_or_stop(name)
 members = mechanisms_or_stop(words, chosen)
 try:
     run = None if source is None else run_of(source)
-    rows, without = offered(source, run, members, goal)
+    rows, without = offers_for(source, run, members, goal)
 except DpcoreError as error:
     refuse(say("What was recorded could not be read."), error)
     st.stop()

@@ -7,9 +7,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.redact.redaction import Redaction
-from pages.rewrite.redactors import redacted
+from pages.rewrite.redactors import redact_all
 from pages.rewrite.rewritten import epsilon_at, rewritten
-from pages.rewrite.scene import DIALS, GRID, VIEWS, RewriteScene, chosen_place, dialled, moved
+from pages.rewrite.scene import (
+    DIALS,
+    GRID,
+    VIEWS,
+    RewriteScene,
+    chosen_place,
+    dial_epsilons,
+    run_dependents,
+)
 from pages.rewrite.sentence_view import sentence_view
 from pages.rewrite.tables import takeaway
 from pages.rewrite.views import draws_view, protection_view, reading_view
@@ -60,7 +68,7 @@ def _dials(mechanisms: list[Mechanism]) -> None:
         st.html(f"<style>{several}</style>")
         for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
             with column:
-                epsilon_dial(group, members, moved)
+                epsilon_dial(group, members, run_dependents)
 
 
 def board(
@@ -89,7 +97,7 @@ def board(
         missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
         for mechanism in timed(say("Drawing noise"), missing):
             bench.draw(mechanism, seed, number)
-        redactions = redacted(bench, text, redactors)
+        redactions = redact_all(bench, text, redactors)
         fragment(_grid, bench, mechanisms, seed, number, redactions, key=GRID)
     shown = (seed, number, redactions)
     fragment(_views, bench, mechanisms, choices, text, *shown, key=VIEWS)
@@ -103,7 +111,7 @@ def _grid(
     redactions: list[Redaction],
 ) -> None:
     chosen, place = _chosen(bench, mechanisms)
-    epsilons = dialled(mechanisms)
+    epsilons = dial_epsilons(mechanisms)
     rewritten(
         bench,
         mechanisms,
@@ -127,7 +135,7 @@ def _views(
     redactions: list[Redaction],
 ) -> None:
     chosen, place = _chosen(bench, mechanisms)
-    by_group = dialled(mechanisms)
+    by_group = dial_epsilons(mechanisms)
     epsilons = {m.key: epsilon_at(m, by_group) for m in mechanisms}
     drawn = (tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
     scene = RewriteScene(bench, *drawn, tuple(redactions))

@@ -63,7 +63,7 @@ def choose_redactors() -> tuple[str, ...]:
     return tuple(each.name for each in offered if each.name in names)
 
 
-def redacted(bench: Bench, text: str, redactors: Sequence[str]) -> list[Redaction]:
+def redact_all(bench: Bench, text: str, redactors: Sequence[str]) -> list[Redaction]:
     """Return the redactions of the chosen redactors; the page says why one cannot be loaded."""
     redactions = []
     for name in redactors:

@@ -12,7 +12,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.redact.redaction import Redaction
 from pages.rewrite.redactors import redactor_group
 from pages.rewrite.rows import likely, mechanism_row, source_row
-from pages.rewrite.scene import choose_place, moved
+from pages.rewrite.scene import choose_place, run_dependents
 from pages.shared.dial import group_of, grouped
 from pages.shared.grid import rewrite_grid
 from pages.shared.language import say
@@ -83,7 +83,7 @@ def _choose(bench: Bench, key: str, place: int) -> None:
     choose_place(bench, place)
     st.session_state["via"] = key.rsplit(".v", 1)[0]
     _peek(key, place)
-    moved()
+    run_dependents()
 
 
 def _peek(key: str, place: int) -> None:

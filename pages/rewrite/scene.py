@@ -98,11 +98,11 @@ def choose_place(bench: Bench, place: int) -> None:
         choose(WORD, word, typed=True)
 
 
-def moved() -> None:
+def run_dependents() -> None:
     """From a callback: run only the fragments that depend on ε or on the chosen word."""
     run_parts(GRID, VIEWS)
 
 
-def dialled(mechanisms: list[Mechanism]) -> dict[str, float]:
+def dial_epsilons(mechanisms: list[Mechanism]) -> dict[str, float]:
     """Return ε at the dials, by name of the group."""
     return {group.name: epsilon_of(group) for group, _ in grouped(mechanisms)}

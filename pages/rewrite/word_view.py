@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.plots.attack.odds import odds_caption, odds_figure
 from dpcore.plots.law import law_caption, law_figure
 from dpcore.plots.strip import strip_caption, strip_figure
-from pages.rewrite.scene import RewriteScene, choose_place, moved
+from pages.rewrite.scene import RewriteScene, choose_place, run_dependents
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.dial import group_of
 from pages.shared.figure import show_figure
@@ -79,12 +79,12 @@ def _choose(scene: RewriteScene) -> None:
 
 def _take(bench: Bench) -> None:
     choose_place(bench, st.session_state["place_box"])
-    moved()
+    run_dependents()
 
 
 def _take_mechanism() -> None:
     st.session_state["via"] = st.session_state["via_box"]
-    moved()
+    run_dependents()
 
 
 def _strip(scene: RewriteScene) -> None:

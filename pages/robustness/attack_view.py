@@ -10,13 +10,13 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
-from pages.robustness.attack_work import Found, Hunt, hunted
+from pages.robustness.attack_work import Hunt, TextAttack, attack_text
 from pages.robustness.one_text import OWN, Document, choose_document, marked
 from pages.robustness.reproducing import attack_cell, attack_command, computed_now
 from pages.robustness.sample_view import sample_view
 from pages.robustness.victims import NETWORKS, VICTIMS
 from pages.robustness.words_view import LABELS, prepare
-from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read_corpus
 from pages.shared.default_epsilon import ATTACK_ON_TEXTS
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
@@ -178,7 +178,7 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
     if document is None:
         return
     try:
-        attacked, classes = hunt.attacked(words), read(words, hunt.rules.labels).classes
+        attacked, classes = hunt.attacked(words), read_corpus(words, hunt.rules.labels).classes
     except DpcoreError as error:
         refuse(say("This classifier cannot be attacked."), error)
         return
@@ -190,7 +190,7 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
         )
         return
     try:
-        result = hunted(words, hunt, document.bags, read_as)
+        result = attack_text(words, hunt, document.bags, read_as)
     except DpcoreError as error:
         refuse(say("This text cannot be attacked."), error)
         return
@@ -221,7 +221,7 @@ def _sample(words: Lexicon, hunt: Hunt) -> None:
     take_it_with_you(lambda: Takeaway(None, _cited(hunt)))
 
 
-def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str, ...]) -> None:
+def _show(words: Lexicon, document: Document, result: TextAttack, classes: tuple[str, ...]) -> None:
     label = classes[result.label]
     attacked = result.attacked
     before = attacked.generations[0].probability
@@ -268,7 +268,7 @@ def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str,
     _step_by_step(words, document, result)
 
 
-def _step_by_step(words: Lexicon, document: Document, result: Found) -> None:
+def _step_by_step(words: Lexicon, document: Document, result: TextAttack) -> None:
     number = len(result.steps)
     if number > 1:
         number = st.slider(

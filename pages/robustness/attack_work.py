@@ -29,7 +29,7 @@ from dpcore.lexicon.progress import Progress
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from pages.robustness.victims import certified_share, victim
-from pages.robustness.words_work import Rules, allowed, read
+from pages.robustness.words_work import Rules, allowed, read_corpus
 from pages.shared.once import session_memo
 
 _KEPT = 60
@@ -63,7 +63,7 @@ class Hunt:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TextAttack:
     """Result of an attack on one text.
 
     Attributes:
@@ -81,19 +81,19 @@ class Found:
     places: int
 
 
-def hunted(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> Found:
+def attack_text(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> TextAttack:
     """Attack one text, once in a session, as `python -m dpcore robust attack` does.
 
     Raises:
         DpcoreError: ε or a setting is invalid.
     """
 
-    def compute() -> Found:
+    def compute() -> TextAttack:
         candidates, rng = _candidates(words, hunt, document)
         attacked = hunt.attacked(words)
         result = attack(attacked, candidates, label, hunt.settings, rng)
         changes = steps(attacked, document, result)
-        return Found(label, result, changes, candidates.method, int(candidates.places.size))
+        return TextAttack(label, result, changes, candidates.method, int(candidates.places.size))
 
     key = (hunt, words.fingerprint, document.words.tobytes(), label)
     return session_memo("hunts", key, compute, _KEPT)
@@ -141,7 +141,7 @@ def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
     Raises:
         DpcoreError: ε or a setting is invalid.
     """
-    corpus, attacked = read(words, hunt.rules.labels), hunt.attacked(words)
+    corpus, attacked = read_corpus(words, hunt.rules.labels), hunt.attacked(words)
     # Texts of one kind follow each other, so the sample is spread over all of them.
     rows = np.linspace(0, len(corpus.test) - 1, count).round().astype(np.int64)
     bags, labels = corpus.test.part(rows), corpus.test_labels[rows]

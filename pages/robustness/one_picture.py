@@ -23,10 +23,10 @@ from pages.robustness.pictures_work import (
     PROVED,
     SCALES,
     TIGHT,
-    Bounded,
     Noise,
-    drawn,
+    ScoreBound,
     is_drawn,
+    noisy_scores,
     of_picture,
 )
 from pages.shared.figure import show_figure
@@ -64,7 +64,7 @@ def choose_picture() -> int:
     )
 
 
-def one_picture(noise: Noise, how: Bounded, picture: int) -> None:
+def one_picture(noise: Noise, how: ScoreBound, picture: int) -> None:
     """Draw the votes on a picture, its certificate, and the certificate at every noise scale."""
     label = str(int(digits().test_labels[picture]))
     _votes(noise, how, picture, label)
@@ -81,7 +81,7 @@ def show_picture(noise: Noise, picture: int, label: str) -> None:
 
 
 def _look(noise: Noise, picture: int, label: str) -> tuple[go.Figure, Caption, pd.DataFrame]:
-    layer = drawn(noise).model.layer
+    layer = noisy_scores(noise).model.layer
     rng = generator(noise.seed, "look", picture)
     seen = look_at(layer, noise.place, digits().test[picture], rng)
     titles = _TITLES[noise.place]
@@ -112,8 +112,8 @@ def _look(noise: Noise, picture: int, label: str) -> tuple[go.Figure, Caption, p
     return picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top), caption, table
 
 
-def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
-    sampled = drawn(noise)
+def _votes(noise: Noise, how: ScoreBound, picture: int, label: str) -> None:
+    sampled = noisy_scores(noise)
     scores = sampled.scores.part([picture])
     bounds = score_bounds(scores, how.error, how.bound)
     counted = how.bound is Bound.CLOPPER_PEARSON
@@ -135,7 +135,7 @@ def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
     )
 
 
-def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
+def _certificate(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
     """Draw the certificate of the picture under the chosen bound; compare the other bound."""
     lines = []
     for bound in (how.bound, _OTHER[how.bound]):
@@ -143,7 +143,7 @@ def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
         if place == ABSTAINED:
             lines.append(say("{bound}: it abstains, so nothing is certified.", bound=_NAMES[bound]))
             continue
-        name = str(int(drawn(noise).model.classes[place]))
+        name = str(int(noisy_scores(noise).model.classes[place]))
         right = say("right") if name == label else say("wrong, it is a {label}", label=label)
         lines.append(
             say(
@@ -169,7 +169,7 @@ def _size(value: float) -> str:
     return say("any size") if math.isinf(value) else numeral(at_least(value, 3))
 
 
-def _growing(noise: Noise, how: Bounded, picture: int) -> None:
+def _growing(noise: Noise, how: ScoreBound, picture: int) -> None:
     """Draw the size of the certificate at every scale; train a classifier for each, once."""
     rows = []
     missing = not all(is_drawn(replace(noise, scale=scale)) for scale in SCALES)

@@ -15,7 +15,7 @@ from dpcore.learn.substitutions import Substitutions, likely_words, nearest_word
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.sentence import check_text
-from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, allowed, model, read
+from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, allowed, model, read_corpus
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.language import later, say
@@ -57,7 +57,7 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
         key: beginning of the names in the link.
         start: number of the default text.
     """
-    corpus = read(words, labels)
+    corpus = read_corpus(words, labels)
     source = segments(
         say("Text"),
         [CORPUS, OWN],
@@ -207,7 +207,7 @@ def _worst_case(
     certified: bool,
 ) -> None:
     classifier = model(words, rules, certified=certified)
-    classes = read(words, rules.labels).classes
+    classes = read_corpus(words, rules.labels).classes
     read_as = int(classifier.predict(document.bags)[0])
     label = read_as if document.label is None else document.label
     worst = certify_linear(classifier, document.bags, [label], table, share)

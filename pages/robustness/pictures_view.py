@@ -22,12 +22,12 @@ from pages.robustness.pictures_work import (
     ERRORS,
     SCALES,
     SLIDES,
-    Bounded,
     Noise,
+    ScoreBound,
     accuracy_table,
     certified,
-    drawn,
     is_drawn,
+    noisy_scores,
     of_picture,
 )
 from pages.robustness.reproducing import computed_now, digits_command, picture_cell
@@ -75,7 +75,7 @@ def _set(scale: float) -> None:
     st.session_state[_SEEN] = st.query_params.get(_SCALE)
 
 
-def scale_dial(noise: Noise, how: Bounded, picture: int) -> None:
+def scale_dial(noise: Noise, how: ScoreBound, picture: int) -> None:
     """Draw the dial of the noise; a step has a reading once its classifier is trained.
 
     Args:
@@ -90,7 +90,7 @@ def scale_dial(noise: Noise, how: Bounded, picture: int) -> None:
     show_dial(dial, SCALES.index(noise.scale), lambda step: _set(SCALES[step]))
 
 
-def _step(noise: Noise, how: Bounded, picture: int) -> Step:
+def _step(noise: Noise, how: ScoreBound, picture: int) -> Step:
     scale = numeral(f"{noise.scale:g}")
     right = say("Noise of scale"), scale
     if not is_drawn(noise):
@@ -105,7 +105,7 @@ def _step(noise: Noise, how: Bounded, picture: int) -> Step:
     )
 
 
-def radius_text(noise: Noise, how: Bounded, picture: int) -> str:
+def radius_text(noise: Noise, how: ScoreBound, picture: int) -> str:
     """Return the certified radius of a picture by PixelDP's condition, with its distance."""
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
@@ -121,7 +121,7 @@ def distance(noise: Noise) -> str:
 
 
 def first_picture(
-    noise: Noise, how: Bounded, picture: int, places: tuple[DeltaGenerator, DeltaGenerator]
+    noise: Noise, how: ScoreBound, picture: int, places: tuple[DeltaGenerator, DeltaGenerator]
 ) -> None:
     """Draw the picture without and with noise, and its certified radius as one number.
 
@@ -150,7 +150,7 @@ def first_picture(
         computed_now()
 
 
-def _finding(noise: Noise, how: Bounded, picture: int, label: str) -> str:
+def _finding(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
     """Explain the radius in pixels; a wrong or withheld answer is named as such."""
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
@@ -158,7 +158,7 @@ def _finding(noise: Noise, how: Bounded, picture: int, label: str) -> str:
             "The votes on this {label} are too close: it abstains, and nothing is certified.",
             label=label,
         )
-    name = str(int(drawn(noise).model.classes[place]))
+    name = str(int(noisy_scores(noise).model.classes[place]))
     read = (
         say("Read as {name}, rightly.", name=name)
         if name == label
@@ -222,7 +222,7 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
                 Reporter(say("Training, then drawing noise")) as progress,
                 st.spinner(say("Training a classifier of digits under this noise…")),
             ):
-                drawn(noise, progress)
+                noisy_scores(noise, progress)
         table = accuracy_table(noise, how)
         with dial_place:
             scale_dial(noise, how, picture)
@@ -245,7 +245,7 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
     provenance(say("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict"))
 
 
-def _parts(noise: Noise, how: Bounded, table: pd.DataFrame, picture: int) -> None:
+def _parts(noise: Noise, how: ScoreBound, table: pd.DataFrame, picture: int) -> None:
     views = {
         later("All pictures"): lambda: _all_pictures(noise, how, table),
         later("One picture"): lambda: one_picture(noise, how, picture),
@@ -275,7 +275,7 @@ def _explained() -> None:
         )
 
 
-def _settings() -> tuple[Noise, Bounded]:
+def _settings() -> tuple[Noise, ScoreBound]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = pick(
             say("Noise stands"),
@@ -314,7 +314,7 @@ def _settings() -> tuple[Noise, Bounded]:
         error = st.selectbox(
             say("Wrong with probability"),
             ERRORS,
-            index=ERRORS.index(Bounded().error),
+            index=ERRORS.index(ScoreBound().error),
             format_func=lambda value: f"{value:g}",
             key="digits_error",
             bind="query-params",
@@ -336,11 +336,11 @@ def _settings() -> tuple[Noise, Bounded]:
         help=say("Votes. More draws make the bounds narrow and take longer."),
     )
     noise = Noise(PLACES[place], NOISES[accounting], present_scale(), draws, seed)
-    return noise, Bounded(BOUNDS[bound], error)
+    return noise, ScoreBound(BOUNDS[bound], error)
 
 
-def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
-    certificates, layer = certified(noise, how), drawn(noise).model.layer
+def _all_pictures(noise: Noise, how: ScoreBound, table: pd.DataFrame) -> None:
+    certificates, layer = certified(noise, how), noisy_scores(noise).model.layer
     shown, count = table, len(certificates.classes)
     if noise.accounting is Accounting.LAPLACE:
         shown = table[table["curve"] != SLIDES]

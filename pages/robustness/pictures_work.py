@@ -60,7 +60,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class ScoreBound:
     """Bound on scores.
 
     Attributes:
@@ -73,27 +73,27 @@ class Bounded:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnScores:
     """Classifier, and the scores of all test pictures under its noise."""
 
     model: NoisyClassifier
     scores: Scores
 
 
-def drawn(noise: Noise, progress: Progress = silent) -> Drawn:
+def noisy_scores(noise: Noise, progress: Progress = silent) -> DrawnScores:
     """Train a classifier and draw its scores, as `python -m dpcore robust digits` does.
 
     Raises:
         DpcoreError: scikit-learn is not installed, or a setting is invalid.
     """
 
-    def compute() -> Drawn:
+    def compute() -> DrawnScores:
         rng = generator(noise.seed, "digits")
         model = train_digits(
             noise.accounting, noise.scale, noise.accounting.norm, rng, place=noise.place
         )
         scores = draw_scores(model.scores, model.layer, digits().test, noise.draws, rng, progress)
-        return Drawn(model, scores)
+        return DrawnScores(model, scores)
 
     return once("digits", noise, compute)
 
@@ -103,21 +103,21 @@ def is_drawn(noise: Noise) -> bool:
     return is_there("digits", noise)
 
 
-def certified(noise: Noise, how: Bounded) -> CertifiedPredictions:
+def certified(noise: Noise, how: ScoreBound) -> CertifiedPredictions:
     """Return predictions of all test pictures with their certificates."""
 
     def compute() -> CertifiedPredictions:
-        sampled = drawn(noise)
+        sampled = noisy_scores(noise)
         return certify(sampled.model.layer, score_bounds(sampled.scores, how.error, how.bound))
 
     return once("digits certified", (noise, how), compute)
 
 
-def of_picture(noise: Noise, how: Bounded, picture: int) -> tuple[float, float, int]:
+def of_picture(noise: Noise, how: ScoreBound, picture: int) -> tuple[float, float, int]:
     """Return PixelDP's size, the tight size and the predicted place of one picture alone."""
 
     def compute() -> tuple[float, float, int]:
-        sampled = drawn(noise)
+        sampled = noisy_scores(noise)
         bounds = score_bounds(sampled.scores.part([picture]), how.error, how.bound)
         certificate = certify(sampled.model.layer, bounds)
         sizes, tight, classes = certificate.sizes, certificate.tight, certificate.classes
@@ -128,10 +128,10 @@ def of_picture(noise: Noise, how: Bounded, picture: int) -> tuple[float, float, 
 
 def labels(noise: Noise) -> np.ndarray:
     """Return the places of the true classes in the scores, shape (k,)."""
-    return drawn(noise).model.places(digits().test_labels)
+    return noisy_scores(noise).model.places(digits().test_labels)
 
 
-def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
+def accuracy_table(noise: Noise, how: ScoreBound) -> pd.DataFrame:
     """Return certified accuracy by size of the attack, for `dpcore.plots.robust.shares`."""
 
     def compute() -> pd.DataFrame:
@@ -162,6 +162,6 @@ def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
 
 def measure_ahead(scale: float) -> None:
     """Compute the default view of one noise scale ahead of the first request."""
-    noise, how = Noise(scale=scale), Bounded()
+    noise, how = Noise(scale=scale), ScoreBound()
     accuracy_table(noise, how)
     of_picture(noise, how, PICTURE)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.study.recorded import Recorded
 from pages.robustness.attack_work import Hunt
-from pages.robustness.pictures_work import Bounded, Noise
+from pages.robustness.pictures_work import Noise, ScoreBound
 from pages.robustness.victims import NETWORKS
 from pages.robustness.words_work import CERTIFIED, STRENGTH, Rules
 from pages.shared.language import say
@@ -33,7 +33,7 @@ def seeds(record: Recorded) -> str:
     return say("one seed") if count == 1 else say("mean over {count} seeds", count=count)
 
 
-def digits_command(noise: Noise, how: Bounded) -> str:
+def digits_command(noise: Noise, how: ScoreBound) -> str:
     """Return the command of the view of pictures."""
     words = ["--noise", noise.accounting, "--scale", f"{noise.scale:g}", "--place", noise.place]
     words += ["--draws", str(noise.draws), "--error", f"{how.error:g}", "--seed", str(noise.seed)]
@@ -75,7 +75,7 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
 # Self-contained Python cells that print the numbers of the live views.
 
 
-def picture_cell(noise: Noise, how: Bounded, picture: int) -> str:
+def picture_cell(noise: Noise, how: ScoreBound, picture: int) -> str:
     """Return a Python cell that prints the prediction for one picture, and its certified sizes.
 
     Args:

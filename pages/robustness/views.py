@@ -8,7 +8,7 @@ from functools import partial
 from dpcore.lexicon.lexicon import Lexicon
 from pages.robustness.attack_view import attack_view
 from pages.robustness.autoencoder_view import autoencoder_view
-from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table, measure_ahead
+from pages.robustness.pictures_work import SCALES, Noise, ScoreBound, accuracy_table, measure_ahead
 from pages.robustness.recorded_view import noise_view, training_view
 from pages.robustness.words_view import words_view
 from pages.robustness.words_work import Rules, share_table
@@ -33,7 +33,7 @@ def ahead(words: Lexicon) -> list[Callable[[], object]]:
         words: a public lexicon.
     """
     return [
-        lambda: accuracy_table(Noise(), Bounded()),
+        lambda: accuracy_table(Noise(), ScoreBound()),
         lambda: share_table(words, Rules()),
         # A step of that slider trains a classifier: half a second, once for all sessions.
         *(partial(measure_ahead, scale) for scale in SCALES),

@@ -35,7 +35,7 @@ from pages.robustness.words_work import (
     Rules,
     model,
     near,
-    read,
+    read_corpus,
     ready,
     share_table,
     worst,
@@ -112,7 +112,7 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
 
 def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
     """Describe the certificate in words, beside the exact one."""
-    corpus = read(words, rules.labels)
+    corpus = read_corpus(words, rules.labels)
     lengths = np.array(
         [int((part >= 0).sum()) for part in np.split(corpus.test.words, corpus.test.offsets[1:-1])]
     )
@@ -161,7 +161,7 @@ def _noisy(words: Lexicon, labels: str, scale: float) -> Noisy:
 
 
 def _computed(words: Lexicon, labels: str, scale: float, progress: Progress) -> Noisy:
-    corpus = read(words, labels)
+    corpus = read_corpus(words, labels)
     rng = generator(SEED, "mean vectors", labels)
     model = train_text(
         Accounting.ANALYTIC, scale, corpus.train, corpus.train_labels, words.vectors, rng
@@ -295,7 +295,7 @@ def prepare(words: Lexicon, rules: Rules) -> None:
         Reporter(say("Certified training")) as progress,
         st.spinner(say("Reading the corpus, finding neighbours, training…")),
     ):
-        read(words, rules.labels)
+        read_corpus(words, rules.labels)
         near(words, progress)
         for certified in (False, True):
             model(words, rules, certified=certified, progress=progress)
@@ -303,7 +303,7 @@ def prepare(words: Lexicon, rules: Rules) -> None:
 
 def _all_texts(words: Lexicon, rules: Rules) -> None:
     table = share_table(words, rules)
-    count = len(read(words, rules.labels).test)
+    count = len(read_corpus(words, rules.labels).test)
     show_figure(
         lines_figure(table, "share of the words that may change", "certified accuracy"),
         certified_caption(table, f"{count} test texts", rules.share),

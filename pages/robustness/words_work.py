@@ -43,7 +43,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class CorpusBags:
     """Teaching corpus as words of a lexicon."""
 
     train: Bags
@@ -54,17 +54,19 @@ class Read:
     texts: tuple[str, ...]
 
 
-def read(words: Lexicon, labels: str) -> Read:
+def read_corpus(words: Lexicon, labels: str) -> CorpusBags:
     """Read the corpus under one labelling; `texts` are the test texts."""
 
-    def compute() -> Read:
+    def compute() -> CorpusBags:
         parts = []
         for split in ("train", "test"):
             part = teaching_corpus().part(split)
             texts = LabelledTexts.of(part.texts, part.labels(labels))
             parts.append((bags_of(texts.texts, words), texts))
         (train, learned), (test, asked) = parts
-        return Read(train, learned.labels, test, asked.labels, learned.classes, tuple(asked.texts))
+        return CorpusBags(
+            train, learned.labels, test, asked.labels, learned.classes, tuple(asked.texts)
+        )
 
     return once("corpus", (words.fingerprint, labels), compute)
 
@@ -73,7 +75,7 @@ def near(words: Lexicon, progress: Progress = silent) -> Substitutions:
     """Return the nearest words of every word of the corpus."""
 
     def compute() -> Substitutions:
-        corpus = read(words, Rules.labels)
+        corpus = read_corpus(words, Rules.labels)
         both = np.concatenate((corpus.train.words, corpus.test.words))
         with one_thread():
             return nearest_words(words, both, MOST_NEIGHBOURS, progress=progress)
@@ -94,7 +96,7 @@ def model(
     settings = LinearTraining(STRENGTH, rules.robust if certified else 0.0, rules.share)
 
     def compute() -> LinearModel:
-        corpus = read(words, rules.labels)
+        corpus = read_corpus(words, rules.labels)
         table = allowed(words, rules.neighbours)
         with one_thread():
             return train_linear(
@@ -117,7 +119,7 @@ def worst(words: Lexicon, rules: Rules, *, certified: bool) -> Worst:
     """Return the worst allowed rewriting of every test text."""
 
     def compute() -> Worst:
-        corpus = read(words, rules.labels)
+        corpus = read_corpus(words, rules.labels)
         classifier = model(words, rules, certified=certified)
         return certify_linear(
             classifier,
@@ -134,7 +136,7 @@ def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
     """Return certified accuracy by share of words that may change: columns of the figure."""
 
     def compute() -> pd.DataFrame:
-        corpus, table = read(words, rules.labels), allowed(words, rules.neighbours)
+        corpus, table = read_corpus(words, rules.labels), allowed(words, rules.neighbours)
         rows = []
         for name, certified in ((NORMAL, False), (CERTIFIED, True)):
             classifier = model(words, rules, certified=certified)
@@ -147,7 +149,9 @@ def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
     return once("shares", (words.fingerprint, rules), compute)
 
 
-def _certain(classifier: LinearModel, corpus: Read, table: Substitutions, share: float) -> float:
+def _certain(
+    classifier: LinearModel, corpus: CorpusBags, table: Substitutions, share: float
+) -> float:
     """Return certified accuracy; without any change, the accuracy with ties as in prediction."""
     if share == 0:
         return classifier.accuracy(corpus.test, corpus.test_labels)

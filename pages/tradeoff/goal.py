@@ -31,7 +31,7 @@ from pages.shared.session import Bench
 from pages.shared.table import show_table
 from pages.shared.taking import recorded
 from pages.shared.words import chosen_pair, spelled
-from pages.tradeoff.packet import Shown
+from pages.tradeoff.packet import BoardCurve
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES
 from pages.tradeoff.scene import TradeoffScene
 
@@ -155,7 +155,7 @@ class Answer:
         why: a remark: its certainty, or why there is none.
     """
 
-    shown: Shown
+    shown: BoardCurve
     epsilon: float | None
     why: str = ""
 
@@ -217,7 +217,7 @@ def _choose_goal() -> tuple[Goal, float]:
     return goal, float(bound)
 
 
-def _answers(shown: Sequence[Shown], goal: Goal, bound: float, bench: Bench) -> list[Answer]:
+def _answers(shown: Sequence[BoardCurve], goal: Goal, bound: float, bench: Bench) -> list[Answer]:
     if goal.measured:
         return _measured(shown, goal, bound, bench)
     if goal.quantity == "accuracy":
@@ -225,7 +225,7 @@ def _answers(shown: Sequence[Shown], goal: Goal, bound: float, bench: Bench) -> 
     return [recorded_answer(one, goal, bound / 100) for one in shown]
 
 
-def recorded_answer(one: Shown, goal: Goal, bound: float) -> Answer:
+def recorded_answer(one: BoardCurve, goal: Goal, bound: float) -> Answer:
     """Return the ε at which a recorded curve meets a goal.
 
     Args:
@@ -255,7 +255,7 @@ def _doubt(*, last: bool, weaker: bool) -> str:
     return later("a better attacker may learn more") if weaker else ""
 
 
-def _taught_goal(shown: Sequence[Shown], goal: Goal, bound: float) -> list[Answer]:
+def _taught_goal(shown: Sequence[BoardCurve], goal: Goal, bound: float) -> list[Answer]:
     _, name, labels = TAUGHT[goal.key]
     where = {"data": labels, "learner": "tf-idf", "tested_on": "private", "lexicon": "bundled"}
     solved = {one.curve: one for one in solve_accuracy(recorded(name).table, bound / 100, **where)}
@@ -274,7 +274,7 @@ def _taught_goal(shown: Sequence[Shown], goal: Goal, bound: float) -> list[Answe
     return answers
 
 
-def _measured(shown: Sequence[Shown], goal: Goal, bound: float, bench: Bench) -> list[Answer]:
+def _measured(shown: Sequence[BoardCurve], goal: Goal, bound: float, bench: Bench) -> list[Answer]:
     over, selection = _choose_words(bench)
     if selection is None:
         return []
@@ -298,7 +298,7 @@ def _key(kind: Mechanism, target: Target, selection: Selection) -> tuple[object,
     return kind, target, selection.words.tobytes(), selection.weights.tobytes()
 
 
-def _solved(one: Shown, target: Target, selection: Selection) -> Answer:
+def _solved(one: BoardCurve, target: Target, selection: Selection) -> Answer:
     def compute() -> tuple[float | None, str]:
         with Reporter(say("Looking for ε of {label}", label=one.curve.label)) as progress:
             solution = solve(one.mechanism, selection, target, progress=progress)

@@ -20,7 +20,7 @@ from pages.tradeoff.quantities import Leakage, Utility
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class BoardCurve:
     """One mechanism on the board.
 
     Attributes:
@@ -47,7 +47,11 @@ def counted(leakage: Leakage) -> str:
 
 
 def packet(
-    shown: Sequence[Shown], leakage: Leakage, utility: Utility, step: int, without: float | None
+    shown: Sequence[BoardCurve],
+    leakage: Leakage,
+    utility: Utility,
+    step: int,
+    without: float | None,
 ) -> dict[str, Any]:
     """Return the data of the component, `pages.tradeoff.scene.show_board`.
 
@@ -105,7 +109,7 @@ def _frame(
     }
 
 
-def _line(one: Shown, leakage: Leakage, utility: Utility) -> dict[str, Any]:
+def _line(one: BoardCurve, leakage: Leakage, utility: Utility) -> dict[str, Any]:
     look, curve = style_of(one.curve.label), one.drawn
     line: dict[str, Any] = {
         "label": one.curve.label,
@@ -180,7 +184,7 @@ def _guides(
 
 
 def _row(
-    number: int, one: Shown, leakage: Leakage, line: dict[str, Any], texts: dict[str, int]
+    number: int, one: BoardCurve, leakage: Leakage, line: dict[str, Any], texts: dict[str, int]
 ) -> dict[str, Any]:
     places = line["at"]
     row: dict[str, Any] = {
@@ -211,7 +215,7 @@ def _percent(value: float) -> str:
 
 
 def _finding(
-    shown: Sequence[Shown],
+    shown: Sequence[BoardCurve],
     lines: list[dict[str, Any]],
     leakage: Leakage,
     utility: Utility,

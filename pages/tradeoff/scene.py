@@ -33,7 +33,7 @@ from pages.shared.progress import timed
 from pages.shared.session import Bench, first_bench, mechanism
 from pages.shared.taking import drawer_is_open, recorded
 from pages.shared.text_box import choose_draw, draw_again, text_box
-from pages.tradeoff.packet import Shown, epsilons, packet
+from pages.tradeoff.packet import BoardCurve, epsilons, packet
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
 
 # Board of the Trade-off page: the chart, and one sentence by each mechanism at equal leakage.
@@ -175,7 +175,7 @@ class TradeoffScene:
         drawing: seed and number of the draw of the sentence.
     """
 
-    shown: tuple[Shown, ...]
+    shown: tuple[BoardCurve, ...]
     leakage: Leakage
     utility: Utility
     without: float | None
@@ -199,7 +199,7 @@ def scene_or_stop(
         curve = curves[label]
         kind, draw = _drawn(bench, curve, leakage, seed, number)
         taught = drawn.get(label, _nothing(curve)) if drawn else curve
-        shown.append(Shown(curve, taught, kind, draw))
+        shown.append(BoardCurve(curve, taught, kind, draw))
     return TradeoffScene(tuple(shown), leakage, utility, without, (seed, number))
 
 

@@ -73,7 +73,7 @@ _SAMPLED = Effort(100)  # for a mechanism that must be run for each draw at each
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measurements:
     """Measurements of one mechanism: as a table, and as plain rows by ε.
 
     Attributes:
@@ -142,8 +142,8 @@ class PairBench:
     shared: SharedDirections
     _measuring: threading.Lock = field(default_factory=threading.Lock)
     _rows: dict[tuple[Mechanism, int], list[dict[str, Any]]] = field(default_factory=dict)
-    _tables: dict[tuple[Mechanism, int], Measured] = field(default_factory=dict)
-    _together: dict[tuple[Measured, ...], pd.DataFrame] = field(default_factory=dict)
+    _tables: dict[tuple[Mechanism, int], Measurements] = field(default_factory=dict)
+    _together: dict[tuple[Measurements, ...], pd.DataFrame] = field(default_factory=dict)
     _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
     _maps: dict[Projection, Map] = field(default_factory=dict)
     _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class PairBench:
     _drawn: dict[tuple[Mechanism, float, Projection, bool], Outputs] = field(default_factory=dict)
     _spreads: dict[tuple[Projection, bool], Spread | None] = field(default_factory=dict)
     _strip: dict[tuple[str, ...], Strip] = field(default_factory=dict)
-    _pair_figures: dict[tuple[Measured, ...], go.Figure] = field(default_factory=dict)
+    _pair_figures: dict[tuple[Measurements, ...], go.Figure] = field(default_factory=dict)
     _panes: dict[int, Around] = field(default_factory=dict)
     sent: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
     _fates: dict[tuple[Mechanism, int], Fate] = field(default_factory=dict)
@@ -176,23 +176,23 @@ class PairBench:
         with self._measuring:
             memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
 
-    def table(self, mechanism: Mechanism) -> Measured | None:
+    def table(self, mechanism: Mechanism) -> Measurements | None:
         """Return all measurements of a mechanism so far; None if there are none."""
         done = [i for i in range(self.parts(mechanism)) if (mechanism, i) in self._rows]
         if not done:
             return None
 
-        def compute() -> Measured:
+        def compute() -> Measurements:
             rows = [row for i in done for row in self._rows[mechanism, i]]
             rows.sort(key=lambda row: (row["word"] != self.pair.names[0], row["epsilon"]))
             by_epsilon: dict[float, list[dict[str, Any]]] = {}
             for row in rows:
                 by_epsilon.setdefault(row["epsilon"], []).append(row)
-            return Measured(mechanism.key, pd.DataFrame(rows), by_epsilon)
+            return Measurements(mechanism.key, pd.DataFrame(rows), by_epsilon)
 
         return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
 
-    def together(self, measured: list[Measured]) -> pd.DataFrame:
+    def together(self, measured: list[Measurements]) -> pd.DataFrame:
         """Return the tables of several mechanisms as one."""
 
         def compute() -> pd.DataFrame:
@@ -275,7 +275,7 @@ class PairBench:
         """Return the strip of true distances with a row for each of these mechanisms."""
         return memo(self._strip, titles, lambda: distance_strip(self.distances(), titles), 4)
 
-    def pair_figure(self, measured: list[Measured]) -> go.Figure:
+    def pair_figure(self, measured: list[Measurements]) -> go.Figure:
         """Return the curves of both words under several mechanisms."""
         return memo(
             self._pair_figures, tuple(measured), lambda: pair_figure(self.together(measured)), 4

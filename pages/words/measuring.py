@@ -14,13 +14,13 @@ from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.sidebar import START_MECHANISM
-from pages.words.bench import Measured, PairBench
+from pages.words.bench import Measurements, PairBench
 from pages.words.scene import default_bench
 
 _STOPPED = "neighbouring_stopped"
 
 
-def found_so_far(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
+def found_so_far(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measurements]:
     """Return the results of each mechanism with any measurement."""
     tables = [bench.table(m) for m in mechanisms]
     return [table for table in tables if table is not None]

@@ -27,7 +27,7 @@ from dpcore.plots.style import name_tag, percent, probability_text, style_of
 from pages.shared.language import numeral, say
 from pages.shared.once import once
 from pages.shared.session import admissible
-from pages.words.bench import Measured, PairBench
+from pages.words.bench import Measurements, PairBench
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
@@ -94,7 +94,7 @@ def extremes_table(
     )
 
 
-def pair_table(measured: list[Measured], epsilons: dict[str, float]) -> pd.DataFrame:
+def pair_table(measured: list[Measurements], epsilons: dict[str, float]) -> pd.DataFrame:
     """Return both words under every mechanism at its chosen ε (by key), for people; ± is 2 s.e."""
     rows = []
     for part in measured:

@@ -73,7 +73,7 @@ def maps_of(words: Lexicon) -> dict[Projection, Map]:
     return maps
 
 
-def packed(
+def pack(
     words: Lexicon, maps: Mapping[Projection, Map], density: VocabularyDensity | None
 ) -> Packet:
     """Return points, classes of crowding and names as bytes.
@@ -126,7 +126,7 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
     maps = maps_of(words)
     density = density_of(words)
     key = (words.fingerprint, tuple(maps), density is None)
-    packet = once("vocabulary", key, lambda: packed(words, maps, density), 2)
+    packet = once("vocabulary", key, lambda: pack(words, maps, density), 2)
     data = {
         "packet": packet.name,
         "map": str(shown.projection),
@@ -192,10 +192,10 @@ def _looked(
         return None
     link.write(_LINK, name, "")
     key = (language(), words.fingerprint, row, tuple(maps), density is None)
-    return latest("vocabulary_told", key, lambda: told(words, row, maps, density, mapped))
+    return latest("vocabulary_told", key, lambda: word_facts(words, row, maps, density, mapped))
 
 
-def told(
+def word_facts(
     words: Lexicon,
     row: int,
     maps: Mapping[Projection, Map],

@@ -65,7 +65,7 @@ def test_the_first_screen_is_a_picture_with_its_radius_and_a_dial(
     # A seed of its own: no other test has trained its classifiers.
     test = opened(digits_scale="0.5", digits_picture="4", seed="31")
     noise = pictures_work.Noise(scale=0.5, seed=31)
-    size, _, place = pictures_work.of_picture(noise, pictures_work.Bounded(), 4)
+    size, _, place = pictures_work.of_picture(noise, pictures_work.ScoreBound(), 4)
     assert place >= 0
     assert [metric.value for metric in test.metric] == [f"{size:.3g}"]
     dial = dials(test)["digits_scale"]
@@ -95,7 +95,7 @@ def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:
     shown = shown_text(opened(digits_error="0.0001", digits_scale="0.7"))
     count = int(re.search(r"It abstains on (\d+) of 450", shown)[1])
     certificates = pictures_work.certified(
-        pictures_work.Noise(scale=0.7), pictures_work.Bounded(error=0.0001)
+        pictures_work.Noise(scale=0.7), pictures_work.ScoreBound(error=0.0001)
     )
     assert count == int((certificates.low <= certificates.high).sum()) > 0
 

@@ -18,7 +18,7 @@ from dpcore.measure.maps.store import Projection
 from pages.shared import own_vectors
 from pages.words import vocabulary
 from pages.words.maps import WHOLE
-from pages.words.vocabulary import Packet, maps_of, packed, told
+from pages.words.vocabulary import Packet, maps_of, pack, word_facts
 from tests.pages.app import component, shown_text
 from tests.pages.words.reading import FEW
 
@@ -57,7 +57,7 @@ def default() -> Lexicon:
 def test_a_packet_holds_every_point_class_and_name(default: Lexicon) -> None:
     density = bundled_density(default)
     assert density is not None
-    packet = packed(default, maps_of(default), density)
+    packet = pack(default, maps_of(default), density)
     assert packet.words == len(default)
     assert len(packet.content) <= MOST_BYTES
     head, parts = unpacked(packet, len(default))
@@ -74,14 +74,14 @@ def test_a_packet_holds_every_point_class_and_name(default: Lexicon) -> None:
     for place, bound in enumerate(head["bounds"]):
         most = density.mean_distance[parts["classes"] == place].max()
         assert bound == pytest.approx(most, rel=5e-3)
-    assert packed(default, maps_of(default), density).name == packet.name
-    assert packed(default, maps_of(default), None).name != packet.name
+    assert pack(default, maps_of(default), density).name == packet.name
+    assert pack(default, maps_of(default), None).name != packet.name
 
 
 def test_what_is_told_of_a_word_are_its_true_neighbours(default: Lexicon) -> None:
     row = default.index("hospital")
     maps = maps_of(default)
-    facts = told(default, row, maps, bundled_density(default), len(default))
+    facts = word_facts(default, row, maps, bundled_density(default), len(default))
     ranking = rank(default.vectors, default.vectors[[row]])[0]
     assert [near[0] for near in facts["near"]] == ranking.order[1:11].tolist()
     assert [near[2] for near in facts["near"]] == pytest.approx(ranking.distances[1:11], rel=5e-3)
@@ -91,7 +91,7 @@ def test_what_is_told_of_a_word_are_its_true_neighbours(default: Lexicon) -> Non
     )
     assert facts["facts"][1].endswith(f"{kept}.")
     # Of a map of the first words alone, a neighbour beyond them has a name and no point.
-    few = told(default, 10, maps, None, 50)
+    few = word_facts(default, 10, maps, None, 50)
     assert all(near[0] is None or near[0] < 50 for near in few["near"])
     assert None in [near[0] for near in few["near"]]
 
