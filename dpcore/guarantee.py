@@ -221,10 +221,11 @@ class MetricPrivacy(Guarantee):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the JSON form, with the metric."""
+        """Return the JSON form, with the metric and its bounds; `farthest` is None if infinite."""
         return super().to_dict() | {
             "metric": self.metric,
             "euclidean_factor": self.euclidean_factor,
+            "farthest": self.farthest if self.farthest < math.inf else None,
         }
 
 

@@ -65,6 +65,19 @@ def test_equal_guarantees_are_equal_and_can_be_saved(kind: type[Guarantee]) -> N
         first.epsilon = 3.0  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("farthest", [4.0, math.inf])
+def test_a_guarantee_from_json_bounds_the_same_euclidean_losses(farthest: float) -> None:
+    first = _make(MetricPrivacy, metric="hyperbolic", euclidean_factor=1.5, farthest=farthest)
+    saved = json.loads(json.dumps(first.to_dict(), allow_nan=False))
+    most = saved["farthest"]
+    again = _make(
+        MetricPrivacy, saved["epsilon"], metric=saved["metric"],
+        euclidean_factor=saved["euclidean_factor"], farthest=math.inf if most is None else most,
+    )  # fmt: skip
+    assert again == first
+    assert again.euclidean_loss(100.0) == 2.0 * min(150.0, farthest)
+
+
 def test_kinds_are_told_apart() -> None:
     assert len({kind.kind for kind in KINDS}) == 3
     promises: list[Guarantee] = [_make(MetricPrivacy), _make(PureLocalPrivacy)]

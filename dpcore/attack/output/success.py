@@ -156,7 +156,7 @@ class Exposure:
         stays: P(w | w) of every examined word, shape (m,).
         words: those words, ascending, shape (m,).
         correlation: Spearman's, between P(w | w) and the distance to the nearest word; NaN if
-            all words have the same P(w | w).
+            there is one word only, or if all have the same P(w | w) or the same distance.
     """
 
     worst: tuple[ExposedWord, ...]
