@@ -224,6 +224,7 @@ def _exact(
             names[triple.output],
             triple.distance,
             triple.log_probability,
+            # An impossible output has ln P = −∞, which JSON lacks.
             unlikely if math.isfinite(unlikely) else None,
         )
     guarantee = mechanism.guarantee(epsilon)
@@ -298,6 +299,7 @@ def _sampler(mechanism: Mechanism, epsilon: float, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
     report = noise_report(mechanism, epsilon, _NOISE_DRAWS, seed)
     test = report.test
+    # The law rests on its proof alone: no number of draws could confirm it.
     law = Outcome.PROVED if guarantee.status is Status.PROVED else Outcome.CONDITIONAL
     return AuditReport(
         claimed_epsilon=guarantee.epsilon,
@@ -436,6 +438,7 @@ class AuditSettings:
         laws that fit in memory.
         """
         n, asked = len(lexicon), times * self.words
+        # A law has n entries, and those of all compared words are in memory at once.
         most = MAX_AUDIT_ENTRIES // n
         if min(asked, n) <= most:
             return min(asked, n), ""

@@ -261,6 +261,7 @@ def check_label(path: Path, *taken: Path) -> None:
 
 def _place(path: Path) -> Path:
     """Return a path that compares equal on a file system that ignores case."""
+    # The folder is resolved and the name is not: a link is replaced, not its target.
     return Path(str(path.parent.resolve() / path.name).casefold())
 
 

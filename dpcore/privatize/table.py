@@ -272,6 +272,7 @@ class _Course:
         """Record how many texts are done."""
         del stage
         if not self._total:
+            # The time left counts from the first text: reading the lexicon says nothing of it.
             self._first = time.monotonic()
         self._done, self._total = done, total
 

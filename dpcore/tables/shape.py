@@ -218,6 +218,7 @@ def numbered_columns(count: int) -> tuple[str, ...]:
 
 def column_names(cells: list[str]) -> tuple[str, ...]:
     """Return names of columns from the cells of a first line, without blanks around them."""
+    # An empty cell gets the name that a column without a name has.
     stripped = [cell.strip() for cell in cells]
     return tuple(name or f"column {number}" for number, name in enumerate(stripped, start=1))
 

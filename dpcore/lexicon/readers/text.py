@@ -106,6 +106,7 @@ class RowGatherer:
         """Return all rows as one read-only array, and clear the collector."""
         result = np.empty((self._count, self._dimension), dtype=np.float32)
         start = 0
+        # Popped from the end, first block first, so that each is freed as soon as it is copied.
         self._blocks.reverse()
         while self._blocks:
             block = self._blocks.pop()
@@ -215,6 +216,8 @@ class _Parser:
             raise LexiconError(f"{label} is empty: it holds no word vectors")
         head = header(filled[0])
         self.columns = False
+        # A first line of two whole numbers is a header, unless rows of one number follow: then it
+        # is a word and its number.
         if head and (len(filled) == 1 or len(_numbers(filled[1])) != 1 or head[1] == 1):
             self.promised, self.dimension = head
             self.skip = 1
@@ -273,6 +276,7 @@ class _Parser:
                     )
                 break
             word, _, tail = stripped.partition(b" ")
+            # The usual row is recognised by counting its blanks; only others are split.
             if tail.count(b" ") != self.dimension - 1 or not tail or b"\t" in stripped:
                 split = self._split(stripped)
                 if split is None:
@@ -350,6 +354,7 @@ class _Parser:
                 for i, (tail, line) in enumerate(zip(numbers, line_of, strict=True))
                 if not self._blame(tail, line)
             ]
+            # No field is to blame, and still the block is not numeric.
             if len(sound) == len(words):
                 raise LexiconError(
                     f"{self.label}: lines {line_of[0]} to {line_of[-1]} are not numeric"

@@ -174,6 +174,7 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
     sentences = [f"Mean {quantity.capitalize()} ± standard deviation over words (band)."]
     ends: dict[str, tuple[pd.Series, pd.Series]] = {}
     for name, rows in table.groupby("curve", sort=False):
+        # The sentence on a curve is about its line; marks of other layers get their own.
         best = rows[rows["layer"] == "line"]
         first, last = best.iloc[0], best.iloc[-1]
         ends[str(name)] = first, last

@@ -178,6 +178,7 @@ class ClippedDraw(TokenDraw):
             numbers = numbers - np.logaddexp.reduce(numbers)
         clipped = np.clip(np.nan_to_num(numbers, nan=self.low), self.low, self.high)
         shares = (clipped - self.low) / (self.high - self.low)
+        # The largest exponent becomes 0, so that none overflows; the normaliser cancels it.
         logs = self.strength * (shares - shares.max())
         return np.asarray(logs - math.log(np.exp(logs).sum()))
 
