@@ -198,7 +198,11 @@ def rescore(
         seen = [evidence[i] for i in part]
         if any(isinstance(each, np.ndarray) for each in seen):
             words = draw_chains(model, seen, draws, rng)
-            texts = [_text(lexicon, row) for row in words.tolist()]
+            # Sentences in the form that the model reads, without unknown words.
+            texts = [
+                " ".join(lexicon.words[word] for word in row if word >= 0) + " ."
+                for row in words.tolist()
+            ]
             told = reader.log_probabilities(texts, partial(step, draws * (done - 1)))
             beyond = exponent * (np.array(told) - log_chance(model, words))
             weights = np.exp(beyond - beyond.max())
@@ -215,11 +219,6 @@ def _moved(belief: FloatArray, words: IntArray, weights: FloatArray) -> FloatArr
     times = np.bincount(words, minlength=belief.size)
     moved = belief * (1.0 + np.bincount(words, weights, minlength=belief.size)) / (1.0 + times)
     return np.asarray(moved / moved.sum())
-
-
-def _text(lexicon: Lexicon, words: Sequence[int]) -> str:
-    """Return a sentence in the form that the model reads."""
-    return " ".join(lexicon.words[word] for word in words if word >= 0) + " ."
 
 
 BIGRAM, WORDS, SMOLLM2 = READERS = ("bigram", "words", "smollm2")

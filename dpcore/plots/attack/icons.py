@@ -39,6 +39,7 @@ _TINTS = (BLUE, VERMILION, GREEN, PURPLE, "#F0E442", GREY)
 _SHARE = 0.5  # of the colour; the rest is almost white, so that dark letters are legible
 _EMPTY = "rgba(122,134,145,0.22)"
 _GAP = 2
+_BETWEEN = 0.02  # from a panel to the edge of its part of the figure
 
 
 def icon_figure(table: pd.DataFrame) -> go.Figure:
@@ -55,7 +56,7 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     for place, (panel, rows) in enumerate(panels.items()):
         # Plotly's first axes have no number.
         suffix = "" if place == 0 else str(place + 1)
-        low, high = _domain(place, len(panels))
+        low, high = place / len(panels) + _BETWEEN, (place + 1) / len(panels) - _BETWEEN
         traces.append(_squares(rows, order, suffix))
         anchors = {"xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
         titles.append(note(plain(panel), (low + high) / 2, 1, **anchors))
@@ -131,11 +132,6 @@ def _scale(words: int) -> list[list[object]]:
     for i, colour in enumerate(grounds):
         steps += [[i / len(grounds), colour], [(i + 1) / len(grounds), colour]]
     return steps
-
-
-def _domain(place: int, panels: int) -> tuple[float, float]:
-    wide, between = 1 / panels, 0.02
-    return place * wide + between, (place + 1) * wide - between
 
 
 def icon_caption(table: pd.DataFrame, seen: str) -> Caption:
