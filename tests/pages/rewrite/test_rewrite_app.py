@@ -195,13 +195,6 @@ def test_typed_text_is_data_and_never_markup(opened: Callable[..., AppTest], tex
             assert not any(piece in str(value) for value in rendered)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("preset", ["hospital", "contact"])
-def test_every_view_opens(opened: Callable[..., AppTest], view: str, preset: str) -> None:
-    test = opened(view=view, text=PRESETS[preset], preset=preset)
-    assert not test.exception, test.exception
-
-
 def test_a_word_outside_the_vocabulary_is_marked_and_has_no_law(
     opened: Callable[..., AppTest],
 ) -> None:
@@ -263,10 +256,11 @@ def test_the_options_reach_the_engine(opened: Callable[..., AppTest]) -> None:
     assert "choose another policy" in shown_text(test)
 
 
-def test_marks_alone_are_no_crash(opened: Callable[..., AppTest]) -> None:
+@pytest.mark.parametrize("text", [*(PRESETS[name] for name in ("hospital", "contact")), "... !?"])
+def test_every_view_opens(opened: Callable[..., AppTest], text: str) -> None:
     for view in VIEWS:
-        test = opened(text="... !?", view=view)
-        assert not test.exception
+        test = opened(text=text, view=view)
+        assert not test.exception, (view, test.exception)
 
 
 def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> None:

@@ -107,10 +107,7 @@ def test_of_a_text_without_words_nothing_can_be_written(opened: Callable[..., Ap
 def test_an_auto_encoder_stands_in_the_same_row(opened: Callable[..., AppTest]) -> None:
     test = opened(sentence_writer="auto-encoder")
     assert not [button for button in test.button if button.key == "sentence_start"]
-    text = shown(test)
-    assert "reads a whole text as one vector" in text
-    assert "claimed ε = " in text
-    assert "**ADePT" in text
+    assert "claimed ε = " in shown(test)
 
 
 def test_what_writers_leave_is_shown_with_intervals(opened: Callable[..., AppTest]) -> None:

@@ -43,7 +43,15 @@ def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    "link", [{}, {"attack_words": "the nearest words", "attack_victim": "certified training"}]
+    "link",
+    [
+        {},
+        {
+            "attack_words": "the nearest words",
+            "attack_neighbours": "4",
+            "attack_victim": "certified training",
+        },
+    ],
 )
 def test_the_python_cell_makes_the_same_attack(
     opened: Opened, capsys: pytest.CaptureFixture[str], link: dict[str, str]
@@ -82,11 +90,6 @@ def test_no_budget_changes_nothing(opened: Opened) -> None:
     shown = shown_text(opened(**ATTACK, attack_share="0"))
     assert "after 0 changed words" in shown
     assert "Nothing was changed" in shown
-
-
-def test_the_nearest_words_are_tried_without_a_mechanism(opened: Opened) -> None:
-    shown = shown_text(opened(**ATTACK, attack_words="the nearest words", attack_neighbours="4"))
-    assert "substitutes, equally likely" in shown
 
 
 def test_a_sample_has_an_interval_and_stays_above_its_certificate(opened: Opened) -> None:
