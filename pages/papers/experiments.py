@@ -234,15 +234,14 @@ def python_cell(name: str) -> str:
     """Return a Python cell that compares a record with its paper and prints the agreement."""
     return "\n".join(
         (
-            "from dpcore.papers.comparison import agreement",
-            "from dpcore.papers.comparison import compare",
+            "from dpcore.papers.comparison import agreement, comparison_rows",
             "from dpcore.study.recorded import read_recorded",
             "",
             f"record = read_recorded({name!r})",
             "print(record.entry.title, len(record.table), 'rows')",
-            "for row in compare(record):",
+            "for row in comparison_rows(record):",
             "    print(f'{row.quantity}: {row.in_paper}; here {row.ours}')",
-            "print(agreement(compare(record)))",
+            "print(agreement(comparison_rows(record)))",
         )
     )
 

@@ -124,7 +124,7 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
     def missing() -> None:
         raise StudyError("make it with a command")
 
-    monkeypatch.setattr(recorded_view, "recorded", missing)
+    monkeypatch.setattr(recorded_view, "read_recorded_trial", missing)
     recorded_view._recorded.clear()
     assert "make it with a command" in shown_text(opened(view=SENTENCE))
 
