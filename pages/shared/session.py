@@ -250,13 +250,6 @@ class Bench:
         order = self.sentence.rankings(np.array([word]))[0].order
         return [int(i) for i in order[: count + 1] if i != word][:count]
 
-    def nearest_distance(self) -> float | None:
-        """Return the median over the known words of the distance to the nearest other word."""
-        known = self.sentence.words[self.sentence.words >= 0]
-        if not known.size:
-            return None
-        return float(np.median([r.distances[1] for r in self.sentence.rankings(known)]))
-
 
 def admissible(mechanism: Mechanism) -> np.ndarray:
     """Return the ε of the slider at which a mechanism is defined, ascending."""
