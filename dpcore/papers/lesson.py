@@ -15,12 +15,32 @@ from typing import Any
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.attack.linking import Linking
+from dpcore.attack.linking import Linking, linking, ordinary_words_of
+from dpcore.attack.output.channel import open_channel
+from dpcore.audit.report import AuditSettings
 from dpcore.errors import ParameterError
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.pixeldp.certified import (
+    Bound,
+    certified_accuracy,
+    certify,
+    draw_scores,
+    score_bounds,
+)
+from dpcore.learn.pixeldp.digits import digits, train_digits
+from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, paired_distances
+from dpcore.measure.deniability import measure
+from dpcore.measure.density import neighbourhood
+from dpcore.measure.words import select_words
+from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
+from dpcore.papers.claims import verdict
 from dpcore.papers.written import Filled, read_toml
 from dpcore.plots.attack.words import count_text
+from dpcore.study.recorded import read_recorded
+from dpcore.study.utility_summary import baseline, curves
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
@@ -122,9 +142,6 @@ def _percent(key: str, share: float, near: float = 10.0, **numbers: Any) -> Exer
 @lru_cache(maxsize=1)
 def linked(lexicon: Lexicon) -> tuple[Linking, ...]:
     """Measure how far one, two and three known ordinary words narrow down the teaching corpus."""
-    from dpcore.attack.linking import linking, ordinary_words_of
-    from dpcore.learn.corpus import teaching_corpus
-
     texts = ordinary_words_of(teaching_corpus(), lexicon)
     return tuple(linking(texts, known) for known in (1, LINKED_WORDS, 3))
 
@@ -138,10 +155,6 @@ def _names(lexicon: Lexicon) -> Exercise:
 @lru_cache(maxsize=2)
 def stays(lexicon: Lexicon, words: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
     """Measure Nw and Sw of Madlib for some words, each of shape (words, `STAY_EPSILONS`)."""
-    from dpcore.measure.deniability import measure
-    from dpcore.measure.words import select_words
-    from dpcore.mechanisms.registry import create
-
     mechanism, selection = create("madlib", lexicon), select_words(lexicon, words)
     table = measure(mechanism, selection, STAY_EPSILONS, runs=RUNS, repetitions=REPETITIONS)
     return table.figures.nw, table.figures.sw
@@ -156,8 +169,6 @@ def _draw(lexicon: Lexicon) -> Exercise:
 
 def odds_distance(lexicon: Lexicon) -> float:
     """Return the Euclidean distance between the two words of the step "odds"."""
-    from dpcore.lexicon.metric import Metric, paired_distances
-
     first, second = lexicon.indices(ODDS_WORDS)
     rows = lexicon.vectors[[first]], lexicon.vectors[[second]]
     return float(paired_distances(*rows, Metric.EUCLIDEAN)[0])
@@ -182,8 +193,6 @@ def _odds(lexicon: Lexicon) -> Exercise:
 
 
 def _crowd(lexicon: Lexicon) -> Exercise:
-    from dpcore.measure.density import neighbourhood
-
     place = STAY_EPSILONS.index(CROWD_EPSILON)
     shares = stays(lexicon, CROWD_WORDS)[0][:, place].tolist()
     gaps = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
@@ -209,9 +218,6 @@ class Price:
 @lru_cache(maxsize=1)
 def recorded_price() -> Price:
     """Read the accuracy of a classifier of the teaching corpus under TEM at every recorded ε."""
-    from dpcore.study.recorded import read_recorded
-    from dpcore.study.utility_summary import baseline, curves
-
     table = read_recorded("teaching-corpus").table
     where = {"learner": "tf-idf", "data": "sentiment", "tested_on": "clean"}
     accuracy, staying = (
@@ -252,9 +258,6 @@ def _price(_: Lexicon) -> Exercise:
 
 def true_epsilon(lexicon: Lexicon, latent: int) -> float:
     """Compute ADePT's true ε where it claims `CLAIM_EPSILON`, for a vector of `latent` numbers."""
-    from dpcore.audit.report import AuditSettings
-    from dpcore.papers.claims import verdict
-
     settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=latent)
     return float(verdict("adept-published", lexicon, settings).numbers["true epsilon"])
 
@@ -276,16 +279,6 @@ def _claim(lexicon: Lexicon) -> Exercise:
 @lru_cache(maxsize=1)
 def proved() -> tuple[tuple[float, float], ...]:
     """Compute the share of test digits proved to stay right under changes of some sizes."""
-    from dpcore.learn.pixeldp.certified import (
-        Bound,
-        certified_accuracy,
-        certify,
-        draw_scores,
-        score_bounds,
-    )
-    from dpcore.learn.pixeldp.digits import digits, train_digits
-    from dpcore.learn.pixeldp.noise_layer import Accounting
-
     data, rng = digits(), generator(PROOF_SEED, "digits")
     model = train_digits(Accounting.ANALYTIC, PROOF_SCALE, 2.0, rng)
     scores = draw_scores(model.scores, model.layer, data.test, PROOF_DRAWS, rng)
@@ -295,8 +288,6 @@ def proved() -> tuple[tuple[float, float], ...]:
 
 
 def _proof(_: Lexicon) -> Exercise:
-    from dpcore.learn.pixeldp.digits import digits
-
     shares = dict(proved())
     right, small, large = (shares[size] for size in (0.0, PROOF_SIZE, 2 * PROOF_SIZE))
     facts = {"digits": digits().test.shape[0], "draws": PROOF_DRAWS, "size": PROOF_SIZE}
@@ -306,9 +297,6 @@ def _proof(_: Lexicon) -> Exercise:
 
 def _choose(lexicon: Lexicon) -> Exercise:
     from scipy.optimize import brentq
-
-    from dpcore.attack.output.channel import open_channel
-    from dpcore.mechanisms.registry import create
 
     channel = open_channel(create("tem", lexicon))
 

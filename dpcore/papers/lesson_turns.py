@@ -14,9 +14,11 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.outwards import Shown, at_most, ordinary, without_noise
 from dpcore.papers import lesson
+from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.papers.written import Filled
 
 DRAWN, DRAWN_SEED = 40, 2024
@@ -151,8 +153,6 @@ def _names(lexicon: Lexicon) -> Turn:
 
 
 def _draw(lexicon: Lexicon) -> Turn:
-    from dpcore.mechanisms.registry import create
-
     mechanism = create("madlib", lexicon)
     word = lexicon.index(lesson.DRAW_WORD)
     rng = generator(DRAWN_SEED, "lesson draw")
@@ -349,8 +349,6 @@ def _proof(_: Lexicon) -> Turn:
 
 
 def _choose(_: Lexicon) -> Turn:
-    from dpcore.papers.ours.tradeoff import recorded_curves
-
     curve = recorded_curves()["tem"]
     frames = []
     for goal in GOALS:

@@ -37,6 +37,7 @@ from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 from dpcore.measure.similarity import (
     Encoder,
     bleu,
+    compare,
     greedy_matching,
     load_encoder,
     rouge1,
@@ -280,8 +281,6 @@ def _meanings(
     epsilon: float | None,
 ) -> Iterator[Row]:
     """Yield the quantities that need an encoder, at one ε."""
-    from dpcore.measure.similarity import compare
-
     style, cosine = compare(meanings, encoder.pieces(_written(read, after)[2]))
     yield row("bert_style", style.mean(), epsilon=epsilon, count=len(read))
     yield row("cosine", cosine.mean(), epsilon=epsilon, count=len(read))

@@ -21,10 +21,12 @@ from dpcore.jobs.worker import Tell, now_and_then
 from dpcore.learn.classifiers import learner_of
 from dpcore.learn.corpus import LabelledTexts, teaching_corpus
 from dpcore.learn.table import Table, UsableTexts, choose_columns
+from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS, MAX_LIVE_RUNS
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 from dpcore.study.plan import Arm, Cell, Plan, Row, canonical
@@ -190,15 +192,11 @@ def run_job(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def _lexicon(name: str) -> Lexicon:
-    from dpcore.lexicon.catalogue import load
-
-    return load(name)
+    return catalogue.load(name)
 
 
 @lru_cache(maxsize=32)
 def _mechanism(key: str, lexicon: str, settings: str) -> Mechanism:
-    from dpcore.mechanisms.registry import create
-
     return create(key, _lexicon(lexicon), dict(json.loads(settings)))
 
 

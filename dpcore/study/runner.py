@@ -23,10 +23,11 @@ from dpcore.errors import DpcoreError, StudyError
 from dpcore.jobs.executors import Executor, Serial
 from dpcore.jobs.worker import Json
 from dpcore.lexicon.cache import FIELDS, refuse_of_the_system, sha256_of_file, write_text
-from dpcore.lexicon.catalogue import Place, open_lexicon, ship
+from dpcore.lexicon.catalogue import Place, load, open_lexicon, ship
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import create
 from dpcore.study.plan import BASELINE, Cell, Plan, Row, canonical
 
 # Sources of the cells of a plan: paths and fingerprints, never the matrices themselves.
@@ -93,7 +94,7 @@ def gather(
     """Locate the inputs of a plan, and write the lexicons where all workers can map them.
 
     Args:
-        plan: names of lexicons that are not given here are loaded by `catalogue.load`.
+        plan: names of lexicons that are not given here are loaded by `load`.
         folder: folder of the run; lexicons are written to a subfolder, once per fingerprint.
         lexicons: lexicons by the names that the plan uses.
         files: files by the keys that the plan uses.
@@ -102,8 +103,6 @@ def gather(
         StudyError: a file is missing, or the folder cannot be written.
         LexiconError: a lexicon cannot be loaded.
     """
-    from dpcore.lexicon.catalogue import load
-
     given, paths = dict(lexicons or {}), dict(files or {})
     wanted = [key for key in plan.data if key]
     missing = [key for key in wanted if key not in paths or not paths[key].is_file()]
@@ -122,8 +121,6 @@ def gather(
 # objects, and a mechanism computes on its lexicon for seconds.
 @lru_cache(maxsize=_KEPT)
 def _mechanism(name: str, place: Place, settings: str) -> Mechanism:
-    from dpcore.mechanisms.registry import create
-
     return create(name, open_lexicon(place), dict(json.loads(settings)))
 
 

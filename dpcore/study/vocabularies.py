@@ -20,9 +20,13 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import StudyError
 from dpcore.learn.corpus import LabelledTexts
 from dpcore.lexicon.cache import CacheEntry, keep, recall, sha256_of_file
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon, freeze
+from dpcore.lexicon.metric import distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.optional import need_pandas
+from dpcore.rewrite.tokens import Kind, Token, tokenize
+from dpcore.rewrite.vocabulary import encode
 
 # Labelled corpora in parquet files: some texts of a split, drawn by a seed.
 
@@ -213,9 +217,6 @@ def count_words(
     A token is looked up as written and then in lower case, and a compound is split where its parts
     are words (`dpcore.rewrite.vocabulary.encode`); punctuation marks are not counted.
     """
-    from dpcore.rewrite.tokens import Kind, Token, tokenize
-    from dpcore.rewrite.vocabulary import encode
-
     tokens: Counter[tuple[str, Kind]] = Counter()
     for done, text in enumerate(texts, start=1):
         tokens.update((t.text, t.kind) for t in tokenize(text) if t.kind is not Kind.PUNCTUATION)
@@ -247,8 +248,6 @@ def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) 
         StudyError: there is no such vocabulary, or a file is missing or not of the right kind.
         LexiconError: the vectors are damaged.
     """
-    from dpcore.lexicon.catalogue import load
-
     base, _, kind = key.partition("-")
     if kind not in {"", BUNDLED, RANDOM}:
         raise StudyError(
@@ -264,8 +263,6 @@ def _counted(
     key: str, folder: Path | None, progress: Progress, within: Lexicon | None
 ) -> CountedLexicon:
     """Load a vocabulary with the words of a lexicon, or with those of its file of vectors."""
-    from dpcore.lexicon.catalogue import load
-
     if key == BUNDLED:
         return _counted_once(load(), {})
     if key == GLOVE_HEAD:
@@ -309,8 +306,6 @@ def _part(
     data: dict[str, str],
 ) -> CountedLexicon:
     """Keep the words that occur, or the most frequent of them, in the order of the vector file."""
-    from dpcore.lexicon.lexicon import Lexicon
-
     places: IntArray = np.flatnonzero(counts)
     total = int(counts.sum()) + unknown
     if corpus.most is not None and places.size > corpus.most:
@@ -344,9 +339,6 @@ def random_vectors(lexicon: Lexicon) -> Lexicon:
     our addition: without one, ε per unit of distance has no meaning. It sets the median distance to
     the nearest word to that of GloVe 840B, so that the same ε can be compared.
     """
-    from dpcore.lexicon.lexicon import Lexicon as Made
-    from dpcore.lexicon.metric import distances
-
     n, d = lexicon.vectors.shape
     rng = np.random.default_rng([_SEED, n, d])
     vectors = rng.uniform(-1.0, 1.0, (n, d)).astype(np.float32)
@@ -355,4 +347,4 @@ def random_vectors(lexicon: Lexicon) -> Lexicon:
     gaps[np.arange(some.size), some] = np.inf
     vectors *= np.float32(_GAP / np.median(gaps.min(axis=1)))
     vectors.setflags(write=False)
-    return Made(f"random × {lexicon.name}", lexicon.words, vectors)
+    return Lexicon(f"random × {lexicon.name}", lexicon.words, vectors)

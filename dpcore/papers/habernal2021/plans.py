@@ -25,9 +25,10 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.latent import Rewrite, rank_candidates, success_bound
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import StudyError
-from dpcore.learn.adept import CLIP, AutoEncoder, words_of
+from dpcore.learn.adept import CLIP, AdeptSettings, AutoEncoder, Shape, train_adept, words_of
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.learn.corpus import bags_of
+from dpcore.learn.training import Training
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, paired_distances
@@ -195,11 +196,6 @@ def trained(path: Path, seed: int, options: str) -> tuple[DividedCorpus, AutoEnc
         seed: of the division and of the training.
         options: of the plan without `learners`, as canonical JSON.
     """
-    import json
-
-    from dpcore.learn.adept import AdeptSettings, Shape, train_adept
-    from dpcore.learn.training import Training
-
     sizes = dict(json.loads(options))
     corpus = read_corpus(path, sizes, seed)
     training = Training(

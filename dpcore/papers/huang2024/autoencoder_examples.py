@@ -21,6 +21,7 @@ from dpcore.learn.autoencoder import Architecture, frequent_words, train
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.training import Training
 from dpcore.lexicon.cache import bundled_data, write_text
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
@@ -83,8 +84,6 @@ def make_examples(out: Path, progress: Progress = silent) -> RewriteExamples:
         MissingPackageError: torch is not installed.
         StudyError: the file cannot be written.
     """
-    from dpcore.lexicon.catalogue import load
-
     corpus = teaching_corpus()
     public = sentences_of(corpus.part("train").texts, 2, 60)
     lexicon = frequent_words(public, load(), _WORDS)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from dpcore.measure.similarity import load_encoder
 from dpcore.mechanisms.clipped.trlaplace import Truncation, published_truncation, worst_delta
 from dpcore.noise.streams import generator
 from dpcore.papers.written import read_toml
@@ -425,8 +426,6 @@ def measure_rewriting(cell: Cell, sources: Sources) -> list[Row]:
     texts = plain_rows(path, str(cell.option("split")), int(cell.option("rewritten")), rng)
     encoder = None
     if cell.lexicon in cell.option("encoder") and cell.seed == 0:
-        from dpcore.measure.similarity import load_encoder
-
         encoder = load_encoder()
     mechanism = sources.mechanism(cell) if cell.mechanism else None
     return list(rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed, encoder))

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray
+from dpcore.learn.corpus import LabelledTexts, bags_of, teaching_corpus
 from dpcore.learn.intervals import mean_interval
 from dpcore.learn.pixeldp.certified import (
     ABSTAINED,
@@ -35,8 +36,11 @@ from dpcore.learn.pixeldp.certified import (
     draw_scores,
     score_bounds,
 )
+from dpcore.learn.pixeldp.cost import step_cost
 from dpcore.learn.pixeldp.digits import Place, digits, train_digits
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
+from dpcore.learn.pixeldp.text import replaced_words, train_text_network
+from dpcore.learn.pixeldp.training import Regime, train_layer_free, train_pixeldp
 from dpcore.study.plan import BASELINE, Arm, Cell, Plan, Row, Settings, Study, row
 from dpcore.study.recorded import Recorded
 from dpcore.study.runner import Sources
@@ -74,8 +78,6 @@ def measure_digits(cell: Cell, _: Sources) -> list[Row]:
     data = digits()
     epochs = int(cell.option("epochs"))
     if not cell.option("place"):
-        from dpcore.learn.pixeldp.training import train_layer_free
-
         probabilities = train_layer_free(rng, epochs=epochs).predict_proba(data.test)
         right = probabilities.argmax(axis=1) == data.test_labels
         return [row("accuracy", right.mean(), count=right.size)]
@@ -85,8 +87,6 @@ def measure_digits(cell: Cell, _: Sources) -> list[Row]:
     if regime == LINEAR:
         model = train_digits(*settings, place=place)
     else:
-        from dpcore.learn.pixeldp.training import Regime, train_pixeldp
-
         model = train_pixeldp(*settings, place=place, regime=Regime(regime), epochs=epochs)
     scores = draw_scores(model.scores, model.layer, data.test, int(cell.option("draws")), rng)
     rows = [row("sensitivity", model.layer.sensitivity)]
@@ -101,9 +101,6 @@ def measure_text(cell: Cell, sources: Sources) -> list[Row]:
     Options: `labels`, `noise`, `scale`, `epochs`, `most` (words of a text), `draws`, `error`,
     `sizes`.
     """
-    from dpcore.learn.corpus import LabelledTexts, bags_of, teaching_corpus
-    from dpcore.learn.pixeldp.text import replaced_words, train_text_network
-
     lexicon = sources.lexicon(cell.lexicon)
     noise = ACCOUNTINGS[str(cell.option("noise"))][0]
     rng = cell.generator("pixeldp", str(cell.option("labels")))
@@ -171,8 +168,6 @@ def _conditions(accounting: Accounting, certified: CertifiedPredictions) -> dict
 
 
 def _cost(cell: Cell, rng: np.random.Generator) -> Iterator[Row]:
-    from dpcore.learn.pixeldp.cost import step_cost
-
     channels, steps = int(cell.option("channels")), int(cell.option("steps"))
     for place in Place:
         for noise, (accounting, *_) in ACCOUNTINGS.items():

@@ -12,13 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcore.attack.language.authors import AnonymousText, Authors
+from dpcore.attack.language.authors import AnonymousText, Authors, rank_authors
+from dpcore.attack.language.build import is_held_out
 from dpcore.attack.language.context import WORDS
+from dpcore.attack.language.language import word_frequencies
+from dpcore.attack.output.channel import open_channel
+from dpcore.learn.corpus import bags_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.ours.reader import complete
+from dpcore.rewrite.sentence import prepare
 from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
 from dpcore.study.runner import Sources
-from dpcore.study.vocabularies import BUNDLED
+from dpcore.study.vocabularies import BUNDLED, read_columns
 
 PASSAGE, PASSAGES = 50, 4
 """Least number of words of a passage, in whole sentences; most passages of a document."""
@@ -56,9 +61,6 @@ def measure_authors(cell: Cell, sources: Sources) -> list[Row]:
         For each ε and attacker (`variant`) the share of passages whose author is named, the mean
         rank of the author and that by chance: `author first`, `author place`, `place by chance`.
     """
-    from dpcore.attack.language.authors import rank_authors
-    from dpcore.attack.output.channel import open_channel
-
     authors, tried = blogs(
         sources.lexicon(cell.lexicon), sources.file(cell.data),
         int(cell.option("passage")), int(cell.option("passages")),
@@ -90,13 +92,6 @@ def blogs(
     Raises:
         StudyError: the file is not that of the treebank.
     """
-    from dpcore.attack.language.authors import AnonymousText, Authors
-    from dpcore.attack.language.build import is_held_out
-    from dpcore.attack.language.language import word_frequencies
-    from dpcore.learn.corpus import bags_of
-    from dpcore.rewrite.sentence import prepare
-    from dpcore.study.vocabularies import read_columns
-
     frame = read_columns(file, ("text", "label", "doc"))
     frame = frame[frame["label"] == "weblog"]
     sentences = {str(name): texts.tolist() for name, texts in frame.groupby("doc")["text"]}

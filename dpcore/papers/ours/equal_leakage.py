@@ -25,17 +25,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.attack.trade.attackers import from_all_laws, from_draws
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import BAYES
+from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.errors import StudyError
 from dpcore.learn.corpus import LabelledTexts
 from dpcore.learn.intervals import LEVEL, difference_error, mean_interval, student_quantile
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.teaching import divided
 from dpcore.papers.ours.tradeoff import amount_row
-from dpcore.study.labelled_trial import STRONGER
+from dpcore.study.labelled_trial import STRONGER, Wanted, labelled_trial, read_material
 from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Settings, Study
 from dpcore.study.recorded import Figures, MeanInterval, read_recorded
 from dpcore.study.runner import Sources
+from dpcore.study.vocabularies import labelled_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,8 +148,6 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
     measured once for all corpora); for a file `train` and `test` (texts), `words` read from each
     text, and `title`.
     """
-    from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
-
     parts = corpus_parts(cell, sources) if cell.data else divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
     mechanism = sources.mechanism(cell) if cell.mechanism else None
@@ -160,8 +162,6 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
 
 def corpus_parts(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
     """Return texts of a real corpus, the same for every mechanism, each cut to its first words."""
-    from dpcore.study.vocabularies import labelled_rows
-
     path, most = sources.file(cell.data), int(cell.option("words"))
     both = [
         labelled_rows(path, split, int(cell.option(split)), cell.shared_generator("texts", split))
@@ -176,9 +176,6 @@ def corpus_parts(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts,
 
 def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
     """Measure the share of words guessed, and the nearness of the text."""
-    from dpcore.attack.trade.attackers import from_all_laws, from_draws
-    from dpcore.attack.trade.tradeoff import tradeoff
-
     outputs = int(cell.option("outputs"))
     # Pairs of words told apart are not needed: the smallest possible number.
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
@@ -323,8 +320,6 @@ class _Point:
 
 def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> list[_Point]:
     """Return all points near a level, in the order of the levels and then of the arms."""
-    from dpcore.attack.trade.ground import BAYES
-
     there = set(figures.rows("nw")["label"])
     tested = figures.rows("accuracy", data=data, learner=learner, tested_on=PRIVATE)
     attacked = figures.rows("auc", data=data, variant=STRONGER)

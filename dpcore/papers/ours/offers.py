@@ -19,6 +19,7 @@ from dpcore.guarantee import Status
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
+from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.recorded import MeanInterval
 from dpcore.study.utility import Solved, solve_each
 from dpcore.study.utility_summary import curves
@@ -124,8 +125,6 @@ def run_curves(table: pd.DataFrame, learner: str) -> Mapping[str, TradeCurve]:
         table: rows of a run of `dpcore.study.live`.
         learner: name of the classifier.
     """
-    from dpcore.study.labelled_trial import STRONGER
-
     wanted = {
         "accuracy": {"learner": learner, "tested_on": "private"},
         "auc": {"learner": learner, "variant": STRONGER},

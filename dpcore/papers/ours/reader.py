@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpcore.attack.language.context import SMOLLM2, WORDS
+from dpcore.attack.output.channel import open_channel
+from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.rewrite.sentence import Sentence
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.rewrite.sentence import Sentence, prepare
 from dpcore.study.plan import Arm, Cell, Given, Plan, Row, Study
+from dpcore.study.reader_trial import trial_rows
 from dpcore.study.recorded import read_recorded
 from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import BUNDLED
@@ -28,8 +33,6 @@ def complete(plan: Plan, given: Given) -> tuple[Plan, list[Row]]:
     Raises:
         StudyError: the benchmark is not recorded.
     """
-    from dpcore.mechanisms.registry import create
-
     (lexicon,) = given.lexicons.values()
     table = read_recorded(_BENCHMARK).table
     table = table[(table["quantity"] == "level") & table["at"].isin(LEVELS) & (table["value"] > 0)]
@@ -86,10 +89,6 @@ def texts_of(lexicon: Lexicon, count: int, seed: int) -> list[Sentence]:
 
 def drawn_tests(lexicon: Lexicon, count: int, seed: int) -> list[tuple[int, Sentence]]:
     """Return the same texts, each with its number among the test texts."""
-    from dpcore.learn.corpus import teaching_corpus
-    from dpcore.noise.streams import generator
-    from dpcore.rewrite.sentence import prepare
-
     tests = teaching_corpus().part("test")
     order = generator(seed, "reader texts").permutation(len(tests)).tolist()
     prepared = ((i, prepare(tests.texts[i], lexicon)) for i in order)
@@ -103,9 +102,6 @@ def measure_reader(cell: Cell, sources: Sources) -> list[Row]:
     Options: `texts`, their number; `reader`, the reader beside the bigrams, "words" by default;
     `levels`, pairs of ε and the leakage at that ε.
     """
-    from dpcore.attack.output.channel import open_channel
-    from dpcore.study.reader_trial import trial_rows
-
     mechanism = sources.mechanism(cell)
     channel = open_channel(mechanism)
     sentences = texts_of(sources.lexicon(cell.lexicon), int(cell.option("texts")), cell.seed)

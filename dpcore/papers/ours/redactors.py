@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray
 from dpcore.attack.language.context import SENTENCE_ENDS
-from dpcore.attack.language.language import Bigram, forward_backward
+from dpcore.attack.language.language import Bigram, forward_backward, language
 from dpcore.attack.language.trial import share_of
 from dpcore.attack.linking import linking, ordinary_words_of
-from dpcore.learn.corpus import SPAN_TYPES, Bags, Corpus
+from dpcore.learn.corpus import SPAN_TYPES, Bags, Corpus, bags_of, teaching_corpus
 from dpcore.learn.corpus import Span as Marked
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.bulk import outputs_at
@@ -68,9 +68,6 @@ def measure_redactor(cell: Cell, sources: Sources) -> list[Row]:
     Raises:
         MissingPackageError: the packages of the redactor are not installed.
     """
-    from dpcore.attack.language.language import language
-    from dpcore.learn.corpus import bags_of, teaching_corpus
-
     corpus, lexicon = teaching_corpus(), sources.lexicon(cell.lexicon)
     bags, sentences = bags_of(corpus.texts, lexicon), [prepare(t, lexicon) for t in corpus.texts]
     redactor = cell.option("redactor")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.learn.corpus import LABELLINGS, LabelledTexts, teaching_corpus
+from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 from dpcore.study.plan import Arm, Cell, Plan, Row, Settings, Study
 from dpcore.study.runner import Sources
+from dpcore.study.wrong_answers import WrongAnswers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,9 +80,6 @@ def measure_teaching(cell: Cell, sources: Sources) -> list[Row]:
     `examples`, number of wrong answers under each labelling of each classifier at each ε, for the
     first seed only.
     """
-    from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
-    from dpcore.study.wrong_answers import WrongAnswers
-
     parts = divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
     mechanism = sources.mechanism(cell) if cell.mechanism else None

@@ -6,8 +6,9 @@ from functools import cache
 
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import BAYES, LEAKAGES, UTILITIES, Amount
+from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.study.plan import Arm, Cell, Plan, Row, Study
+from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
 from dpcore.study.recorded import read_bundled, read_recorded
 from dpcore.study.runner import Sources
 
@@ -64,8 +65,6 @@ def measure_tradeoff(cell: Cell, sources: Sources) -> list[Row]:
 
     Options: `outputs` and `pairs`, as for `dpcore.attack.trade.tradeoff.tradeoff`.
     """
-    from dpcore.attack.trade.tradeoff import tradeoff
-
     outputs, pairs = int(cell.option("outputs")), int(cell.option("pairs"))
     table = tradeoff(
         sources.mechanism(cell), cell.epsilons, outputs=outputs, pairs=pairs, seed=cell.seed
@@ -81,8 +80,6 @@ def amount_row(amount: Amount, count: int) -> Row:
         amount: the number.
         count: number of outputs behind it.
     """
-    from dpcore.study.plan import row
-
     return row(
         amount.quantity,
         amount.value,

@@ -22,10 +22,14 @@ import numpy as np
 
 from dpcore.audit.composition import composition
 from dpcore.audit.montecarlo import clopper_pearson
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.learn.corpus import LABELLINGS, LabelledTexts, bags_of, teaching_corpus
 from dpcore.learn.intervals import mean_interval
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.similarity import load_encoder
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
+from dpcore.papers.ours.reader import drawn_tests
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.write.writers import run_writer, writer_of
 from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Study, row
@@ -85,8 +89,6 @@ def measure_writer(cell: Cell, sources: Sources) -> list[Row]:
     Raises:
         MissingPackageError: the packages of the writer or of the encoder are not installed.
     """
-    from dpcore.papers.ours.reader import drawn_tests
-
     lexicon = sources.lexicon(cell.lexicon)
     drawn = drawn_tests(lexicon, int(cell.option("texts")), cell.seed)
     looked = _Looked(lexicon, [number for number, _ in drawn])
@@ -137,10 +139,6 @@ class _Looked:
     """
 
     def __init__(self, lexicon: Lexicon, numbers: Sequence[int]) -> None:
-        from dpcore.learn.classifiers import learner_of, train
-        from dpcore.learn.corpus import LABELLINGS, LabelledTexts, bags_of, teaching_corpus
-        from dpcore.measure.similarity import load_encoder
-
         self.lexicon = lexicon
         corpus = teaching_corpus()
         training, testing = corpus.part("train"), corpus.part("test")
@@ -165,8 +163,6 @@ class _Looked:
 
     def rows(self, released: Sequence[str], total: float | None, tested_on: str) -> Iterator[Row]:
         """Yield the remaining utility of output texts."""
-        from dpcore.learn.corpus import bags_of
-
         pieces = [rows.mean(axis=0) for rows in self._encoder.pieces(released)]
         cosines = [
             min(float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b))), 1.0)

@@ -27,6 +27,7 @@ from dpcore.learn.text_network.training import Examples, WorstCaseSchedule, pert
 from dpcore.learn.training import Training, TrainingRecord
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.papers.xu2021.comparison import EPSILONS, FIRST, LOGARITHMS, TRAINED_AND_TESTED
 from dpcore.study.plan import (
@@ -287,8 +288,6 @@ def private_text(
     trial: Trial, mechanism: str, grid: tuple[float, ...], settings: str
 ) -> tuple[list[list[Bags]], list[list[Bags]], list[list[Bags]]]:
     """Return copies of training, held-out and test texts at every ε of a curve, from one draw."""
-    from dpcore.mechanisms.registry import create
-
     noise = create(mechanism, trial.sources.lexicon(trial.lexicon), dict(json.loads(settings)))
     trained, copies = material(trial), int(trial.option("copies"))
     rng = generator(trial.seed, "private text", noise.key, settings)

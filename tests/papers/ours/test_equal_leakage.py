@@ -176,9 +176,9 @@ def test_texts_are_cut_and_the_same_for_every_mechanism(
     seen: list[Any] = []
     monkeypatch.setattr(equal_leakage, "_guessed", lambda *_: [])
     monkeypatch.setattr(
-        "dpcore.study.labelled_trial.read_material", lambda parts, _: seen.append(parts)
+        "dpcore.papers.ours.equal_leakage.read_material", lambda parts, _: seen.append(parts)
     )
-    monkeypatch.setattr("dpcore.study.labelled_trial.labelled_trial", lambda *_: iter(()))
+    monkeypatch.setattr("dpcore.papers.ours.equal_leakage.labelled_trial", lambda *_: iter(()))
     for cell in plan.cells():
         assert measure_utility(cell, sources) == []
     both = [parts["Toy"] for parts in seen]

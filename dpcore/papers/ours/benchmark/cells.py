@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.attack.bounds.meter import largest_epsilon
+from dpcore.attack.bounds.meter import largest_epsilon, meter
+from dpcore.attack.trade.attackers import from_draws, poorly_attacked
 from dpcore.attack.trade.ground import Amount
 from dpcore.attack.trade.levels import Outputs, epsilons_at, first_epsilons
+from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, MetricPrivacy, Status
 from dpcore.learn.corpus import LabelledTexts
@@ -23,7 +25,14 @@ from dpcore.mechanisms.registry import MECHANISMS, create, resolve
 from dpcore.papers.ours.equal_leakage import MEASURED, corpus_parts
 from dpcore.papers.ours.teaching import divided
 from dpcore.papers.ours.tradeoff import amount_row
-from dpcore.study.labelled_trial import Material
+from dpcore.rewrite.documents import encode_all, release_seconds
+from dpcore.study.labelled_trial import (
+    Material,
+    Wanted,
+    drawn_at_once,
+    labelled_trial,
+    read_material,
+)
 from dpcore.study.plan import Arm, Cell, Given, Plan, Row, Settings, row
 from dpcore.study.runner import Sources
 
@@ -112,8 +121,6 @@ def measure_trials(cell: Cell, sources: Sources) -> list[Row]:
 
     Options: those of `Size.options`; `encoder`; `files`.
     """
-    from dpcore.study.labelled_trial import Wanted, drawn_at_once, labelled_trial, read_material
-
     lexicon = sources.lexicon(cell.lexicon)
     mechanism = sources.mechanism(cell) if cell.mechanism else None
     trials = [replace(cell, seed=cell.seed + i) for i in range(int(cell.option("trials")))]
@@ -172,9 +179,6 @@ def _promises(mechanism: Mechanism, cell: Cell) -> Iterator[Row]:
 
 def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     """Return the trade-off at each ε; `poorly attacked`: a better attacker may guess far more."""
-    from dpcore.attack.trade.attackers import from_draws, poorly_attacked
-    from dpcore.attack.trade.tradeoff import tradeoff
-
     outputs = Outputs(*cell.option("outputs")[1]).of(mechanism)
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
     amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
@@ -197,8 +201,6 @@ def _weak(amount: Amount, poor: frozenset[float]) -> bool:
 
 def _cost(mechanism: Mechanism, cell: Cell, material: Material) -> Iterator[Row]:
     """Yield processor microseconds per word, and their ratio to `UNIT`'s, at the middle ε."""
-    from dpcore.rewrite.documents import encode_all
-
     texts = material.originals[: int(cell.option("timed"))]
     documents = encode_all(texts, mechanism.lexicon, for_text=False)
     epsilon = cell.epsilons[len(cell.epsilons) // 2]
@@ -213,8 +215,6 @@ def _cost(mechanism: Mechanism, cell: Cell, material: Material) -> Iterator[Row]
 
 def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float:
     """Return the median of several timings with fresh laws; the lexicon is warmed up first."""
-    from dpcore.rewrite.documents import release_seconds
-
     mechanism.sample(np.random.default_rng(0), np.array([0]), epsilon)
     times = [release_seconds(documents, mechanism, epsilon)]
     while len(times) < _TIMINGS and sum(times) < _LONG:
@@ -224,8 +224,6 @@ def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float
 
 def _bounds(lexicon: Lexicon) -> Iterator[Row]:
     """Yield the bound for every mechanism: the largest share guessed under a guarantee of ε."""
-    from dpcore.attack.bounds.meter import largest_epsilon, meter
-
     for kind in (METRIC, LOCAL):
         local = kind == LOCAL
         ends = [largest_epsilon(lexicon, share, local=local) for share in (0.01, LADDER[-1])]
