@@ -9,7 +9,8 @@ from dpcore.audit.verdict import Verdict
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress
-from dpcore.papers.claims import CLAIMS, RecordedVerdicts, read_recorded, verdict
+from dpcore.papers import claims as audited
+from dpcore.papers.claims import CLAIMS, RecordedVerdicts, read_recorded
 from pages.shared.language import say
 from pages.shared.messages import refuse
 from pages.shared.once import memo
@@ -77,7 +78,7 @@ def _compute(key: str, words: Lexicon, settings: AuditSettings, progress: Progre
     return memo(
         _computed(),
         (words.fingerprint, key, settings),
-        lambda: verdict(key, words, settings, progress),
+        lambda: audited.verdict(key, words, settings, progress),
         _MOST,
     )
 
