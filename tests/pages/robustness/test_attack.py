@@ -10,7 +10,7 @@ from dpcore.attack.genetic import Genetic, adversarial_accuracy, from_substituti
 from dpcore.errors import ParameterError
 from dpcore.learn.substitutions import nearest_words
 from pages.robustness import attack_work
-from pages.robustness.words_work import NORMAL, Rules, model, read
+from pages.robustness.words_work import NORMAL, Rules, model, read_corpus
 from pages.shared.dial import GROUPS
 from tests.pages.app import figures, shown_text, table, turn
 from tests.pages.robustness.conftest import small
@@ -28,7 +28,7 @@ def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
     (figure,) = figures(test)
     assert len(figure["data"][0]["x"]) == len(steps) + 1
     # The probabilities are the classifier's own, of the text with the changes so far.
-    corpus, victim = read(small(), "sentiment"), model(small(), Rules(), certified=False)
+    corpus, victim = read_corpus(small(), "sentiment"), model(small(), Rules(), certified=False)
     text = corpus.test.part([9])
     words = text.words.copy()
     label = int(corpus.test_labels[9])
@@ -142,7 +142,7 @@ def test_the_trial_is_that_of_the_engine() -> None:
     settings, rules = Genetic(10, 5, 0.2), Rules()
     hunt = attack_work.Hunt(None, 1.0, rules, NORMAL, 2, settings, 3)
     accuracy = attack_work.trial(small(), hunt, 12, lambda *_: None).accuracy
-    corpus, victim = read(small(), "sentiment"), model(small(), rules, certified=False)
+    corpus, victim = read_corpus(small(), "sentiment"), model(small(), rules, certified=False)
     rows = [round(i * (len(corpus.test) - 1) / 11) for i in range(12)]
     near = nearest_words(small(), corpus.test.words, 2)
     again = adversarial_accuracy(

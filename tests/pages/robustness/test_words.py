@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.linear.training import LinearTraining, train_linear
 from dpcore.learn.substitutions import nearest_words
-from pages.robustness.words_work import CERTIFIED, NORMAL, STRENGTH, Rules, model, read
+from pages.robustness.words_work import CERTIFIED, NORMAL, STRENGTH, Rules, model, read_corpus
 from tests.pages.app import figures, shown_text, table
 from tests.pages.robustness.conftest import small
 from tests.pages.robustness.reading import curve
@@ -22,7 +22,7 @@ WORDS = {"robust_view": "Words"}
 def test_certified_accuracy_falls_with_the_share_and_is_computed_exactly(opened: Opened) -> None:
     test = opened(**WORDS)
     (figure,) = figures(test)
-    corpus = read(small(), "sentiment")
+    corpus = read_corpus(small(), "sentiment")
     substitutes = nearest_words(small(), np.concatenate((corpus.train.words, corpus.test.words)), 1)
     for name, robust in ((NORMAL, 0.0), (CERTIFIED, 1.0)):
         settings = LinearTraining(STRENGTH, robust, 0.2)
@@ -60,7 +60,7 @@ def test_the_zero_classifier_is_said(opened: Opened) -> None:
     assert "ends at the zero classifier" in shown_text(test)
     (figure,) = figures(test)
     line = curve(figure, CERTIFIED)
-    truth = read(small(), "sentiment").test_labels
+    truth = read_corpus(small(), "sentiment").test_labels
     # It always gives one answer, which nothing that is substituted can change.
     assert set(line.values()) == {max((truth == 0).mean(), (truth == 1).mean())}
     assert "ends at the zero classifier" not in shown_text(opened(**WORDS))
