@@ -55,7 +55,7 @@ def prose(source: str) -> Iterator[tuple[int, str, bool]]:
             yield token.start[0], token.string, False
 
 
-@pytest.mark.parametrize("room", ["dpcore", "pages"])
+@pytest.mark.parametrize("room", ["dpcore", "pages", "tests"])
 def test_docstrings_and_comments_are_in_plain_english(room: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {fault}"

@@ -1,4 +1,4 @@
-"""What the tests of pages under `AppTest` share: opening a page, reading it, a slider's step."""
+"""Helpers of tests under `AppTest`: open a page, read it, move a slider."""
 
 import gc
 import json
@@ -141,12 +141,12 @@ def rows(test: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def grid(test: AppTest) -> dict[str, Any]:
-    """What the component of the grid was given."""
+    """Return the data of the grid component."""
     return component(test, "grid")
 
 
 def component(test: AppTest, name: str) -> dict[str, Any]:
-    """What a component of our own was given."""
+    """Return the data of one of our components."""
     assert not test.exception, test.exception
     drawn = [element.proto for element in test.get("bidi_component")]
     (ours,) = [proto for proto in drawn if proto.component_name.endswith(f".{name}")]
@@ -155,7 +155,7 @@ def component(test: AppTest, name: str) -> dict[str, Any]:
 
 
 def dials(test: AppTest) -> dict[str, dict[str, Any]]:
-    """What each dial was given, by its name."""
+    """Return the data of each dial, by its name."""
     assert not test.exception, test.exception
     drawn = [element.proto for element in test.get("bidi_component")]
     data = [json.loads(each.json) for each in drawn if each.component_name.endswith(".dial")]

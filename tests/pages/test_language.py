@@ -47,7 +47,7 @@ SHOWN = {"alt", "body", "caption", "content", "help", "label", "options", "place
 
 
 def entries(name: str) -> list[Entry]:
-    """What a catalogue translates."""
+    """Return the entries of a catalogue that have a sentence."""
     return [entry for entry in read(name) if entry.id]
 
 
@@ -272,7 +272,7 @@ def test_a_choice_stands_in_the_link_in_english() -> None:
 
 
 def linked(test: AppTest, name: str) -> str:
-    """What stands under a name in the link, which `AppTest` gives as it was set or read."""
+    """Return a parameter of the link; `AppTest` gives a string or a list."""
     value: str | list[str] = test.query_params[name]
     return value if isinstance(value, str) else value[0]
 

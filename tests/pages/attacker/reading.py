@@ -1,4 +1,4 @@
-"""What the tests of the Attacker page put in and read off."""
+"""Inputs and readings of the tests of the Attacker page."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def small() -> Lexicon:
 
 
 def believed(test: AppTest) -> dict[str, Any]:
-    """What the card and the squares show where the dial stands."""
+    """Return the content of the card and the squares at the dial's position."""
     data = component(test, "believed")
     shown: dict[str, Any] = data["steps"][data["step"]]
     return shown

@@ -1,4 +1,4 @@
-"""What the tests of the Deniability page read from it, and do to it."""
+"""Readings and actions of the tests of the Deniability page."""
 
 import re
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object
 
 
 def marks(test: AppTest) -> list[str]:
-    """Where the lines of the marks stand."""
+    """Return the positions of the lines of the marks."""
     return re.findall(
         r"left:(calc\([^)]*\))[^>]*dotted", " ".join(e.proto.body for e in test.get("html"))
     )

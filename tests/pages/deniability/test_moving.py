@@ -90,7 +90,7 @@ def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
 def test_a_run_of_the_whole_page_stays_one_if_a_dial_has_turned_too(
     opened: Callable[..., AppTest],
 ) -> None:
-    """What was done in one hurry arrives together: a part of the page alone would lose the rest."""
+    """Several quick changes arrive together: a fragment alone would lose the others."""
     test = opened()
     test.session_state["eps_metric"] = 3.0
     test.query_params["eps_metric"] = "3"

@@ -33,7 +33,7 @@ def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
 
 
 def score_shown(test: AppTest) -> str:
-    """What stands over the bar of the guesses made."""
+    """Return the text above the progress bar of the guesses."""
     return " ".join(str(bar.proto.text) for bar in test.get("progress"))
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the Release page choose there."""
+"""Settings and actions of the tests of the Release page."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -13,7 +13,7 @@ SMALL = {
 
 
 def upload(test: AppTest, data: bytes, name: str = "own.csv") -> AppTest:
-    """The page with a file of one's own."""
+    """Return the page with an uploaded file."""
     test.file_uploader(key="use_file").upload(name, data, "text/csv")
     return test.run()
 

@@ -46,7 +46,7 @@ def made(test: AppTest, jobs: list[Any]) -> AppTest:
 
 
 def files(test: AppTest) -> Any:
-    """What the page holds of the copy."""
+    """Return the page's state of the copy."""
     return test.session_state["release_work"]
 
 

@@ -1,4 +1,4 @@
-"""Runs of one's own on the Release page: started, watched, stopped, refused."""
+"""Runs on the Release page: started, watched, stopped, refused."""
 
 from collections.abc import Callable
 from typing import Any

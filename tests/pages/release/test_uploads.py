@@ -1,4 +1,4 @@
-"""A table of one's own on the Release page: refused with a reason, or used and told to nobody."""
+"""An uploaded table on the Release page: refused with a reason, or used and shown to no other."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""What the tests of the Robustness page read off."""
+"""Readings of the tests of the Robustness page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a person chose on one page is chosen on the next."""
+"""Choices on one page carry over to the next."""
 
 from typing import Any
 

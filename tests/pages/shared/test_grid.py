@@ -1,4 +1,4 @@
-"""What the grid hears: a chosen word, and nothing when its page was left meanwhile."""
+"""Events of the grid: a chosen word, and nothing after its page was left."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ Heard = dict[str, Callable[[], None]]
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> tuple[Heard, list[tuple[str, int]]]:
-    """What the browser can call, and what was heard."""
+    """Callbacks for the browser, and the events received."""
     calls: Heard = {}
     heard: list[tuple[str, int]] = []
     monkeypatch.setattr(grid, "_component", lambda: lambda **given: calls.update(given))

@@ -1,4 +1,4 @@
-"""What one visitor may ask for: no more at once, no more a second."""
+"""Limits on one visitor's requests: at once, and per second."""
 
 import asyncio
 import time

@@ -224,7 +224,7 @@ def test_products_take_one_thread_in_every_script_run() -> None:
 
 
 def _printed(program: str) -> str:
-    """What a program prints in a process of its own, which may use all cores."""
+    """Return the output of a program in a process of its own, which may use all cores."""
     free = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
     return subprocess.run(
         [sys.executable, "-c", program],

@@ -20,7 +20,7 @@ from pages.shared.server import (
 
 
 async def nothing() -> Message:
-    """What an answer reads that needs nothing."""
+    """Empty request body."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the page Words read from it, and do to it."""
+"""Readings and actions of the tests of the page Words."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ FEW = {"curve_metric": ["tem"], "curve_log": []}
 
 
 def panes(test: AppTest) -> dict[str, Any]:
-    """What the component of the panes was given."""
+    """Return the data of the panes component."""
     assert not test.exception, test.exception
     return component(test, "panes")
 

@@ -16,7 +16,7 @@ FRAGMENTS = ("pair_views",)
 
 
 def _map(figure: dict[str, Any]) -> tuple[str, str]:
-    """What does not depend on ε, and what does."""
+    """Return the parts of a map that do not depend on ε, and those that do."""
     traces = figure["data"]
     moving = [t for t in traces if t.get("marker", {}).get("sizemode") == "area"]
     return json.dumps([t for t in traces if t not in moving]), json.dumps(moving)
@@ -93,7 +93,7 @@ def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
 def test_a_run_of_the_whole_page_stays_one_if_a_slider_has_moved_too(
     opened: Callable[..., AppTest],
 ) -> None:
-    """What was done in one hurry arrives together: a part of the page alone would lose the rest."""
+    """Several quick changes arrive together: a fragment alone would lose the others."""
     state = {"more": "Map", **FEW}
     test = opened(**state)
     test.session_state["eps_metric"] = 2.0

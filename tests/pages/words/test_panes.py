@@ -1,4 +1,4 @@
-"""What the panes are given: true distances, true chances at every ε, real draws, no markup."""
+"""Data of the panes: true distances, true probabilities at every ε, real draws, no markup."""
 
 from collections.abc import Callable
 from typing import Any
