@@ -123,11 +123,11 @@ def test_claim(tasks: dict[str, Exercise]) -> None:
 def test_proof(tasks: dict[str, Exercise]) -> None:
     """The number that the page Robustness shows when it opens."""
     from dpcore.learn.pixeldp.digits import digits
-    from pages.robustness.pictures_work import Bounded, Noise, certified, drawn
+    from pages.robustness.pictures_work import Noise, ScoreBound, certified, noisy_scores
 
     assert (Noise().scale, Noise().draws) == (lesson.PROOF_SCALE, lesson.PROOF_DRAWS)
-    result, labels = certified(Noise(), Bounded()), digits().test_labels
-    right = drawn(Noise()).model.places(labels) == result.classes
+    result, labels = certified(Noise(), ScoreBound()), digits().test_labels
+    right = noisy_scores(Noise()).model.places(labels) == result.classes
     share = float((right & (result.sizes >= lesson.PROOF_SIZE)).mean())
     assert tasks["proof"].answer == pytest.approx(100 * share)
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ CASES: list[tuple[str, ...]] = [
     (kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")
 ]
 CASES.append(("txt", "1", "release"))
-MARKS = {ALWAYS: (), OFTEN: pytest.mark.slow}
+MARKS: dict[tuple[str, ...], Any] = {ALWAYS: (), OFTEN: pytest.mark.slow}
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ class Rows:
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of `compute`, computed at the first call with this key."""
-        return memo(self._known, key, compute)
+        result: T = memo(self._known, key, compute)
+        return result
 
 
 @dataclass(frozen=True, eq=False)

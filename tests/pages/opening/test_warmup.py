@@ -7,7 +7,7 @@ import pytest
 from pages.deniability import curves
 from pages.opening import warmup
 from pages.papers import experiments
-from pages.robustness import views
+from pages.robustness import pictures_work, views
 from pages.words import bench
 from tests.pages.app import open_page
 
@@ -15,7 +15,7 @@ from tests.pages.app import open_page
 def test_pages_open_with_what_was_computed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[Callable[[], object]] = []
     monkeypatch.setattr(warmup, "_in_background", jobs.extend)
-    monkeypatch.setattr(views, "SCALES", views.SCALES[:1])  # a classifier is trained for each
+    monkeypatch.setattr(views, "SCALES", pictures_work.SCALES[:1])  # a classifier is trained for each
     compared: list[bool] = []
     monkeypatch.setattr(experiments, "_compare_all", lambda: compared.append(True))
     warmup._look_ahead()
