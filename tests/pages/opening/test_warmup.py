@@ -15,7 +15,8 @@ from tests.pages.app import open_page
 def test_pages_open_with_what_was_computed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[Callable[[], object]] = []
     monkeypatch.setattr(warmup, "_in_background", jobs.extend)
-    monkeypatch.setattr(views, "SCALES", pictures_work.SCALES[:1])  # a classifier is trained for each
+    # A classifier is trained for each.
+    monkeypatch.setattr(views, "SCALES", pictures_work.SCALES[:1])
     compared: list[bool] = []
     monkeypatch.setattr(experiments, "_compare_all", lambda: compared.append(True))
     warmup._look_ahead()
