@@ -34,7 +34,7 @@ _UNKNOWN = (
     "and this lexicon."
 )
 _TWICE = (
-    "Whoever releases the same texts a second time spends ε twice: keep this copy, and use it from "
+    "Anyone who releases the same texts again spends ε twice: keep this copy, and use it from "
     "now on."
 )
 _STYLE = (

@@ -114,7 +114,7 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
         f"Class {first['class']} gets at least {least}, class {second['class']} at most {most}: "
     )
     finding += (
-        f"it is read as {first['class']}; in truth it is a {label}." if decided else "it abstains."
+        f"it is read as {first['class']}; its label is {label}." if decided else "it abstains."
     )
     how = (
         f"Class {first['class']} is at least {least}, and no other above "

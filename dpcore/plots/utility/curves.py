@@ -29,7 +29,7 @@ TITLES = {
     "cosine": "cosine of sentence vectors",
 }
 EXPLAINED = {
-    "accuracy": "Accuracy: the share of test texts that the classifier reads rightly.",
+    "accuracy": "Accuracy: the share of test texts that the classifier gets right.",
     "auc": "Attacker's AUC: how well an attacker tells the texts that the classifier learned from "
     "apart from others (0.5: as by guessing, 1: never wrong).",
     "nw": "Nw: the share of words that come out unchanged.",
