@@ -9,7 +9,15 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.shared.session import DEFAULT_PRESET, PRESETS
-from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_files, open_page, wait_idle
+from tests.browser.pages import (
+    SCHEMES,
+    WAIT_MS,
+    Watch,
+    assert_accessible,
+    open_files,
+    open_page,
+    wait_idle,
+)
 from tests.browser.server import Server
 
 WORD_VIEW = "One word: strip and odds"
@@ -46,6 +54,16 @@ def press(page: Page, key: str, times: int = 1) -> None:
     page.wait_for_function(
         "before => new URLSearchParams(location.search).get('eps_metric') !== before", arg=before
     )
+    wait_idle(page)
+
+
+def open_view(page: Page, name: str) -> None:
+    """Open a view and wait for what it computes: on a busy machine its run may begin so late that
+    the page seems to rest before."""
+    page.get_by_role("tab", name=name).click()
+    panel = page.get_by_role("tabpanel", name=name)
+    content = panel.locator(".js-plotly-plot, [data-testid=stDataFrame]").first
+    expect(content).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)
 
 
@@ -103,8 +121,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     expect(page.locator(".card td").first).to_be_visible()
     assert_accessible(page)
     for view in (WORD_VIEW, "100 draws"):
-        page.get_by_role("tab", name=view).click()
-        wait_idle(page)
+        open_view(page, view)
         assert_accessible(page)
     open_drawer(page)
     assert_accessible(page)
@@ -198,8 +215,7 @@ def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page, text: str)
     write_text(page, text)
     expect(page.locator(".source .plain")).to_have_text(text)
     for view in (WORD_VIEW, "100 draws"):
-        page.get_by_role("tab", name=view).click()
-        wait_idle(page)
+        open_view(page, view)
     open_drawer(page)
     assert page.locator("img[src='x'], b").count() == 0
     expect(page).not_to_have_title("caught")
