@@ -35,6 +35,7 @@ def admissible(name: str, vectors: str) -> str:
     return str(min(max(2.0 * allowed.low, 3.0), 0.5 * allowed.high))
 
 
+@pytest.mark.slow
 def test_mechanisms_lists_every_key_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     listing = result(capsys, "mechanisms")["mechanisms"]
     assert [row["key"] for row in listing] == list(MECHANISMS)
@@ -61,6 +62,7 @@ def test_distribution_sums_to_one_and_says_whether_it_is_exact(
     assert answer["guarantee"].keys() >= GUARANTEE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_path_covers_a_range_of_epsilon_without_gaps(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
@@ -179,6 +181,7 @@ def test_parameters_are_set_by_name(capsys: pytest.CaptureFixture[str], vectors:
     assert (answer["parameters"]["t"], answer["parameters"]["noise"]) == (1.0, "mahalanobis")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("epsilon", ["0", "nan", "-1", "1e400", "inf", "lots", ""])
 def test_a_wrong_epsilon_is_one_sentence(

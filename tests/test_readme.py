@@ -58,6 +58,7 @@ def test_the_readme_has_two_screens() -> None:
     assert README.count("\n") <= 2 * SCREEN
 
 
+@pytest.mark.slow
 def test_every_line_of_the_python_example_gives_something() -> None:
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
     names: dict[str, Any] = {}
@@ -76,12 +77,14 @@ def test_every_line_of_the_python_example_gives_something() -> None:
     assert len(others) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", _marked(COMMANDS, _LONG))
 def test_the_shell_examples_run(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_examples_with_own_files_run_one_after_another(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -114,6 +117,7 @@ def test_there_are_examples() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", _marked([c for c in COMMANDS if "lexicon" not in c], _AGAIN))
 def test_the_fields_of_json_are_those_of_the_table(
     capsys: pytest.CaptureFixture[str], command: str

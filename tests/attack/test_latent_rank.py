@@ -61,6 +61,7 @@ def test_the_posterior_is_bayes_rule_by_enumeration(
     np.testing.assert_allclose(probabilities, law / law.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("true", [0, 1, 2])
 def test_the_ranks_have_their_exact_law(form: LatentForm, true: Any, rng: MakeRng) -> None:

@@ -158,6 +158,7 @@ def test_any_two_clipped_texts_keep_the_gaussian_bound() -> None:
 # -- all mechanisms
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_it_is_data_and_never_more_than_the_sum(key: str) -> None:
     mechanism = make(key)

@@ -25,6 +25,7 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
 def test_every_mechanism_can_be_audited(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
@@ -123,6 +124,7 @@ def test_a_sample_says_so(capsys: pytest.CaptureFixture[str], vectors: str) -> N
     assert {whole["worst"]["word"], whole["worst"]["output"]} <= set(load(vectors).words)
 
 
+@pytest.mark.slow
 def test_one_claim_and_the_table(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     answer = result(
         capsys, "audit", "--claim", "pixeldp-slides", "--lexicon", vectors, "--at", "epsilon=2"

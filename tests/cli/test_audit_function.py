@@ -28,6 +28,7 @@ def noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "noise_of_the_page:replace"
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_says_what_it_says(
     noise: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +110,7 @@ def test_nonsense_is_one_sentence(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 def test_an_interrupt_prints_what_is_known(tmp_path: Path) -> None:
     (tmp_path / "slow_noise.py").write_text(

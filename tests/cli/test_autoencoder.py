@@ -201,6 +201,7 @@ def test_without_torch_it_says_how_to_install_it(
     assert "pip install -r requirements-learn.txt" in err
 
 
+@pytest.mark.slow
 def test_random_vectors_can_be_asked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

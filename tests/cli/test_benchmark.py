@@ -49,6 +49,7 @@ def boards(result: dict[str, Any], sense: str, bounds: str = "") -> dict[float, 
     }
 
 
+@pytest.mark.slow
 def test_what_is_guessed_is_the_level(vectors: str, printed: tuple[dict[str, Any], Path]) -> None:
     result, _ = printed
     n = len(load(vectors))
@@ -151,6 +152,7 @@ def test_refusals(capsys: pytest.CaptureFixture[str], arguments: list[str], mess
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [study.name for study in STUDIES])
 def test_a_record_is_shown_as_it_is(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main(["benchmark", "--recorded", name, "--json"]) == 0

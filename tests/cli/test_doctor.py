@@ -61,6 +61,7 @@ def test_every_command_that_is_advised_is_one_of_the_readme_or_the_package() -> 
         assert (file and (ROOT / file[0]).is_file()) or extra[1] in EXTRAS
 
 
+@pytest.mark.slow
 def test_here_everything_that_is_needed_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0
@@ -71,6 +72,7 @@ def test_here_everything_that_is_needed_is_there(capsys: pytest.CaptureFixture[s
     assert [each["name"] for each in json.loads(out)["findings"]] == list(by_name())
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_named_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +172,7 @@ def test_without_scikit_learn_its_module_says_what_to_install(uninstalled: Unins
         import dpcore.sklearn  # noqa: F401
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +220,7 @@ def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch: pytest.MonkeyPatch)
     assert findings["nearest neighbours"].state == State.BAD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("free", "state"), [(999.0, "bad"), (1_000.0, "good"), (None, "good")])
 def test_little_memory_is_said(
     monkeypatch: pytest.MonkeyPatch, free: float | None, state: str

@@ -82,6 +82,7 @@ def until_some_are_done(process: subprocess.Popen[str], out: Path) -> Path:
     return next(folder.glob("*/spans"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
     vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path, workers: str
@@ -103,6 +104,7 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
     assert out.read_bytes() == undisturbed
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(vectors: str, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     process = started(vectors, corpus, out, "--workers", "2")
@@ -121,6 +123,7 @@ def test_ctrl_c_says_how_to_go_on(vectors: str, corpus: Path, tmp_path: Path) ->
     assert not out.with_name("out.txt.unfinished").exists()
 
 
+@pytest.mark.slow
 def test_dask_workers_give_the_same_bytes_though_one_is_killed(
     vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path
 ) -> None:

@@ -200,6 +200,7 @@ STREAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("name", STREAMS)
 def test_an_answer_that_no_one_can_read_leaves_a_copy_with_its_label(
@@ -237,6 +238,7 @@ def test_a_folder_that_may_not_be_read_is_one_sentence(
     assert list(corpus.parent.iterdir()) == [corpus]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
 def test_a_kill_after_the_release_loses_no_label() -> None:
     done = subprocess.run(

@@ -41,6 +41,7 @@ def train(
     return result(capsys, "robust", "train", "--lexicon", vectors, "--out", str(out), *QUICK, *more)
 
 
+@pytest.mark.slow
 def test_a_trained_network_is_certified_and_attacked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
 ) -> None:
@@ -123,6 +124,7 @@ def test_an_entailment_network_reads_a_premise(
     assert "no word of the lexicon" in run(capsys, *options, "--premise", "zzz")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "message"),
     [

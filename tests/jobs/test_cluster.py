@@ -117,6 +117,7 @@ except StudyError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) -> None:
     """Seen from a process of its own, as a person sees it: one sentence and no traceback."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -147,6 +148,7 @@ def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) ->
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """The killed worker was in the middle of a cell; the rows are those of an undisturbed run."""
     pausing = plan(options=(("pause", 0.3),))
@@ -168,11 +170,13 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster: Cluster, tmp_path:
     assert victim not in workers
 
 
+@pytest.mark.slow
 def test_a_job_that_kills_every_worker_ends_the_run(cluster: Cluster) -> None:
     with pytest.raises(StudyError, match="killed several Dask workers"):
         list(cluster.run(f"{TASKS}:die", [{"x": 1}]))
 
 
+@pytest.mark.slow
 def test_workers_that_do_not_come_back_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     monkeypatch.setattr("dpcore.jobs.cluster._LOOK", 0.2)

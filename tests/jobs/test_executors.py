@@ -73,6 +73,7 @@ def test_a_worker_that_dies_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     assert os.path.exists(mark)  # noqa: PTH110 - the worker did die
 
 
+@pytest.mark.slow
 def test_a_job_that_kills_every_worker_ends_the_run() -> None:
     with executors.of(2) as pool:
         with pytest.raises(StudyError, match="died 3 times in the same job"):

@@ -57,6 +57,7 @@ def test_one_seed_has_one_result() -> None:
     assert bits(other) != bits(first) != bits(build_untrained(LEXICON, ARCHITECTURE, 1))
 
 
+@pytest.mark.slow
 def test_it_learns_to_write_what_it_reads() -> None:
     settings = dataclasses.replace(TRAINING, epochs=25)
     autoencoder, fitted = train(

@@ -33,6 +33,7 @@ def test_a_damaged_table_is_read_or_refused(data: bytes) -> None:
     answered(use, data)
 
 
+@pytest.mark.slow
 def test_ten_thousand_damaged_tables_are_read_or_refused() -> None:
     for data in many_damaged(WHOLE, 10_000):
         answered(use, data)
@@ -58,6 +59,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_table_is_refused_in_bounds(name: str) -> None:
     begin = time.thread_time()

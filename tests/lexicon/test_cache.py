@@ -161,6 +161,7 @@ for _ in range(15):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_race_for_the_cache_all_get_the_right_answer(folder: Path) -> None:
     environment = {**os.environ, "DPCORE_CACHE": str(folder), "PYTHONPATH": str(ROOT)}
 

@@ -53,6 +53,7 @@ READERS: dict[str, Callable[[], object]] = {
 SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("number", SHORT)
 def test_a_file_that_cannot_be_opened_now_is_not_damaged(

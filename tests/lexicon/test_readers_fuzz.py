@@ -50,6 +50,7 @@ WHOLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WHOLE)
 def test_a_damaged_vector_file_is_read_or_refused(kind: str, tmp_path: Path) -> None:
     path, kept = tmp_path / "v.npy", tmp_path / "kept"
@@ -120,6 +121,7 @@ def bomb(unit: bytes, packed: str) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", ["gzip", "zip"])
 @pytest.mark.parametrize("unit", [b"\0", b"word ", b"0 " * 8, b"x\xff"])
 def test_a_packed_bomb_is_refused_in_little_memory(
@@ -138,6 +140,7 @@ def test_a_packed_bomb_is_refused_in_little_memory(
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [b"", b"a 1 2\n" * 9])
 @pytest.mark.parametrize("line", [b"\n", b" \r\n", b" \t \n"])
 def test_a_bomb_of_blank_lines_is_refused_at_once(

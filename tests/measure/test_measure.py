@@ -86,6 +86,7 @@ def test_all_estimates_fit_the_law_on_a_line() -> None:
             assert (abs(agreement - np.square(law).sum(axis=1)) <= bound).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", EXACT)
 def test_exact_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
@@ -201,6 +202,7 @@ def test_repetitions_shrink_the_errors(small: Lexicon) -> None:
     assert (often.sw % 1 != 0).any()
 
 
+@pytest.mark.slow
 def test_the_error_of_a_mean_counts_shared_noise(small: Lexicon) -> None:
     madlib = create("madlib", small)
     single = measure(madlib, select_words(small, ["w5"]), [2.0], runs=400).figures

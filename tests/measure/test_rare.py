@@ -28,6 +28,7 @@ WORDS = 20
 SETTINGS: dict[str, dict[str, Any]] = {"hyperbolic.v1": {"scale": 0.1}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "truth", "error"), [(1.0, 1.05e-4, 0.13e-4), (3.0, 9.8e-4, 0.9e-4)]
 )

@@ -74,6 +74,7 @@ def test_a_solution_meets_its_target_and_not_beyond(
     assert (solution.error == 0) == (key == "tem")
 
 
+@pytest.mark.slow
 def test_nw_of_the_truncated_gumbel_dips(small: Lexicon) -> None:
     """Near its lower end Nw falls with ε first, so a low target holds on an inner interval."""
     gumbel, chosen = create("truncated-gumbel", small), select_words(small, small.words[:8])

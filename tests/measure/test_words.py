@@ -120,6 +120,7 @@ def weighted(weights: Sequence[float]) -> Selection:
     return Selection(np.arange(k), names, np.array(weights, dtype=float), "tokens of a corpus")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "count"),
     [

@@ -67,6 +67,7 @@ def assert_as_plain(
     return plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_every_mechanism_gives_what_it_gives_one_by_one(name: str, rng: MakeRng) -> None:
     mechanism = create(name, SMALL)
@@ -161,6 +162,7 @@ VICKREY: tuple[dict[str, str | float], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_each_column_has_the_law_of_a_release(
     key: str, typicals: dict[str, float], rng: MakeRng

@@ -74,6 +74,7 @@ def test_angles_are_off_by_no_more_than_is_said(name: str) -> None:
         assert (np.abs(computed[w] - truth) <= distance_error(lexicon.dimension)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_the_loss_of_tem_is_enclosed(name: str) -> None:
     lexicon = VOCABULARIES[name]

@@ -146,6 +146,7 @@ def test_its_own_tests_may_be_the_contract(place: Path, tmp_path: Path) -> None:
     assert re.search(r"^E +assert .*<= 1e-15", done.stdout, re.MULTILINE)  # what did not hold
 
 
+@pytest.mark.slow
 def test_the_contract_needs_no_pytest(place: Path) -> None:
     code = (
         "import sys; from dpcore.testing import MechanismContract; from tiny_noise import Mine;"
@@ -203,6 +204,7 @@ def test_what_is_broken_is_named_and_left_out(
         resolve("number")
 
 
+@pytest.mark.slow
 def test_of_two_with_one_name_the_first_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

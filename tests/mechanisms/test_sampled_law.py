@@ -127,6 +127,7 @@ def test_the_drawn_law_is_the_stated_one_within_the_rounding_that_is_named(
     assert float(worst) <= rounding.relative
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "epsilon"),
     [

@@ -60,6 +60,7 @@ def gaps(sentence: str) -> list[tuple[str, str, str]] | None:
     return sorted((name, form or "", how or "") for _, name, form, how in parts if name is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_catalogue_has_the_sentences_of_the_code_and_no_other(name: str) -> None:
     catalogued, code = {entry.id for entry in entries(name)}, set(sentences())
@@ -251,6 +252,7 @@ def _plain(value: object) -> bool:
     return isinstance(value, str | bytes) or hasattr(value, "ListFields")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", CONTENTS, ids=lambda content: content.address)
 def test_every_page_speaks_german(content: Any) -> None:
     test, messages = received(partial(open_link, content.address, lang=GERMAN))

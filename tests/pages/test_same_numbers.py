@@ -42,6 +42,7 @@ def the_nw(test: AppTest) -> float:
     raise LookupError("no table with Nw")
 
 
+@pytest.mark.slow
 def test_nw_of_a_word_is_one_number_on_three_pages() -> None:
     first, second, third = on_rewrite(), on_deniability(), on_words()
     assert 0 < first < 1

@@ -59,6 +59,7 @@ def test_the_allowed_delta_is_that_of_the_claim_s_own_worst_mechanism(delta: flo
     assert allowed_delta(epsilon, delta, epsilons) == pytest.approx(worst, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", PROFILED)
 def test_only_a_refuted_claim_is_exceeded(key: str) -> None:
     words, settings = lexicons.cloud(50, 6), AuditSettings()
@@ -98,6 +99,7 @@ def table() -> dict[str, Verdict]:
     return {entry.key: entry for entry in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
 
 
+@pytest.mark.slow
 def test_every_claim_has_its_known_outcome(table: dict[str, Verdict]) -> None:
     assert list(table) == list(CLAIMS)
     refuted = {key for key, verdict in table.items() if verdict.outcome is Outcome.REFUTED}
@@ -438,6 +440,7 @@ def test_the_counterexample_of_the_slides_at_e_1() -> None:
         largest_margin(1.0, 1.0, 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
 def test_any_epsilon_of_the_page_has_a_verdict(epsilon: float) -> None:
     settings = AuditSettings(epsilon=epsilon, words=2, draws=1000)
@@ -594,6 +597,7 @@ class _Asked(AuditSettings):
         return super().options(lexicon, *names)
 
 
+@pytest.mark.slow
 def test_the_settings_beside_a_claim_are_those_of_its_command() -> None:
     assert list(USES) == list(CLAIMS)
     words = lexicons.cloud(50, 6)

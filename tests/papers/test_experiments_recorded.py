@@ -140,6 +140,7 @@ def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:
     assert np.all(table.loc[table["quantity"] == "document_auc", "value"] > 0.999)
 
 
+@pytest.mark.slow
 def test_a_recorded_cell_comes_out_again(data_dir: Path) -> None:
     """The same seed gives the same noise; another machine may break a tie in float32 otherwise.
 

@@ -48,6 +48,7 @@ def test_a_normaliser_of_the_flat_ball_by_another_quadrature(
     assert centre - middle == pytest.approx(math.log(whole / centred), abs=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 5, 20])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 6.0, 50.0])
 def test_the_true_epsilon_lies_above_the_claimed_one(dimension: int, epsilon: float) -> None:
@@ -60,6 +61,7 @@ def test_the_true_epsilon_lies_above_the_claimed_one(dimension: int, epsilon: fl
         assert log_flat_normaliser(dimension, epsilon, away) == pytest.approx(finer, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_two_verdicts() -> None:
     settings, words = AuditSettings(draws=2000), lexicons.cloud(30, 4)
     flat = verdict("hyperbolic-flat", words, settings)

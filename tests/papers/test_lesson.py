@@ -27,6 +27,7 @@ def tasks() -> dict[str, Exercise]:
     return {key: exercise(key, load()) for key in EXERCISES}
 
 
+@pytest.mark.slow
 def test_every_answer_can_be_guessed(tasks: dict[str, Exercise]) -> None:
     assert tuple(tasks) == tuple(EXERCISES)
     for key, task in tasks.items():
@@ -62,6 +63,7 @@ def test_names(tasks: dict[str, Exercise]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_draw(tasks: dict[str, Exercise]) -> None:
     """Independent draws agree with the answer, which is an estimate over directions itself."""
     lexicon, draws = load(), 4_000
@@ -132,6 +134,7 @@ def test_proof(tasks: dict[str, Exercise]) -> None:
     assert tasks["proof"].answer == pytest.approx(100 * share)
 
 
+@pytest.mark.slow
 def test_choose(tasks: dict[str, Exercise]) -> None:
     """Words drawn and exchanged at the ε that was found: one in ten stays, and so says the law."""
     lexicon = load()

@@ -23,6 +23,7 @@ def test_there_is_one_for_each_exercise() -> None:
         turn("fun", load())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", TURNS)
 def test_bars_are_shares_and_findings_are_short(key: str) -> None:
     shown = turn(key, load())
@@ -34,6 +35,7 @@ def test_bars_are_shares_and_findings_are_short(key: str) -> None:
         assert len(each.finding.split()) <= 25
 
 
+@pytest.mark.slow
 def test_the_draws_are_those_of_the_mechanism_with_true_distances() -> None:
     words = load()
     doctor = words.index(lesson.DRAW_WORD)
@@ -59,12 +61,14 @@ def test_odds_follow_from_the_definition() -> None:
     assert f"{odds:.3g}-fold" in frame("odds", "ε = 2").finding
 
 
+@pytest.mark.slow
 def test_the_true_epsilon_of_a_claim_is_the_square_root() -> None:
     for numbers in (4, 64, 256):
         bar = frame("claim", f"{numbers} numbers").bars[1]
         assert float(bar.text) == pytest.approx(math.sqrt(numbers), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "name", "bar"),
     [
@@ -85,6 +89,7 @@ def test_what_a_goal_needs_is_near_what_the_step_solves_for() -> None:
     assert f"ε = {lesson.exercise('choose', load()).answer:.3g}," in goal.finding
 
 
+@pytest.mark.slow
 def test_the_crowd_is_that_of_the_answer() -> None:
     stays = [bar.share for bar in frame("crowd", f"ε = {lesson.CROWD_EPSILON:g}").bars]
     assert int(np.argmax(stays)) == lesson.exercise("crowd", load()).answer

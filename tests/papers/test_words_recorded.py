@@ -81,6 +81,7 @@ def snli(data_dir: Path) -> CountedLexicon:
     return load_vocabulary("snli", data_dir)
 
 
+@pytest.mark.slow
 def test_the_vocabulary_of_snli_is_that_of_the_record(snli: CountedLexicon, data_dir: Path) -> None:
     entry = ENTRIES["xu2021-figure-1-snli"]
     assert snli.lexicon.fingerprint == entry.vocabulary["fingerprint"]

@@ -177,6 +177,7 @@ def test_only_one_of_many_threads_is_let_in(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_runs_that_are_started_together_leave_a_true_record(tmp_path: Path) -> None:
     """Real processes, ε = 60 (the words stay) and 0.05; that 360 words stay there is impossible."""
     vectors, source, out = small_vectors(tmp_path / "v"), tmp_path / "in.txt", tmp_path / "out.txt"

@@ -57,6 +57,7 @@ def test_every_format_and_span_gives_the_same_texts(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
     outputs = []

@@ -304,6 +304,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAILURES)
 @pytest.mark.parametrize("kind", ["txt", "csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("where", ["read", "spans"])

@@ -51,6 +51,7 @@ def plain(
     return texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
 def test_documents_are_what_release_gives(name: str) -> None:
     mechanism = create(name, LEXICON)

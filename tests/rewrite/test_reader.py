@@ -59,6 +59,7 @@ def assert_as_one_by_one(bundle: list[str], treatment: Treatment, reader: Reader
         assert written[i] == assemble(encoding, words), good[i]
 
 
+@pytest.mark.slow
 @repeated(300)
 @given(
     bundle=st.lists(texts, max_size=10),

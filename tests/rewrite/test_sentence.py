@@ -30,6 +30,7 @@ def middle(mechanism: Mechanism) -> float:
     return float(np.sqrt(low * high))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_looking_at_one_epsilon_or_at_many_is_the_same_draw(lexicon: Lexicon, key: str) -> None:
     mechanism, sentence = create(key, lexicon), prepare(TEXT, lexicon)

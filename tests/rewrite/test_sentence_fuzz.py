@@ -42,6 +42,7 @@ WORDS = {word.casefold() for word in LEXICON.words}
 FIXED = {*MARKS, "...", MASK, "'s", "-"}
 
 
+@pytest.mark.slow
 @repeated(BUNDLES)
 @given(
     bundle=bundles,

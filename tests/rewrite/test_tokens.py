@@ -156,6 +156,7 @@ def test_nothing_is_lost() -> None:
                 assert token.text == "..." or (len(token.text) == 1 and token.text in MARKS)
 
 
+@pytest.mark.slow
 def test_every_code_point_survives() -> None:
     text = " ".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
     assert tokenize(text).text == text

@@ -242,6 +242,7 @@ def test_what_is_released_is_said(policy: UnknownWordPolicy) -> None:
 OPEN_POLICIES = [each for each in UnknownWordPolicy if each is not UnknownWordPolicy.REJECT]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_policy", CasePolicy)
 @pytest.mark.parametrize("policy", OPEN_POLICIES)
 def test_nothing_but_outputs_marks_and_space_gets_out(

@@ -26,6 +26,7 @@ from tests.privatize.corpora import KINDS, order, read, write
 FOLDERS = {"experiments": bundled_results() / FOLDER, "runs": bundled_results()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", FOLDERS)
 def test_distorted_manifests_and_damaged_tables_are_refused(field: str, tmp_path: Path) -> None:
     folder = FOLDERS[field]
@@ -67,6 +68,7 @@ MARKS = "*/spans/*.json"
 TEXTS = ["w1 w2, Secretword w3", 'w4 "w5"', "", "w6\tw7 w8", "w9 Secretword."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_corpus_is_rewritten_or_refused(kind: str, tmp_path: Path) -> None:
     source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"

@@ -37,6 +37,7 @@ def test_the_same_seed_gives_the_same_table_and_another_does_not(
     assert not recording[1]["mean"].equals(other["mean"])
 
 
+@pytest.mark.slow
 def test_two_processes_and_a_run_that_goes_on_give_the_same_table(
     tiny: Study, record_tiny: Callable[..., Any], recording: Any, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def left(toy: Plan, read: Sources, folder: Path) -> int:
     return len(toy.cells()) - len(collected(toy, read, folder))
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path: Path) -> None:
     toy = plan()
     result = []
@@ -75,6 +76,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     assert left(more, sources(more, tmp_path), tmp_path) == 2
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     toy = plan(**SLOWLY)

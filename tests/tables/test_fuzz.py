@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from tests.fuzzing import repeated
 from tests.tables.fuzz import check
 
 
+@pytest.mark.slow
 def test_no_private_word_leaves_an_odd_table(tmp_path: Path) -> None:
     outcomes: list[str] = []
 

@@ -143,6 +143,7 @@ def test_nonsense_is_refused(epsilon: float) -> None:
         least_distance(LEXICON, epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_no_mechanism_of_the_registry_comes_nearer_than_its_guarantee_permits(key: str) -> None:
     mechanism = create(key, SMALL)

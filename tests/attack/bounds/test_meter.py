@@ -125,6 +125,7 @@ def test_a_large_vocabulary_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -
     assert whole.high < parts.high <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_no_mechanism_of_the_registry_lies_above_what_its_guarantee_permits(key: str) -> None:
     """Bayes success from the laws of all words against the meter, at the ε that is guaranteed."""

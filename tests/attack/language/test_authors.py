@@ -90,6 +90,7 @@ def test_texts_of_one_document_count_as_one_that_is_longer() -> None:
     assert (mean.low, mean.high) == (1.0, 3.0)  # two documents: cut at what a place can be
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["k-ary", "neighbour-response"])
 def test_where_every_word_stays_all_attackers_are_one(authors: Authors, name: str) -> None:
     channel = open_channel(create(name, load()))

@@ -102,6 +102,7 @@ def test_without_torch_training_says_what_to_install(
         build_reader(load(), tmp_path, tmp_path, ReaderPlan())
 
 
+@pytest.mark.slow
 def test_a_build_writes_network_and_manifest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def admissible(mechanism: Mechanism, epsilons: Sequence[float]) -> list[float]:
     return [max(epsilon, 1.0001 * low) for epsilon in epsilons]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings", "epsilons"), CLOSED)
 def test_a_column_is_that_of_all_laws(
     name: str, settings: dict[str, str], epsilons: tuple[float, ...]
@@ -73,6 +74,7 @@ def test_what_is_prepared_together_is_what_each_epsilon_gives_alone(name: str) -
             assert np.allclose(a.errors, b.errors, rtol=1e-6, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["near duplicates", "lattice", "huge and tiny", "collinear"])
 def test_crafted_vocabularies_with_equal_distances(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -108,6 +110,7 @@ def plain_gumbel(d: NDArray[np.float64], i: int, b: float, bound: float) -> floa
     return float(np.trapezoid(np.where(np.isfinite(survival[i]), density * total, 0.0), t))
 
 
+@pytest.mark.slow
 def test_a_column_of_the_published_gumbel_mechanism() -> None:
     mechanism = create("truncated-gumbel", LEXICON)
     channel = open_channel(mechanism)

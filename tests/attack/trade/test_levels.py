@@ -75,6 +75,7 @@ def test_a_level_that_is_not_quite_reached_stands_a_hundredth_below_the_most() -
     assert "gives away 0.1 of the words at the largest ε" in third.why
 
 
+@pytest.mark.slow
 def test_what_gives_away_more_at_any_epsilon_says_so() -> None:
     mechanism = create("truncated-gumbel", lexicons.cloud(N, 5))
     (level,) = epsilons_at(mechanism, (1.5 / N,), outputs=WHOLE)

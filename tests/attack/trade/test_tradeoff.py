@@ -58,6 +58,7 @@ def definitions(mechanism: Mechanism, ground: Ground, epsilon: float) -> dict[st
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "epsilons"),
     [
@@ -111,6 +112,7 @@ def test_some_outputs_and_pairs_estimate_them() -> None:
             assert not row.exact
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_repeating_the_output_comes_as_near_as_the_reader(key: str) -> None:
     """Theorem 4: for every mechanism of the registry, word ≥ kept and guess ≥ meaning."""

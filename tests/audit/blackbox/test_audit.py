@@ -77,6 +77,7 @@ BROKEN: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "lexicon", "epsilon"),
     [
@@ -98,6 +99,7 @@ def test_canaries_are_caught(name: str, lexicon: Lexicon, epsilon: float, rng: M
     assert best.loss > best.allowed == pytest.approx(epsilon * best.distance)
 
 
+@pytest.mark.slow
 def test_an_output_that_only_distances_tell_is_found(rng: MakeRng) -> None:
     """Of 900 outputs each is too rare to be learned; how far they are from both words is not."""
     lexicon = lexicons.cloud(900, 2)
@@ -142,6 +144,7 @@ def least_seen(true: float, size: int, calls: int) -> float:
     return loss_bound(count, draws, other, draws, delta=0.0, error=0.5 * 1e-6 / 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["optimal", "tem", "madlib", "tem-calibrated"])
 def test_our_mechanisms_pass(key: str, rng: MakeRng) -> None:
     lexicon = crowd(40)
@@ -157,6 +160,7 @@ def test_our_mechanisms_pass(key: str, rng: MakeRng) -> None:
     assert not report.findings
 
 
+@pytest.mark.slow
 def test_a_claim_with_delta_is_judged_at_its_delta(rng: MakeRng) -> None:
     """Randomised response at ε = 1 that shows the word with probability 0.1: δ = 0.1 exactly."""
     lexicon = lexicons.cloud(5, 2)
@@ -181,6 +185,7 @@ def test_a_claim_with_delta_is_judged_at_its_delta(rng: MakeRng) -> None:
     assert kept.outsiders[0] in named
 
 
+@pytest.mark.slow
 def test_the_false_alarms_are_as_rare_as_said(rng: MakeRng) -> None:
     """At error 0.4 half of which the bounds have; more of 150 than the binomial allows fail."""
     lexicon, repetitions, error = lexicons.line(0, 1), 150, 0.4
@@ -377,6 +382,7 @@ def test_a_stop_gives_what_there_is() -> None:
     assert all(0 < done <= total for _, done, total in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [2_000, 12_345, 60_000])
 def test_no_more_calls_are_made_than_were_allowed(samples: int) -> None:
     calls = 0
@@ -392,6 +398,7 @@ def test_no_more_calls_are_made_than_were_allowed(samples: int) -> None:
     assert 0.9 * samples < report.calls == calls <= samples
 
 
+@pytest.mark.slow
 def test_a_seed_chooses_the_same_words_again(rng: MakeRng) -> None:
     lexicon = lexicons.cloud(300, 4)
     logs = canaries.exponential(apart(lexicon), 1.0)

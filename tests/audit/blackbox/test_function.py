@@ -219,6 +219,7 @@ def asked(module: str, name: str) -> Repeats:
     return came
 
 
+@pytest.mark.slow
 def test_what_repeats_itself_is_told_from_what_does_not(module: str) -> None:
     found = {
         name: (r.same_noise, r.remembers, r.fixed)
@@ -235,6 +236,7 @@ def test_what_repeats_itself_is_told_from_what_does_not(module: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_fixed_seed_refutes_and_memory_refutes_nothing(module: str) -> None:
     lexicon = lexicons.cloud(64, 3)
     seeded = audit_function(f"{module}:seeded", 30.0, lexicon=lexicon, samples=20_000)

@@ -48,6 +48,7 @@ def test_adept_is_off_by_the_root_of_the_dimension(dimension: int) -> None:
     assert (report.delta_true > 0) == (dimension > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in CLIPPED if n not in {"adept", "trlaplace"}])
 @pytest.mark.parametrize("dimension", [1, 40])
 def test_what_is_proved_holds_for_any_inputs(name: str, dimension: int) -> None:
@@ -80,6 +81,7 @@ def _plane(
     return float(np.maximum(rest, 0.0).sum()) * (2 * reach / points) ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adept", "trlaplace"])
 def test_delta_in_the_plane_by_quadrature(name: str) -> None:
     """The largest over differences of norm 2C."""
@@ -98,6 +100,7 @@ def test_delta_in_the_plane_by_quadrature(name: str) -> None:
     assert report.delta_true == pytest.approx(true, rel=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adept-l1", "gaussian", "trlaplace"])
 def test_the_norm_is_only_a_unit(name: str) -> None:
     unit, other = (audited(name, 0.4, 3, clip_norm=c) for c in ("1", "2.5e6"))
@@ -122,6 +125,7 @@ def test_an_epsilon_without_noise_is_refused() -> None:
         audited("trlaplace", 9.0, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["epsilon_effective", "delta_true", "error"])
 def test_a_report_whose_figures_are_nan_is_none(field: str) -> None:
     """A comparison with NaN is false, so that it would look as if the claim held."""

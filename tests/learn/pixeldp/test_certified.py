@@ -287,6 +287,7 @@ def test_the_linear_program_breaks_only_the_slides(epsilon: float) -> None:
     assert largest_margin(epsilon, 0.05, right).margin == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accounting", Accounting)
 def test_ten_thousand_attacks_within_the_size_change_nothing(
     rng: MakeRng, accounting: Accounting

@@ -26,6 +26,7 @@ def certified(model: Any, data: Digits, rng: np.random.Generator, draws: int = 1
     return certify(model.layer, score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regime", Regime)
 @pytest.mark.parametrize("place", Place)
 @pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
@@ -49,6 +50,7 @@ def test_it_learns_and_its_certificates_are_counted_as_others(few: Digits, rng: 
     assert shares[-1] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [Place.FIRST_LAYER, Place.AUTO_ENCODER])
 def test_the_regimes_differ_in_what_is_kept(few: Digits, rng: MakeRng, place: Place) -> None:
     """Of one start, what precedes the noise is the same without noise, and moves on with it."""

@@ -230,6 +230,7 @@ def test_the_bundled_points_are_of_words_of_the_default_lexicon() -> None:
             assert length[above] < length[word]
 
 
+@pytest.mark.slow
 def test_they_are_of_the_hierarchy_and_keep_what_the_manifest_says(data_dir: Path) -> None:
     """Ranks of every fortieth word; those of all are in the manifest."""
     facts = read_manifest(hyperbolic_folder()).facts

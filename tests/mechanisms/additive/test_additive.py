@@ -96,6 +96,7 @@ def test_mahalanobis_holds_in_its_own_metric_and_in_the_euclidean_one(lam: float
             assert np.all(laws[w] <= math.exp(distance) * (laws[v] + 3e-5) + 3e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
 def test_the_gaussian_delta_holds_in_the_plane(epsilon: float) -> None:
     mechanism = ClippedGaussian(lexicon=PLANES["random"], delta=0.01)
@@ -104,6 +105,7 @@ def test_the_gaussian_delta_holds_in_the_plane(epsilon: float) -> None:
     assert worst <= 0.01 + 3e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [MultivariateLaplace, ClippedLaplace, ClippedGaussian])
 def test_samples_have_the_law_of_the_integral(kind: type[RadialMechanism], rng: MakeRng) -> None:
     mechanism = kind(lexicon=PLANES["random"])
@@ -332,6 +334,7 @@ def test_directions_are_shared_where_they_can_be(lexicon: Lexicon) -> None:
     assert len({id(shared.bundle(mechanism)) for mechanism in [sphere[0], *others]}) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_a_shared_law_agrees_with_the_mechanisms_own(lexicon: Lexicon, key: str) -> None:
     mechanism = create(key, lexicon)

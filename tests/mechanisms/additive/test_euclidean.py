@@ -172,6 +172,7 @@ def _chosen(first: int, second: int, s1: float, s2: float, t: float, coin: float
     return first if total == 0 or coin <= (1 - t) * s2 / total else second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("noise", ["laplace", "mahalanobis"])
 def test_path_equals_the_definition_with_the_same_coin(t: float, noise: str, rng: MakeRng) -> None:

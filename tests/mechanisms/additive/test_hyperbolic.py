@@ -148,6 +148,7 @@ def circle_laws(mechanism: Hyperbolic, epsilon: float, rays: int) -> FloatArray:
     return np.stack(laws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.2, 3.0, 8.0])
 def test_the_guarantee_holds_in_the_plane(epsilon: float) -> None:
     """All pairs and outputs; of the mean over directions the error is what half of them change."""

@@ -63,6 +63,7 @@ def _on(lexicon: Lexicon, noise: Noise) -> Decoding:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ROUND)
 @pytest.mark.parametrize("scale", [0.3, 1.0])
 def test_near_ties_are_no_more_frequent_than_bounded(family: Radial, scale: float) -> None:
@@ -232,6 +233,7 @@ ADDITIVE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ADDITIVE)
 def test_the_guarantee_on_the_bundled_lexicon_carries_its_rounding(key: str) -> None:
     mechanism = MECHANISMS[key](lexicon=load())

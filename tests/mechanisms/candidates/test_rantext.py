@@ -51,6 +51,7 @@ def test_the_radius_has_its_law(lexicon: Lexicon, rng: MakeRng) -> None:
     assert abs((drawn < law.median).mean() - 0.5) <= deviation(count, 0.25) + 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 30.0])
 def test_the_law_is_that_of_draws_as_published(epsilon: float, rng: MakeRng) -> None:
     """A noise vector, the words nearer than it is long, and a choice among them."""
@@ -82,6 +83,7 @@ def one_dimension(mechanism: RanText, word: int, epsilon: float) -> np.ndarray:
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.9, 2.5, 28.0])
 def test_on_a_line_the_bounds_enclose_the_law(epsilon: float) -> None:
     mechanism = RanText(lexicon=lexicons.line(0, 1, 2, 3, 5, 8, 13, 21, 40))
@@ -95,6 +97,7 @@ def test_on_a_line_the_bounds_enclose_the_law(epsilon: float) -> None:
         assert np.abs(law.dense(9)[0] - exact).max() <= law.error + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 5, 60, 300])
 def test_bounds_on_the_radius_hold(dimension: int, rng: MakeRng) -> None:
     lexicon, count = lexicons.cloud(40, dimension), 100_000
@@ -113,6 +116,7 @@ def test_a_law_at_no_epsilon_has_no_rows() -> None:
     assert law.error == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.05, 8.0, 40.0, 3_000.0])
 def test_bounds_at_some_words_hold_for_all_and_are_hardly_wider(
     monkeypatch: pytest.MonkeyPatch, epsilon: float
@@ -140,6 +144,7 @@ def test_a_rare_radius_is_bounded_far_below_the_rounding_of_a_sum() -> None:
     assert beyond[-2] < -60
 
 
+@pytest.mark.slow
 def test_an_epsilon_beyond_what_sums_resolve_is_refuted() -> None:
     """A ln P below that of a computed sum is bounded by the tail of the radius."""
     mechanism = RanText(lexicon=lexicons.cloud(100, 300))
@@ -183,6 +188,7 @@ def test_words_beyond_the_radius_tell_words_apart() -> None:
     assert hockey_stick(first, second, 2.5) > 0.5
 
 
+@pytest.mark.slow
 def test_a_distance_that_reaches_all_words_breaks_nothing() -> None:
     """A narrow vocabulary of many dimensions: below ε = 2 all words are candidates."""
     rows = 10.0 + 0.5 * np.random.default_rng(3).standard_normal((60, 400))

@@ -131,6 +131,7 @@ def _shifts(rng: np.random.Generator, d: int) -> np.ndarray:
     return 2.0 * shifts / np.linalg.norm(shifts, axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "rate", "cut"), SEARCHES)
 def test_no_shift_is_worse_than_the_worst_one(
     d: int, rate: float, cut: float, rng: MakeRng
@@ -223,6 +224,7 @@ def test_the_loss_of_a_coordinate_is_concave_in_its_square_and_then_convex(edge:
         assert turn <= 1 + edge / 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 10, 300])
 @pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-5, 1e-12, 1e-100, 1e-300])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 30.0, 1e3, 1e5])

@@ -36,6 +36,7 @@ def plain(
     return outputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["tem", "tem-calibrated"])
 @pytest.mark.parametrize("size", [40, 128, 300])
 def test_it_is_the_exact_law_at_the_same_uniform_numbers(key: str, size: int, rng: MakeRng) -> None:
@@ -169,6 +170,7 @@ def test_draws_at_the_edges_of_outcomes_are_those_of_the_exact_units(
         np.testing.assert_array_equal(outputs, plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", ["tem", "optimal", "tem-calibrated"])
 def test_hardly_any_draw_needs_the_exact_units(
     monkeypatch: pytest.MonkeyPatch, short: str, rng: MakeRng

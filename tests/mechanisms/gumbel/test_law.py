@@ -96,6 +96,7 @@ def test_compressed_words_keep_the_stated_error(rng: MakeRng, shape: str, ratio:
         assert np.all(np.abs(logs[seen] - exact) <= 3e-3 * np.abs(exact) + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "shape", "ratio"),
     [

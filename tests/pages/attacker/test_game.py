@@ -16,6 +16,7 @@ def play(test: AppTest, place: int) -> AppTest:
     return test.button(key=f"guess_{place}").click().run()
 
 
+@pytest.mark.slow
 def test_a_round_of_the_game_is_played_and_scored(opened: Callable[..., AppTest]) -> None:
     test = opened(view=GAME)
     assert {b.label for b in test.button if b.key.startswith("guess_")} == set(

@@ -43,6 +43,7 @@ def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> Non
         assert ("lower bound of what leaks" in shown) != kind.exact_law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "typed"),
     [

@@ -13,6 +13,7 @@ from tests.pages.attacker.reading import FEW, metrics
 from tests.rewrite.write import tiny
 
 
+@pytest.mark.slow
 def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None:
     test = opened(view=SENTENCE, eps_metric="20")
     shown = shown_text(test)

@@ -19,6 +19,7 @@ from tests.pages.app import figures, shown_text, turn, type_word
 from tests.pages.deniability.reading import CORPUS, assert_no_cell_says_none, row
 
 
+@pytest.mark.slow
 def test_a_pinned_word_has_its_curve_and_its_row_and_is_measured_if_need_be(
     opened: Callable[..., AppTest],
 ) -> None:
@@ -142,6 +143,7 @@ def test_equal_nw_never_reached_is_an_empty_row(opened: Callable[..., AppTest]) 
     assert "truncated-gumbel has it at no measured ε." in shown_text(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["The papers' figures", "Appendix C"])
 def test_the_views_on_the_papers_open(opened: Callable[..., AppTest], view: str) -> None:
     test = opened(curve_metric=["tem"], curve_log=[], part=view)

@@ -14,6 +14,7 @@ from tests.pages.app import shown_text, strings_of
 from tests.pages.deniability.reading import CORPUS
 
 
+@pytest.mark.slow
 def test_typed_words_are_measured_and_named(opened: Callable[..., AppTest]) -> None:
     test = opened(
         of=LIST, words="Doctor, city;  money", curve_metric=["tem"], curve_log=[], curve_local=[]

@@ -87,6 +87,7 @@ def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
     assert after == wanted
 
 
+@pytest.mark.slow
 def test_a_run_of_the_whole_page_stays_one_if_a_dial_has_turned_too(
     opened: Callable[..., AppTest],
 ) -> None:

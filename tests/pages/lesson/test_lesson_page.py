@@ -77,6 +77,7 @@ def test_the_whole_lesson_can_be_walked() -> None:
     assert score_shown(test) == ""
 
 
+@pytest.mark.slow
 def test_the_first_guess_counts() -> None:
     test = guess(opened(step="odds"), "odds", right=False)
     assert "Not so." in shown_text(test)
@@ -135,6 +136,7 @@ def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None
         assert (task.truth in read.words) == (make is answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["rewrite", "words", "papers", "attacker"])
 def test_other_pages_explain_themselves_when_asked(page: str) -> None:
     test = unopened(page)
@@ -161,6 +163,7 @@ def test_the_promise_of_odds_is_about_one_output_of_one_word() -> None:
     assert once <= bound < 2 * once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", EXERCISES)
 def test_what_can_be_turned_keeps_the_answer_until_the_guess(key: str) -> None:
     whole = turned(key)

@@ -12,6 +12,7 @@ from pages.words import bench
 from tests.pages.app import open_page
 
 
+@pytest.mark.slow
 def test_pages_open_with_what_was_computed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[Callable[[], object]] = []
     monkeypatch.setattr(warmup, "_in_background", jobs.extend)

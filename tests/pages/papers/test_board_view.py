@@ -50,6 +50,7 @@ def test_every_board_shows_who_is_on_it_and_who_is_not(name: str, kind: str) -> 
         assert sentence in shown
 
 
+@pytest.mark.slow
 def test_a_visit_begins_with_words_guessed_and_the_link_says_what_is_chosen() -> None:
     test = opened()
     assert test.selectbox(key="board_sense").value == "guessed"

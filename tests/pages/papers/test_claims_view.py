@@ -59,6 +59,7 @@ def test_it_opens_with_the_recorded_verdicts_and_computes_nothing(
     assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
 
 
+@pytest.mark.slow
 def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detail, "PROFILED", ())  # the pictures have their own test
     test = opened()
@@ -173,6 +174,7 @@ def test_settings_of_a_link_wait_for_the_button() -> None:
     assert [h.value for h in compute(test).header] == ["Clipped Gaussian, classical σ: ✘ refuted"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.001", "1000"])
 @pytest.mark.parametrize("claim", ["truncated-gumbel-repaired", "tem-calibrated"])
 def test_certified_claims_hold_at_the_ends_of_their_settings(claim: str, epsilon: str) -> None:

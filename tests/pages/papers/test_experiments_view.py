@@ -72,6 +72,7 @@ def test_a_link_from_before_opens_its_experiment() -> None:
     assert component(test, "listing")["label"] == "Claims"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["teaching-corpus", "huang2024-tables-yelp", "trade-off"])
 def test_the_python_cell_prints_what_the_page_shows(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -91,6 +92,7 @@ def test_the_python_cell_prints_what_the_page_shows(
         assert key in shown_text(test)
 
 
+@pytest.mark.slow
 def test_no_learner_is_loaded_for_the_first_view() -> None:
     program = (
         "import sys, pages.papers.experiments;"

@@ -28,6 +28,7 @@ def row_of(data: dict[str, Any], key: str) -> dict[str, Any]:
     return dict(row)
 
 
+@pytest.mark.slow
 def test_after_a_step_of_the_dial_the_screen_is_that_of_a_visit_with_the_new_goal(
     opened: Callable[..., AppTest],
 ) -> None:

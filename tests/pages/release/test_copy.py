@@ -50,6 +50,7 @@ def files(test: AppTest) -> Any:
     return test.session_state["release_work"]
 
 
+@pytest.mark.slow
 def test_it_is_made_once_and_again_only_on_a_second_word(
     opened: Callable[..., AppTest], started: list[Any]
 ) -> None:
@@ -181,6 +182,7 @@ def test_typed_text_is_nowhere_but_in_the_session(
         assert "zyxwvut" not in str(element.value)
 
 
+@pytest.mark.slow
 def test_a_refuted_promise_takes_a_warning_that_was_read(
     opened: Callable[..., AppTest], started: list[Any]
 ) -> None:
@@ -236,6 +238,7 @@ def test_it_is_watched_and_stopped(
     assert not test.button(key="release_make").disabled
 
 
+@pytest.mark.slow
 def test_the_cell_prints_what_the_page_says(opened: Callable[..., AppTest]) -> None:
     test = taken(opened(**ONE))
     cell = next(code.value for code in test.code if "privatize_column" in code.value)

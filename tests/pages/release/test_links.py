@@ -3,6 +3,8 @@
 import functools
 from typing import Any
 
+import pytest
+
 from pages.shared.contents import MOVED
 from tests.pages.app import component, open_link
 
@@ -40,6 +42,7 @@ def test_goal_step_and_row_come_with_a_link() -> None:
     assert not {"aim", "aim_guess", "offer", "use_corpus"} & set(usual.query_params)
 
 
+@pytest.mark.slow
 def test_a_link_of_the_page_before_leads_here_or_to_the_recorded_experiments() -> None:
     assert MOVED["utility"] == "release"
     here = visited(use_source="own", use_metric=["madlib"], use_trials="2")

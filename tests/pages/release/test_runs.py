@@ -15,6 +15,7 @@ from tests.pages.release.settings import SMALL, taken
 PATIENCE = 120.0
 
 
+@pytest.mark.slow
 def test_a_step_of_the_dial_loses_no_result_of_a_run_that_has_just_ended(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,6 +34,7 @@ def test_a_step_of_the_dial_loses_no_result_of_a_run_that_has_just_ended(
     assert len(figures(test)) == 2
 
 
+@pytest.mark.slow
 def test_a_run_is_started_watched_and_shown(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:

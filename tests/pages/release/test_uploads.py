@@ -106,6 +106,7 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
     assert board["columns"][3].startswith("Accuracy (clean ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "quoted"),
     [

@@ -90,6 +90,7 @@ def test_a_fresh_visit_begins_where_it_is_known_what_a_stranger_guesses(
         assert "of 100" in value
 
 
+@pytest.mark.slow
 def test_a_chosen_word_is_shown_in_the_grid_and_below_it(opened: Callable[..., AppTest]) -> None:
     test = opened(view="One word: strip and odds")
     test.selectbox(key="place_box").set_value(5).run()
@@ -97,6 +98,7 @@ def test_a_chosen_word_is_shown_in_the_grid_and_below_it(opened: Callable[..., A
     assert (grid(test)["place"], grid(test)["mechanism"]) == (5, "tem.v1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "link",
     [
@@ -173,6 +175,7 @@ def test_a_bad_text_gets_a_clear_refusal(
     assert not [name for name in drawn if name.endswith(".grid")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -256,6 +259,7 @@ def test_the_options_reach_the_engine(opened: Callable[..., AppTest]) -> None:
     assert "choose another policy" in shown_text(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*(PRESETS[name] for name in ("hospital", "contact")), "... !?"])
 def test_every_view_opens(opened: Callable[..., AppTest], text: str) -> None:
     for view in VIEWS:
@@ -263,6 +267,7 @@ def test_every_view_opens(opened: Callable[..., AppTest], text: str) -> None:
         assert not test.exception, (view, test.exception)
 
 
+@pytest.mark.slow
 def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> None:
     secret = "unmistakablesecretword"
     test = opened(text=f"hello {secret}", view="One word: strip and odds")
@@ -306,6 +311,7 @@ def test_a_rule_for_budgets_is_typed_into_the_settings_and_stands_in_the_link() 
     assert "'tfidf' is no public fact about a word" in shown_text(test)
 
 
+@pytest.mark.slow
 def test_hyperbolic_noise_has_words_of_its_own_and_says_so_elsewhere() -> None:
     shown = open_link("rewrite", lexicon="hyperbolic", metric=["hyperbolic", "tem"], eps_metric="5")
     row = rows(shown)["hyperbolic.v1"]

@@ -20,6 +20,7 @@ ATTACK = {"robust_view": "Attack"}
 SAMPLE = {**ATTACK, "attack_part": "A sample of texts", "sample_size": "10"}
 
 
+@pytest.mark.slow
 def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
     test = opened(**ATTACK)
     shown = shown_text(test)
@@ -42,6 +43,7 @@ def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
         assert victim.predict(text.with_words(words))[0] != label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "link",
     [

@@ -59,6 +59,7 @@ def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
                 assert line[above] <= row[column] <= line[below]
 
 
+@pytest.mark.slow
 def test_the_first_screen_is_a_picture_with_its_radius_and_a_dial(
     opened: Opened, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,6 +124,7 @@ def test_one_picture_has_votes_bounds_and_a_certificate(opened: Opened, place: s
     assert len(growing["data"][0]["x"]) == len(pictures_work.SCALES)
 
 
+@pytest.mark.slow
 def test_the_picture_is_that_of_the_data(opened: Opened) -> None:
     test = opened(digits_part="One picture", digits_picture="11")
     drawn = np.array(figures(test)[0]["data"][0]["z"], dtype=float)

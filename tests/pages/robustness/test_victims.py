@@ -18,6 +18,7 @@ from tests.shell import result
 ATTACK = {"robust_view": "Attack", "attack_victim": "network"}
 
 
+@pytest.mark.slow
 def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
     needs.torch()
     # The bounds hold for changes in all places, so also for an attack that may change all of them.
@@ -32,6 +33,7 @@ def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
     assert certified[-1] > 0.25  # the second was trained for it
 
 
+@pytest.mark.slow
 def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -> None:
     needs.torch()
     test = open_link("robustness", **ATTACK)
@@ -44,6 +46,7 @@ def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -
     assert [row["probability"] for row in rows[1:]] == pytest.approx(steps["probability"].tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "why"),
     [

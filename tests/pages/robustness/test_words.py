@@ -19,6 +19,7 @@ Opened = Callable[..., AppTest]
 WORDS = {"robust_view": "Words"}
 
 
+@pytest.mark.slow
 def test_certified_accuracy_falls_with_the_share_and_is_computed_exactly(opened: Opened) -> None:
     test = opened(**WORDS)
     (figure,) = figures(test)
@@ -37,6 +38,7 @@ def test_certified_accuracy_falls_with_the_share_and_is_computed_exactly(opened:
     assert curve(figure, CERTIFIED)[0.2] > curve(figure, NORMAL)[0.2]
 
 
+@pytest.mark.slow
 def test_the_python_cell_certifies_what_the_page_shows(
     opened: Opened, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,6 +57,7 @@ def test_the_python_cell_certifies_what_the_page_shows(
         assert [float(accuracy), float(certified)] == pytest.approx([line[0.0], line[0.2]])
 
 
+@pytest.mark.slow
 def test_the_zero_classifier_is_said(opened: Opened) -> None:
     test = opened(**WORDS, words_neighbours="8", words_share="100%")
     assert "ends at the zero classifier" in shown_text(test)
@@ -71,6 +74,7 @@ def margins(shown: str) -> list[tuple[float, float]]:
     return [(float(margin), float(attained)) for margin, attained in margins]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["sentiment", "topic"])
 def test_the_worst_text_attains_the_margin(opened: Opened, labels: str) -> None:
     test = opened(**WORDS, words_part="One text", words_text_number="60", words_labels=labels)

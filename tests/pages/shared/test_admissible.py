@@ -16,6 +16,7 @@ def test_there_is_one() -> None:
     assert not admissible(create(NONE_ADMISSIBLE, load(LEXICON))).size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", FIELDS)
 def test_pages_go_on_without_it(address: str) -> None:
     link = {"lexicon": LEXICON, FIELDS[address]: NONE_ADMISSIBLE}

@@ -16,6 +16,7 @@ def _bench() -> Bench:
     return Bench(prepare("doctor", session.lexicon("default")), SharedDirections())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", ["madlib", "tem"])
 def test_a_law_between_two_steps_is_its_own(short: str) -> None:
     bench = _bench()
@@ -31,6 +32,7 @@ def test_a_law_between_two_steps_is_its_own(short: str) -> None:
         assert stays[0] < stays[1] < stays[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [12.0, BETWEEN])
 def test_many_draws_hold_the_epsilon_that_is_asked_for(epsilon: float) -> None:
     bench = _bench()

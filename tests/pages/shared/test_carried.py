@@ -15,6 +15,7 @@ def chosen(test: AppTest, prefix: str = "") -> dict[str, Any]:
     return {group: test.button_group(key=f"{prefix}{group}").value for group in GROUPS}
 
 
+@pytest.mark.slow
 def test_mechanisms_go_along_and_what_was_not_touched_is_the_pages_own() -> None:
     test = open_page("rewrite")
     start = chosen(test)

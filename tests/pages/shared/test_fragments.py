@@ -90,6 +90,7 @@ def test_streamlit_still_ignores_a_field_that_changes_when_a_fragment_is_request
     assert [text.value for text in page.text] == ["3.0"] * ours, "`fragments.run_parts` can go"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_does_not_declare_what_was_asked_for_before(tmp_path: Path) -> None:
     """Its computation ends after the run that follows it has declared the same fragment."""
     script = tmp_path / "script.py"

@@ -41,6 +41,7 @@ def test_a_chosen_example_that_is_clicked_again_stays() -> None:
     assert test.text_area(key="text").value.startswith("My doctor")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [content.address for content in CONTENTS])
 def test_no_value_in_the_address_ends_a_page_that_is_open(page: str) -> None:
     """A field that is bound to a parameter refuses to have it taken away, so none may be asked."""

@@ -26,6 +26,7 @@ def sent(seed: int = 3, language: str = "en", before: str = "") -> own_vectors._
     return own_vectors._Brought("an id", language, lexicon, report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", [c.address for c in CONTENTS if c.address != "lesson"])
 def test_every_page_works_with_them(address: str) -> None:
     test = unopened(address)
@@ -44,6 +45,7 @@ def test_every_page_works_with_them(address: str) -> None:
         assert chosen in ([], [own_vectors.NAME])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["rewrite", "attacker"])
 def test_words_of_another_language(address: str) -> None:
     """Nothing of English is put on them, and no page ends in a traceback for the lack of it."""

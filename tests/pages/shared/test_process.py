@@ -169,6 +169,7 @@ def test_streamlit_still_denies_a_page_where_there_is_a_folder_pages(
     assert bool(denied) is (folder == "pages"), "`process.leave_routing_to_app` can go"
 
 
+@pytest.mark.slow
 def test_a_server_makes_ready_before_anybody_comes() -> None:
     assert _printed(READY).split() == ["1", "False", "True", "1"]
 
@@ -219,6 +220,7 @@ def test_the_event_loop_is_the_fast_one_and_sends_at_once() -> None:
     assert delayed == [False]
 
 
+@pytest.mark.slow
 def test_products_take_one_thread_in_every_script_run() -> None:
     assert _printed(WARM).split() == ["1", "1"]
 
@@ -245,6 +247,7 @@ def test_elsewhere_nothing_is_done(error: type[Exception], monkeypatch: pytest.M
     give_memory_back()
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_waits_for_one_step_of_what_it_computes_and_no_more() -> None:
     """Python would stop a daemon in the middle of native code, and crash now and then."""
     printed = _printed(
@@ -266,6 +269,7 @@ begun.wait()
     assert printed.split() == ["first"]
 
 
+@pytest.mark.slow
 def test_an_attacker_on_its_way_is_given_up_when_the_process_ends() -> None:
     printed = _printed(
         """

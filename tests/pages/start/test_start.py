@@ -120,6 +120,7 @@ def test_the_readme_has_the_same_pages_with_the_same_questions() -> None:
         assert f"| {page.title} | {page.question} |" in readme
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["view", "place", "eps_metric", "local", "tem_beta", "seed"])
 def test_an_old_link_of_the_first_page_opens_the_page_rewrite(name: str) -> None:
     test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)

@@ -137,6 +137,7 @@ def test_what_texts_teach_is_the_recorded_accuracy() -> None:
     assert "without privacy 67" in data["frames"][0]["guides"][0]["label"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utility", [one for one in UTILITIES if one.data], ids=lambda u: u.name)
 def test_all_that_is_learned_is_inside_the_figure(utility: Utility) -> None:
     data = board(open_link("tradeoff", left=utility.name))

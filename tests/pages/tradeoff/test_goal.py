@@ -24,6 +24,7 @@ def answers(test: AppTest) -> dict[str, float | None]:
     return dict(zip(shown["mechanism"].astype(str), values, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", [goal for goal in GOALS if not goal.measured])
 def test_answers_of_the_lexicon_are_those_of_what_was_recorded(goal: Goal) -> None:
     test = open_link("tradeoff", goal=goal.key, curves="tem,madlib,neighbour-response-3")
@@ -57,6 +58,7 @@ def test_answers_of_the_lexicon_are_those_of_what_was_recorded(goal: Goal) -> No
         assert at_goal <= bound + 1e-9 if goal.most else at_goal >= bound - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("goal", "quantity", "bound"), [("nw", "nw", 0.3), ("sw", "sw", 20.0)])
 def test_answers_of_a_word_are_those_of_the_engine(goal: str, quantity: str, bound: float) -> None:
     test = open_link(
@@ -71,6 +73,7 @@ def test_answers_of_a_word_are_those_of_the_engine(goal: str, quantity: str, bou
         assert shown[short] == expected
 
 
+@pytest.mark.slow
 def test_what_has_no_closed_form_is_measured_when_asked_for() -> None:
     test = open_link("tradeoff", goal="nw", curves="tem,madlib", of_words="word", word="doctor")
     assert list(answers(test)) == ["tem"]

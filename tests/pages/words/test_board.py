@@ -69,6 +69,7 @@ def test_a_pair_that_was_measured_ahead_is_not_measured_again(
     assert table(test)["word"].tolist() == ["doctor", "violin"]
 
 
+@pytest.mark.slow
 def test_the_table_holds_the_numbers_of_the_commands(
     opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
 ) -> None:

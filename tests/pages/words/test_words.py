@@ -17,6 +17,7 @@ from tests.pages.app import shown_text
 from tests.pages.words.reading import FEW, panes, shown
 
 
+@pytest.mark.slow
 def test_a_typed_word_is_found_and_chosen(opened: Callable[..., AppTest]) -> None:
     test = opened(**FEW)
     test.text_input(key="find_word").set_value("Doctor").run()

@@ -131,6 +131,7 @@ def test_every_arm_is_summarised(digits: Recorded) -> None:
     assert free["mean"].tolist()[0] > 0.95
 
 
+@pytest.mark.slow
 def test_certified_accuracy_falls_with_the_size_and_rises_with_the_proof(digits: Recorded) -> None:
     keys = ("place", "regime", "noise", "scale", "at")
     for bound in BOUNDS:

@@ -133,6 +133,7 @@ def measured(toy: tuple[Plan, Sources]) -> list[Row]:
     ]
 
 
+@pytest.mark.slow
 def test_a_trial_has_accuracy_attack_and_once_what_is_guessed(measured: list[Row]) -> None:
     table = pd.DataFrame(measured)
     assert set(table.columns) <= set(COLUMNS)
@@ -299,6 +300,7 @@ def _recorded(study: Study) -> tuple[Figures, tuple[Compared, ...]]:
     return figures, compare_mechanisms(figures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", RECORDED, ids=lambda study: study.name)
 def test_what_is_recorded_stands_at_the_levels(study: Study) -> None:
     """Four standard errors of the measured share and of the one that ε was found from, and 3 %.
@@ -339,6 +341,7 @@ def test_laws_of_one_form_teach_the_same(study: Study) -> None:
         assert point.attack.low <= 0.0 <= point.attack.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", RECORDED, ids=lambda study: study.name)
 def test_more_is_learned_where_more_is_guessed(study: Study) -> None:
     figures, points = _recorded(study)

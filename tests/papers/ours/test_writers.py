@@ -45,6 +45,7 @@ def _value(rows: list[Row], epsilon: float | None) -> dict[tuple[str, str], floa
     }
 
 
+@pytest.mark.slow
 def test_a_text_as_it_was_written_keeps_its_words_and_its_meaning(sources: Sources) -> None:
     rows = _measured(sources, "as written", texts=3)
     value = _value(rows, None)
@@ -109,6 +110,7 @@ def test_more_epsilon_leaves_more(record: Recorded) -> None:
         assert ordered[-1] > ordered[0]
 
 
+@pytest.mark.slow
 def test_a_cell_of_the_record_comes_out_again(sources: Sources, record: Recorded) -> None:
     (total, *_) = TOTALS
     value = _value(_measured(sources, "k-ary", totals=(total,)), total)

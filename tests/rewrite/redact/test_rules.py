@@ -161,6 +161,7 @@ NONSENSE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", NONSENSE)
 def test_time_grows_with_the_text(unit: str) -> None:
     """Ten times as much takes some ten times as long, and not a hundred times.

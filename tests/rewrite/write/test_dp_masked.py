@@ -137,6 +137,7 @@ def test_another_form_is_refused() -> None:
         writer_of("dp-masked", "greedy")
 
 
+@pytest.mark.slow
 def test_the_bundled_network_writes_without_any_package_and_keeps_its_guarantee() -> None:
     text, other = "My doctor said that my back will heal.", "We sold the red car in London."
     for form, epsilon in itertools.product(FORMS, (5.0, 60.0)):

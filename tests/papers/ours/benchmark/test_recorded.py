@@ -86,6 +86,7 @@ def test_the_waste_is_never_below_one_by_more_than_is_measured(benchmark: Benchm
                 assert line.waste > 0.95, line.label
 
 
+@pytest.mark.slow
 def test_the_guarantees_are_those_of_the_mechanisms() -> None:
     benchmark = read_benchmark()
     lexicon = load(None)
