@@ -15,6 +15,7 @@
     dp.audit("my_package:replace", epsilon=5)           # the same for any function of yours
     dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no guarantee
     dp.write("My back hurts.", epsilon=40)              # a new sentence by a language model
+    dp.leak(tem, 2.2).sentence                          # what someone who knows English guesses
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
     dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves
@@ -35,6 +36,7 @@ _FRONT_DOOR = {
     "audit": "dpcore.audit",
     "deniability": "dpcore.front:deniability",
     "draw": "dpcore.rewrite.sentence:draw",
+    "leak": "dpcore.attack.leak:leak",
     "least_distance": "dpcore.attack.bounds.least_distance:least_distance",
     "lexicon": "dpcore.lexicon",
     "map_batch": "dpcore.rewrite.documents:map_batch",

@@ -1,5 +1,6 @@
 from dpcore.attack.bounds.least_distance import least_distance
 from dpcore.attack.bounds.meter import meter
+from dpcore.attack.leak import leak
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit
 from dpcore.front import deniability, mechanism, release
@@ -16,6 +17,7 @@ __all__ = [
     "audit",
     "deniability",
     "draw",
+    "leak",
     "least_distance",
     "lexicon",
     "map_batch",

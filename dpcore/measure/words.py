@@ -16,7 +16,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 from dpcore.measure.density import NEIGHBOURS, vocabulary_density
-from dpcore.rewrite.sentence import decode, prepare
+from dpcore.rewrite.sentence import decode, file_bytes, prepare
 
 _NAMED = 5  # unknown words named in a refusal
 
@@ -214,13 +214,7 @@ def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Sele
         TextError: it cannot be read, is not UTF-8, has no such column, or as `corpus`.
         CorpusError: a column is named and the file is not a table.
     """
-    try:
-        if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:
-            msg = f"{path} is larger than {4 * MAX_FILE_CHARACTERS:,} bytes: split it"
-            raise TextError(msg)
-        data = path.read_bytes()
-    except OSError as error:
-        raise TextError(f"cannot read {path}: {error.strerror}") from None
+    data = file_bytes(path)
     if column is None:
         return corpus(lexicon, decode(data))
     table = read_table(data, least=1, name=path.name, typed=(column,))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import overload
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpcore.display import card, marked
 from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.neighbours import NeighbourIndex, Ranking, rank
-from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
+from dpcore.limits import MAX_FILE_CHARACTERS, MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.path import EpsilonPaths, Piece
 from dpcore.noise.streams import check_seed, generator
@@ -112,6 +113,21 @@ def decode(data: bytes, first: int = 0) -> str:
             f"the file is not UTF-8 text: byte 0x{data[position]:02X} at position "
             f"{first + position + 1:,} does not fit; save it as UTF-8 and try again"
         ) from None
+
+
+def file_bytes(path: Path) -> bytes:
+    """Read a file that is held in memory as a whole.
+
+    Raises:
+        TextError: it cannot be read, or it is too large.
+    """
+    most = 4 * MAX_FILE_CHARACTERS
+    try:
+        if path.stat().st_size > most:
+            raise TextError(f"{path} is larger than {most:,} bytes: split it")
+        return path.read_bytes()
+    except OSError as error:
+        raise TextError(f"cannot read {path}: {error.strerror}") from None
 
 
 _SEGMENT = 64  # words that share one matrix product

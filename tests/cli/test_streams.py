@@ -31,6 +31,7 @@ LINES = {
     "deniability": f"{TEM} --epsilon 2 --words doctor",
     "solve": f"{TEM} --words doctor --nw-at-most 0.5",
     "meter": "--epsilon 1 --lexicon small.vec",
+    "leak": f"{TEM} --epsilon 2 --stranger equal",
     "tradeoff": f"{TEM} --epsilon 2 --outputs 100 --pairs 5",
     "compose": f"{TEM} --epsilon 1 --text doctor --other weather",
     "neighbours": "--word doctor --k 3 --lexicon small.vec",
@@ -86,6 +87,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(name, stream, marks=marks, id=f"{name}: {stream}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "stream"), list(cases()))
 def test_no_command_ends_in_a_traceback(folder: Path, name: str, stream: str) -> None:
     end = STREAMS[stream].removeprefix("--json ")
@@ -116,6 +118,7 @@ def test_no_command_ends_in_a_traceback(folder: Path, name: str, stream: str) ->
         assert json.loads((folder / "out.json").read_bytes().decode("ascii"))
 
 
+@pytest.mark.slow
 def test_json_is_the_same_in_every_encoding(folder: Path) -> None:
     outputs = []
     for encoding in ("utf-8", "cp1252", "ascii", "utf-16"):
@@ -139,6 +142,7 @@ def test_help_that_no_one_can_read_is_a_failure(end: str) -> None:
     assert done.stderr == "error: No space left on device\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device", "x"), MemoryError()])
 def test_a_system_that_is_out_of_something_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception

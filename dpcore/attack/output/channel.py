@@ -24,6 +24,7 @@ from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.lexicon.neighbours import rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
+from dpcore.mechanisms.distances import RELATIVE_ERROR, near_distances
 from dpcore.mechanisms.gumbel.log_law import log_few_candidates
 from dpcore.mechanisms.gumbel.repaired import heads
 from dpcore.mechanisms.mechanism import (
@@ -35,6 +36,10 @@ from dpcore.mechanisms.mechanism import (
 )
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.samplers import log_survival_and_density
+
+_NEVER = -700.0  # ln of the smallest probability that counts
+_MOVED = -_NEVER * RELATIVE_ERROR  # of such a logarithm by the error of a distance
+_NEGLIGIBLE = 60.0  # probabilities below e^−60 of the likeliest word are ignored
 
 # Likelihood of one output under every word: the input of a Bayes attacker.
 
@@ -81,6 +86,12 @@ class Likelihood:
         return float(self.logs[place])
 
 
+Columns = Callable[[float, slice], tuple[FloatArray, float]]
+"""Maps ε and some of the prepared outputs to ln P(y | w) of these outputs y and all words w of the
+channel, shape (outputs, m), and to a bound on the relative error of each P(y | w) that counts
+beside the largest one of its output."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """One output, prepared for any ε.
@@ -122,6 +133,22 @@ class Channel(ABC):
     def seen_all(self, outputs: Sequence[int]) -> list[Observation]:
         """Prepare several outputs, faster than one by one if they can share work."""
         return [self.seen(output) for output in outputs]
+
+    def columns(self, outputs: IntArray) -> Columns:
+        """Prepare a block of outputs, for sums over all words."""
+        seen = self.seen_all(outputs.tolist())
+
+        def at(epsilon: float, some: slice) -> tuple[FloatArray, float]:
+            logs, error = np.empty((len(seen[some]), self.words.size)), 0.0
+            for row, output in zip(logs, seen[some], strict=True):
+                column = output.at(epsilon)
+                row[:] = column.logs
+                # Errors of negligible probabilities do not count.
+                likely = column.logs > max(column.logs.max(), _NEVER) - _NEGLIGIBLE
+                error = max(error, float(np.expm1(2.0 * column.errors[likely].max(initial=0.0))))
+            return logs, error
+
+        return at
 
     def prepare(self, epsilons: Sequence[float]) -> None:  # noqa: B027 - most share nothing
         """Do work that the next few ε share, at once; results are the same without it."""
@@ -280,6 +307,18 @@ class _Normalisers:
         return known
 
 
+def _far(mechanism: Mechanism, outputs: IntArray, metric: Metric) -> FloatArray:
+    """Return the distances of outputs from all words, shape (outputs, n), off by `_MOVED` at most.
+
+    That is of an exponent of at most `_NEVER`: a logarithm that counts moves no more.
+    """
+    vectors = mechanism.lexicon.vectors
+    rows = vectors[mechanism.check_words(outputs)].astype(np.float64)
+    away = near_distances(rows, vectors, metric)
+    away[np.arange(len(rows)), outputs] = 0.0
+    return away
+
+
 class PlainColumns(Channel):
     """Channel of a mechanism that computes its columns itself, over its whole lexicon."""
 
@@ -302,6 +341,22 @@ class PlainColumns(Channel):
             Observation(partial(self._column, word, row))
             for word, row in zip(words.tolist(), away, strict=True)
         ]
+
+    def columns(self, outputs: IntArray) -> Columns:
+        """Prepare a block of outputs: their distances serve every ε."""
+        words = self.mechanism.check_words(outputs)
+        away: Sequence[FloatArray | None] = [None] * words.size
+        if self.form.metric is not None:
+            away = list(_far(self.mechanism, words, self.form.metric))
+
+        def at(epsilon: float, some: slice) -> tuple[FloatArray, float]:
+            logs = np.empty((words[some].size, self.words.size))
+            for row, word, far in zip(logs, words[some].tolist(), away[some], strict=True):
+                row[:] = self.form.column(word, far, epsilon)
+            size = max(1.0, -_NEVER)
+            return logs, float(np.expm1(self.form.error * size + _MOVED))
+
+        return at
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> Likelihood:
         logs = self.form.column(output, away, epsilon)
@@ -352,6 +407,21 @@ class ExponentialColumns(Channel):
         away = distances(vectors, vectors[words], self.spectrum.metric)
         prepared = zip(words.tolist(), away, strict=True)
         return [Observation(partial(self._column, output, row)) for output, row in prepared]
+
+    def columns(self, outputs: IntArray) -> Columns:
+        """Prepare a block of outputs: their distances serve every ε."""
+        away = _far(self.mechanism, outputs, self.form.metric)
+
+        def at(epsilon: float, some: slice) -> tuple[FloatArray, float]:
+            strength = self.form.strength(epsilon)
+            normalisers, errors = self.normalisers(strength)
+            logs = away[some] * strength
+            np.minimum(logs, self.form.cap, out=logs)
+            np.negative(logs, out=logs)
+            logs -= normalisers
+            return logs, float(np.expm1(errors.max() + _ROUNDING + _MOVED))
+
+        return at
 
     def _column(self, output: int, away: FloatArray, epsilon: float) -> Likelihood:
         """Evaluate the closed form from the distances of the output."""

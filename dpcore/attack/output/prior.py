@@ -6,15 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.language import word_frequencies
-from dpcore.errors import ParameterError
+from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
+from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.sentence import decode, file_bytes
 
 TYPED_TOLERANCE = 1e-6
 """Rounding allowed for each typed probability: six decimals, as in 0.333333."""
@@ -25,7 +28,7 @@ class Prior:
     """Distribution over the words of a lexicon.
 
     Attributes:
-        name: uniform, frequency, typed, list, context or mixed.
+        name: uniform, frequency, counts, typed, file, list, context or mixed.
         probability: of each word, shape (n,), sums to 1; read-only.
         sentence: origin of the prior, as text; it holds no word that was typed.
     """
@@ -121,19 +124,22 @@ def typed_prior(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
 
 
 def parse_prior(lexicon: Lexicon, text: str) -> Prior:
-    """Parse a typed prior: `uniform`, `frequency`, or `monday=0.5, garage=0.5`.
+    """Parse a typed prior: `counts`, `counts-all`, `equal`, or `monday=0.5, garage=0.5`.
 
-    A list of words without numbers, `monday, garage`, makes them equally likely; `frequency:0.3`
-    mixes 30 % of frequency into uniform.
+    `frequency` and `uniform` are other names of `counts-all` and `equal`. A list of words without
+    numbers, `monday, garage`, makes them equally likely; `frequency:0.3` mixes 30 % of frequency
+    into uniform.
 
     Raises:
         ParameterError: the text is none of these, or as in `typed_prior`.
         UnknownWordError: the lexicon does not hold one of the words.
     """
     plain = text.strip()
-    if plain.lower() == "uniform":
+    if plain.lower() in ("equal", "uniform"):
         return uniform(lexicon)
-    if plain.lower() == "frequency":
+    if plain.lower() == "counts":
+        return content_words(lexicon)
+    if plain.lower() in ("counts-all", "frequency"):
         return frequency(lexicon)
     name, colon, share = plain.lower().partition(":")
     if colon and name == "frequency":
@@ -153,7 +159,7 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
         if not (word and equals and math.isfinite(probability)):
             raise ParameterError(
                 f"part {number} of the prior is not of the form word=probability; write "
-                "uniform, frequency, or a list such as monday=0.5, garage=0.5"
+                "counts, counts-all, equal, or a list such as monday=0.5, garage=0.5"
             )
         if word in probabilities:
             raise ParameterError(f"part {number} of the prior names a word a second time")
@@ -179,6 +185,60 @@ def frequency(lexicon: Lexicon) -> Prior:
     )
 
 
+def content_words(lexicon: Lexicon) -> Prior:
+    """Make content words as frequent as in the shipped counts, and function words impossible.
+
+    Function words are the stop words of the language (`dpcore.rewrite.languages`).
+
+    Raises:
+        LexiconError: no word of the lexicon was counted.
+        ParameterError: no function words are known for the language.
+    """
+    stop_words = rules_of(lexicon.language).stop_words
+    if not stop_words:
+        raise ParameterError(
+            f"no function words are known for the language {lexicon.language!r}, so content words "
+            "are not: take counts-all or equal"
+        )
+    counts = word_frequencies(lexicon).copy()
+    counts[[lexicon.index(word) for word in stop_words if word in lexicon]] = 0.0
+    return Prior(
+        "counts",
+        counts / counts.sum(),
+        "content words as frequent as in openly licensed English text",
+    )
+
+
+def prior_from_file(lexicon: Lexicon, path: Path) -> Prior:
+    """Make words as frequent as in a file of counts: a word, a comma or a tab, its count, a line.
+
+    Words that the lexicon lacks are left out, and counts of a word that occurs again are added.
+
+    Raises:
+        TextError: the file cannot be read, or is no such file; no message shows what is in it.
+    """
+    counts = np.zeros(len(lexicon))
+    for number, line in enumerate(decode(file_bytes(path)).splitlines(), start=1):
+        if not line.strip():
+            continue
+        # From the right: the word may be a comma itself.
+        word, _, value = (part.strip() for part in line.replace("\t", ",").rpartition(","))
+        try:
+            count = float(value)
+        except ValueError:
+            count = math.nan
+        if not (word and 0 <= count < math.inf):
+            raise TextError(
+                f"line {number:,} of {path} is not a word, a comma or a tab, and how often it "
+                "occurs: a number of at least 0"
+            )
+        if word.lower() in lexicon:
+            counts[lexicon.index(word.lower())] += count
+    if not counts.sum() > 0:
+        raise TextError(f"{path} counts no word of the lexicon {lexicon.name}")
+    return Prior("file", counts / counts.sum(), "words as frequent as in a file of counts")
+
+
 def mix_priors(first: Prior, second: Prior, share: float) -> Prior:
     """Mix two priors: (1 − share)·first + share·second.
 
@@ -201,7 +261,7 @@ def _check_count(count: int) -> None:
     if not 1 <= count <= MAX_ATTACK_PRIOR_WORDS:
         raise ParameterError(
             f"a list of possible words holds 1 to {MAX_ATTACK_PRIOR_WORDS:,} words, got {count:,}; "
-            "for all words take uniform or frequency"
+            "for all words take counts, counts-all or equal"
         )
 
 
