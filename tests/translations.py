@@ -39,8 +39,9 @@ NUMBERS = (
 """Words that the engine writes beside numbers."""
 
 HEADINGS = (
-    "a stranger guesses", "accuracy, sentiment", "attacker", "becomes", "believed then", "change",
-    "changed", "condition", "cost", "count", "draw", "figure", "guessed", "likeliest",
+    "accuracy, sentiment", "attacker", "becomes", "believed then", "change",
+    "changed", "condition", "content words guessed",
+    "cost", "count", "draw", "figure", "guessed", "likeliest",
     "lonelier than", "mark", "meaning by an encoder", "method", "near", "nearness", "now", "of",
     "place", "promise there", "released", "runs", "setting", "state", "stays", "text", "token",
     "value", "weight", "which word", "words that stay", "written", "ε of the text", "× least",
@@ -63,7 +64,7 @@ DRAWN = (
     "size L of a shift of the mean vector", "size L of the attack",
     "the slides' condition (not proved)", "tight: the most that these bounds allow",
     "time of a step, with ÷ without", "trained normally", "true-positive rate", "without privacy",
-    "words that a stranger guesses, in 100", "ε (nominal, between any two words)",
+    "words guessed, all equally likely, in 100", "ε (nominal, between any two words)",
     "ε between any two words", "ε between any two words, up to δ", "ε per unit of distance",
 )  # fmt: skip
 """Titles and names in drawings, which are made in English: see `pages/shared/language.py`."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -59,8 +60,8 @@ from dpcore.rewrite.sentence import draw, prepare
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-READS = "reads"
-STRANGERS = ("counts", "counts-all", "equal", READS)
+COUNTS, READS = "counts", "reads"
+STRANGERS = (COUNTS, "counts-all", "equal", READS)
 GAINS = ("word", "near", "kind")
 NEAR = 10
 """Words that count as near: the word itself and the nine words nearest to it."""
@@ -252,7 +253,7 @@ def leak(
 def leak(
     mechanism: Mechanism,
     epsilon: float | Sequence[float] | FloatArray,
-    stranger: str | Prior = "counts",
+    stranger: str | Prior = COUNTS,
     gain: str = "word",
     *,
     reader: str = BIGRAM,
@@ -424,42 +425,72 @@ class _Belief:
         table = gain.table
         self._gain = Gain(gain.name, None if table is None else table[:, channel.words])
 
-    def success(self, logs: FloatArray) -> FloatArray:
-        """Return max_v Σ_w π(w)·P(y | w)·g(v, w) from columns of logarithms, shape (outputs,).
+    def success(
+        self, logs: FloatArray, errors: FloatArray | float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return max_v Σ_w π(w)·P(y | w)·g(v, w) from columns of logarithms, with bounds of errors.
 
         Args:
             logs: ln P(y | w), shape (outputs, m); overwritten.
+            errors: bounds on their errors, as of `Columns`.
+
+        Returns:
+            Shape (outputs,) each.
         """
         logs += self._logs
-        if self._gain.table is None:
-            return np.asarray(np.exp(logs.max(axis=1)))
-        return self._gain.best(np.exp(logs, out=logs))
+        if np.ndim(errors) == 0 and self._gain.table is None:
+            value = np.exp(logs.max(axis=1))
+            return value, value * math.expm1(float(errors))
+        wrong = self._wrong(logs, errors)
+        value = self._gain.best(np.exp(logs, out=logs))
+        return value, value * math.expm1(float(errors)) if wrong is None else wrong
 
-    def after(self, logs: FloatArray) -> FloatArray:
-        """Return the same divided by Σ_w π(w)·P(y | w): given an output, the share guessed."""
+    def after(
+        self, logs: FloatArray, errors: FloatArray | float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the same divided by Σ_w π(w)·P(y | w): given an output, the share guessed.
+
+        Returns:
+            Shares, and their least and largest possible values, shape (outputs,) each.
+        """
         logs += self._logs
         logs -= logs.max(axis=1, keepdims=True)
+        wrong = self._wrong(logs, errors)
         beliefs = np.exp(logs, out=logs)
-        beliefs /= beliefs.sum(axis=1, keepdims=True)
-        return np.minimum(self._gain.best(beliefs), 1.0)
+        total = beliefs.sum(axis=1)
+        share = np.minimum(self._gain.best(beliefs) / total, 1.0)
+        off = np.full(share.size, math.expm1(float(errors))) if wrong is None else wrong / total
+        moved = share * off if wrong is None else off
+        low = np.clip((share - moved) / (1.0 + off), 0.0, 1.0)
+        high = np.ones(share.size)  # a total that may be 0 leaves the share open
+        known = off < 1.0
+        high[known] = np.minimum(((share + moved)[known] / (1.0 - off[known])), 1.0)
+        return share, low, high
+
+    @staticmethod
+    def _wrong(logs: FloatArray, errors: FloatArray | float) -> FloatArray | None:
+        """Sum what each probability may be off by; None if one relative error holds for all."""
+        if np.ndim(errors) == 0:
+            return None
+        return np.asarray((np.exp(logs + errors) - np.exp(logs)).sum(axis=1))
 
 
 def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[Share]:
     """Sum over all outputs: exact up to the error of the columns."""
     channel = belief.channel
     n = len(channel.mechanism.lexicon)
-    after, doubt = np.zeros(epsilons.size), np.zeros(epsilons.size)
+    after, off = np.zeros(epsilons.size), np.zeros(epsilons.size)
     channel.prepare(epsilons.tolist())
     for start in range(0, n, _TOGETHER):
         outputs = np.arange(start, min(start + _TOGETHER, n))
         columns = channel.columns(outputs)
         for first in range(0, outputs.size, _BLOCK):
             for e, epsilon in enumerate(epsilons.tolist()):
-                logs, error = columns(epsilon, slice(first, first + _BLOCK))
-                after[e] += belief.success(logs).sum()
-                doubt[e] = max(doubt[e], error)
+                value, wrong = belief.success(*columns(epsilon, slice(first, first + _BLOCK)))
+                after[e] += value.sum()
+                off[e] += wrong.sum()
         progress(f"leakage of {channel.mechanism.short}", int(outputs[-1]) + 1, n)
-    off = after * (doubt + n * 2.0**-52)
+    off += after * n * 2.0**-52  # rounding of the sums
     ends = np.clip((after - off, after + off), 0.0, 1.0).tolist()
     return [
         (min(value, 1.0), low, high, True, BAYES)
@@ -481,16 +512,15 @@ def _drawn(
     shares: list[Share] = []
     for e, epsilon in enumerate(epsilons.tolist()):
         distinct, which = np.unique(outputs[:, e], return_inverse=True)
-        each, error = np.empty(distinct.size), 0.0
+        each = np.empty((3, distinct.size))
         columns = channel.columns(distinct)
         for first in range(0, distinct.size, _BLOCK):
             some = slice(first, first + _BLOCK)
-            logs, doubt = columns(epsilon, some)
-            each[some], error = belief.after(logs), max(error, doubt)
+            each[:, some] = belief.after(*columns(epsilon, some))
             progress(f"leakage of {mechanism.short}", e * draws + first, epsilons.size * draws)
-        mean, margin = bernstein(each[which])
-        low, high = (mean - margin) * (1.0 - error), (mean + margin) * (1.0 + error)
-        shares.append((mean, max(low, 0.0), min(high, 1.0), False, BAYES))
+        mean, margin = bernstein(each[0][which])
+        least, most = (float(ends[which].mean()) for ends in each[1:])
+        shares.append((mean, max(least - margin, 0.0), min(most + margin, 1.0), False, BAYES))
     return shares
 
 

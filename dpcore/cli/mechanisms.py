@@ -167,7 +167,7 @@ _DISTANCE = "{epsilon:>10.5g|ε} {low:>10|at least} {high:>10|at best}  {attaine
 @option(
     "--prior",
     default="uniform",
-    help="what the attacker believes beforehand: uniform, frequency, or WORD=P,WORD=P",
+    help="what the attacker believes beforehand: equal, counts, counts-all, or WORD=P,WORD=P",
 )
 @option(
     "--metric", default="euclidean", type=Choice([str(m) for m in Metric]), help="without --local"
@@ -209,8 +209,8 @@ def meter_command(options: Options) -> Answer:
         | fields.some(answer, "prior meaning delta before")
         | {"rows": rows},
         [
-            f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
-            f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
+            f"Share of words that can be guessed under any mechanism that keeps ε {what}",
+            f"Prior of the attacker: {answer.prior}; {answer.before:.6f} are guessed before.",
             *table(_GUESSED, _outwards(rows)),
             *_conditions(options, answer),
         ],

@@ -130,7 +130,7 @@ def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, st
                 f"the label needs the measurements of this mechanism: {error}; or leave out "
                 "--label, and give the command with --label later"
             ) from None
-        return None, f"How many words a stranger guesses cannot be said here: {error}."
+        return None, f"How many words are guessed cannot be said here: {error}."
 
 
 def _published(order: Order, executor: Executor, progress: Progress) -> Json:

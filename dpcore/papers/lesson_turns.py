@@ -221,7 +221,7 @@ def _odds(lexicon: Lexicon) -> Turn:
             Frame(
                 _parameter(epsilon),
                 (
-                    Bar(Filled("before, a stranger is right"), 0.5, _of_100(0.5)),
+                    Bar(Filled("before, a guess is right"), 0.5, _of_100(0.5)),
                     Bar(Filled("after, at most"), most, _of_100(most, at_most)),
                 ),
                 Filled(
@@ -360,7 +360,7 @@ def _choose(_: Lexicon) -> Turn:
                 Filled("{share:g} of 100 words", share=100 * goal),
                 (
                     Bar(
-                        Filled("words that a stranger may guess"),
+                        Filled("words that may be guessed, all equally likely"),
                         goal,
                         Filled("{share:g} of 100", share=100 * goal),
                     ),
@@ -374,7 +374,7 @@ def _choose(_: Lexicon) -> Turn:
                 asked=goal == lesson.GOAL,
             )
         )
-    return Turn(Filled("A stranger guesses at most"), tuple(frames))
+    return Turn(Filled("Guessed at most, all words equally likely"), tuple(frames))
 
 
 TURNS: dict[str, Callable[[Lexicon], Turn]] = {

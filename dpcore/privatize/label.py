@@ -13,7 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from dpcore.attack.leak import COUNTS
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.jobs.worker import Json
@@ -30,8 +32,8 @@ _MEANS = {
     "approximate-local": "between any two words, up to a probability of δ",
 }
 _UNKNOWN = (
-    "How many words a stranger guesses was not measured for this mechanism, these settings, this ε "
-    "and this lexicon."
+    "How many words are guessed by someone who knows how common words are was not measured for "
+    "this mechanism, these settings, this ε and this lexicon."
 )
 _TWICE = (
     "Anyone who releases the same texts again spends ε twice: keep this copy, and use it from "
@@ -53,8 +55,9 @@ class Label:
 
     Attributes:
         record: record of the private copy, as `privatize` returns it.
-        guessed: share of the lexicon's words that an attacker guesses at this ε, and its ends; None
-            if there is no measurement.
+        guessed: share of content words, as frequent as in English text, that someone guesses at
+            this ε who knows how frequent they are, and its ends; None if there is no measurement.
+        near: the same where one of the nine nearest words counts as well.
         measured: ε of the measurements: this ε, or the two around it, which then give the ends.
         at_least: True if a better attacker may guess more.
         date: date of the label, such as "2026-01-31".
@@ -62,6 +65,7 @@ class Label:
 
     record: Json
     guessed: tuple[float, float, float] | None
+    near: tuple[float, float, float] | None
     measured: tuple[float, ...]
     at_least: bool
     date: str
@@ -81,26 +85,28 @@ class Label:
 
     @property
     def guesses(self) -> str:
-        """The share of words that an attacker guesses, in one sentence."""
-        if self.guessed is None:
+        """The shares of words that are guessed, in one sentence."""
+        if self.guessed is None or self.near is None:
             return _UNKNOWN
-        value, low, high = (100 * share for share in self.guessed)
-        about = f"at least {at_least(value, 3)}" if self.at_least else f"about {value:.3g}"
-        ends = f"{low:.3g}", f"{high:.3g}"
-        # An exact share has no interval.
-        interval = "" if ends[0] == ends[1] else f" (95 % interval: {ends[0]} to {ends[1]})"
+        word = self._share(self.guessed, " of 100 content words")
+        near = self._share(self.near, "")
+        where = ""
         # Not measured at this ε: the shares at the two ε around it are the ends.
         if len(self.measured) > 1:
             first, last = self.measured
-            interval = (
-                f" (from {ends[0]} to {ends[1]}: measured at ε = {first:.4g} and {last:.4g}, "
-                "between which this ε lies)"
-            )
+            where = f", measured at ε = {first:.4g} and {last:.4g}, between which this ε lies"
         return (
-            f"A stranger who knows the method guesses {about} of 100 words{interval}, "
-            "measured on the lexicon with every word equally likely; words that the rest of a text "
-            "gives away are guessed more often."
+            "Someone who knows the method and how common words are, and sees one word at a time, "
+            f"guesses {word}, and for {near} the word or one of the nine nearest{where}; words "
+            "that the rest of a text gives away are guessed more often."
         )
+
+    def _share(self, ends: tuple[float, float, float], of: str) -> str:
+        value, low, high = (100 * share for share in ends)
+        about = f"at least {at_least(value, 3)}" if self.at_least else f"about {value:.3g}"
+        first, last = f"{low:.3g}", f"{high:.3g}"
+        # An exact share has no interval.
+        return f"{about}{of}" + ("" if first == last else f" ({first} to {last})")
 
     @property
     def sections(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -160,7 +166,10 @@ class Label:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: the numbers, and every sentence of the page."""
         record, guarantee = self.record, self.record["guarantee"]
-        value, low, high = self.guessed or (None, None, None)
+        shares = {}
+        for gain, ends in (("word", self.guessed), ("near", self.near)):
+            value, low, high = ends or (None, None, None)
+            shares[gain] = {"value": value, "low": low, "high": high}
         return {
             "label": "privacy label",
             "date": self.date,
@@ -169,9 +178,8 @@ class Label:
             "epsilon": record["epsilon"],
             "epsilon_means": _MEANS[guarantee["kind"]],
             "guessed": {
-                "value": value,
-                "low": low,
-                "high": high,
+                "stranger": COUNTS,
+                **shares,
                 "at_least": self.at_least,
                 "measured_at": list(self.measured),
             },
@@ -219,13 +227,14 @@ def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, 
         curve: measurements of this mechanism with its settings on its lexicon, if there are any.
         day: date of the label.
     """
-    around = None
+    around = near = None
     if curve is not None:
         # A measurement at the smallest ε with the same law holds for this ε.
-        around = curve.measured_around("word", mechanism.same_law_from(record["epsilon"]))
+        epsilon = mechanism.same_law_from(record["epsilon"])
+        around, near = (curve.measured_around(name, epsilon) for name in (GUESSED, NEARLY))
     guessed, measured = around or (None, ())
-    at_least = curve is not None and "word" in curve.at_least
-    return Label(record, guessed, measured, at_least, day.isoformat())
+    at_least = curve is not None and GUESSED in curve.at_least
+    return Label(record, guessed, near and near[0], measured, at_least, day.isoformat())
 
 
 def check_label(path: Path, *taken: Path) -> None:

@@ -18,6 +18,7 @@ from pages.release.keeping import CopyChoices, choose_kept
 from pages.release.running import Run, choose_run, run_views
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
+from pages.shared.guessed import explained
 from pages.shared.language import later, say
 from pages.shared.messages import inform, note
 from pages.shared.promised import promised_epsilon
@@ -287,7 +288,7 @@ def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
             "status": offer.status,
             "at least": offer.at_least,
         }
-        for name in ("guessed", "accuracy", "auc"):
+        for name in ("guessed", "near", "accuracy", "auc"):
             ends = getattr(offer, name) or (None, None, None)
             line |= dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
         lines.append(line)
@@ -298,11 +299,12 @@ def explain(source: Source, run: Run | None) -> None:
     """Draw an explanation of how the numbers of the table were computed."""
     note(
         say(
-            "**A stranger guesses**: recorded on the bundled lexicon, every word equally "
-            "likely. He knows the mechanism and its ε; where his best guess is no closed form "
-            "he repeats what came out, and a better one may guess more (“at least”). Between "
-            "two measurements the log odds are straight lines in ln ε. ε is rounded to the safe "
-            "side, and all of the 95 % interval meets the goal."
+            "**Content words guessed**: {explained} Recorded on the bundled lexicon; where the "
+            "best guess is no closed form, the best of several attackers is counted, and a better "
+            "one may guess more (“at least”). Between two measurements the log odds are straight "
+            "lines in ln ε. ε is rounded to the safe side, and all of the 95 % interval meets the "
+            "goal.",
+            explained=explained(),
         )
     )
     if not source.own:
@@ -331,8 +333,8 @@ def explain(source: Source, run: Run | None) -> None:
     note(
         say(
             "**ε of two mechanisms are not one quantity**: per distance in some, between any "
-            "two words in others. What is guessed can be compared: here it is the very word. A "
-            "response over neighbours hides the word and gives its neighbourhood away; the page "
-            "Trade-off counts that too."
+            "two words in others. What is guessed can be compared: the very word, and the word or "
+            "a near one. A response over neighbours hides the word and gives its neighbourhood "
+            "away, so look at both."
         )
     )

@@ -17,6 +17,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
@@ -42,6 +43,7 @@ from pages.release.uploading import Source
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.fragments import fragment, run_parts
+from pages.shared.guessed import of_hundred
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
 from pages.shared.once import latest, once, session_memo
@@ -120,11 +122,19 @@ def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, 
         "columns": [
             say("Mechanism"),
             say("ε that meets the goal"),
-            say("A stranger guesses"),
+            say("Content words guessed"),
+            say("Near ones"),
             accuracy,
             say("Who was in it? (AUC)"),
         ],
-        "short": ["", "ε", say("Guessed"), say("Accuracy"), say("Who was in it? (AUC)")],
+        "short": [
+            "",
+            "ε",
+            say("Guessed"),
+            say("Near"),
+            say("Accuracy"),
+            say("Who was in it? (AUC)"),
+        ],
         "rows": [
             {
                 "key": row.mechanism.short,
@@ -144,14 +154,15 @@ def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, 
 
 def _cells(mechanism: Mechanism, offer: Offer) -> dict[str, Any]:
     if offer.epsilon is None:
-        return {"status": "", "refuted": False, "cells": [say(offer.why), "", "", ""]}
+        return {"status": "", "refuted": False, "cells": [say(offer.why), "", "", "", ""]}
     return {
         "status": badge(offer.status),
         "refuted": offer.status is Status.REFUTED,
         "cells": [
             promised_epsilon(mechanism, offer.epsilon)
             + (f" ({say(offer.why)})" if offer.why else ""),
-            guessed_text(offer),
+            guessed_text(offer.guessed, offer.at_least),
+            guessed_text(offer.near, offer.at_least),
             say("not measured here") if offer.accuracy is None else accuracy_text(offer.accuracy),
             say("not measured here") if offer.auc is None else auc_text(offer.auc),
         ],
@@ -163,13 +174,12 @@ def badge(status: Status | None) -> str:
     return "" if status is None else f"{SIGNS[status]} {say(status.partition(' ')[0])}"
 
 
-def guessed_text(offer: Offer) -> str:
-    """Format the share of words that an attacker guesses, with its interval if informative."""
-    reading = offer.guessed
+def guessed_text(reading: MeanInterval | None, at_least: bool) -> str:
+    """Format a share of words that are guessed, with its interval if informative."""
     if reading is None:
         return say("not measured here")
     value = say("{share:.2g} of 100", share=100 * reading.mean)
-    if offer.at_least:
+    if at_least:
         value = of_100_at_least(reading.mean)
     if not reading.high - reading.low > _NARROW * reading.mean:
         return value
@@ -207,7 +217,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
     met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
     if not met:
         return say("No mechanism of the table meets this goal: allow more, or choose others.")
-    if goal.key == "guess":
+    if goal.quantity:
         known = [(label, each.accuracy) for label, each in met if each.accuracy is not None]
         if not known:
             return say("What these texts teach was not measured yet: a run below does that.")
@@ -220,21 +230,29 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
         if alike:
             tail = say("; others may be as good")
         return say(
-            "{best} keeps most: {share} of texts read rightly{clean}{tail}.",
+            "{best} teaches most: {share} of texts read rightly{clean}{tail}; {near} of 100 words "
+            "are guessed with near ones.",
             best=best,
             share=percent(most.mean),
             clean=clean,
             tail=tail,
+            near=_near(met, best),
         )
     shares = [(label, each.guessed) for label, each in met if each.guessed is not None]
     if not shares:
         return say("How many words are guessed was not measured with these settings.")
     best, least = min(shares, key=lambda pair: pair[1].mean)
     return say(
-        "{best} gives least away: {share:.2g} of 100 words guessed.",
+        "{best} gives least away: {share} of 100 content words guessed, {near} with near ones.",
         best=best,
-        share=100 * least.mean,
+        share=of_hundred(least.mean),
+        near=_near(met, best),
     )
+
+
+def _near(met: Sequence[tuple[str, Offer]], label: str) -> str:
+    reading = dict(met)[label].near
+    return say("an unknown number") if reading is None else of_hundred(reading.mean)
 
 
 # Goal: a limit on guessed words, or on lost accuracy; one dial for each.
@@ -255,6 +273,7 @@ class Goal:
         start: default step.
         unit: text after the number.
         ends: meanings of the two ends of the dial.
+        quantity: the leakage that it limits; empty for accuracy.
     """
 
     key: str
@@ -264,6 +283,7 @@ class Goal:
     start: float
     unit: str
     ends: tuple[str, str]
+    quantity: str = ""
 
     @property
     def field(self) -> str:
@@ -276,15 +296,27 @@ class Goal:
         return f"goal_{self.key}"
 
 
+_LEARNS = later("← learns less"), later("learns more →")
 GOALS = {
     "guess": Goal(
         "guess",
         later("Words guessed"),
-        later("A stranger guesses at most"),
+        later("Guessed by frequency, at most"),
         (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
         10,
-        later("of 100 words"),
-        (later("← learns less"), later("learns more →")),
+        later("of 100 content words"),
+        _LEARNS,
+        GUESSED,
+    ),
+    "near": Goal(
+        "near",
+        later("Near words guessed"),
+        later("Guessed with near ones, by frequency, at most"),
+        (2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
+        20,
+        later("of 100 content words"),
+        _LEARNS,
+        NEARLY,
     ),
     "accuracy": Goal(
         "accuracy",
@@ -309,8 +341,10 @@ def choose_goal() -> Goal:
             required=True,
             label_visibility="collapsed",
             help=say(
-                "What must hold: of 100 words a stranger guesses at most so many; or a classifier "
-                "that learns from the private texts is right in so many points less, at most."
+                "What must hold: of 100 content words, someone who knows how common words are "
+                "guesses at most so many (the very word, or one of the nine nearest); or a "
+                "classifier that learns from the private texts is right in so many points less, at "
+                "most."
             ),
         )
     ]
@@ -364,7 +398,7 @@ def _dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> Dial:
 def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
     """Return the range of ε of the mechanisms that meet the goal, or of the words guessed there."""
     met = [offer for offer in offers if offer.epsilon is not None]
-    if goal.key == "guess":
+    if goal.quantity:
         about, numbers = say("The methods promise for it"), [offer.epsilon or 0.0 for offer in met]
         ends = [
             numeral(f"{number:.3g}")
@@ -374,7 +408,7 @@ def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
         if ends[0] != ends[1]:
             span = say("ε = {low} to {high}", low=ends[0], high=ends[1])
     else:
-        about = say("A stranger guesses then")
+        about = say("Content words guessed then")
         shares = [offer.guessed.mean for offer in met if offer.guessed is not None]
         low, high = (of_100(share) for share in (min(shares, default=0), max(shares, default=0)))
         span = (
@@ -443,8 +477,10 @@ def _row(
 
     def make() -> tuple[Offer, ...]:
         texts = taught.get(learned)
-        if goal.key == "guess":
-            return tuple(guess_offer(kind, curve, texts, share / 100) for share in goal.steps)
+        if goal.quantity:
+            return tuple(
+                guess_offer(kind, curve, texts, share / 100, goal.quantity) for share in goal.steps
+            )
         return tuple(accuracy_offer(kind, curve, texts, answers.get(learned)) for answers in solved)
 
     return Row(kind, kind.short if curve is None else curve.label, kept(kind, make))

@@ -44,7 +44,7 @@ _VIEWS = {
 # are stacked in the page itself, and only the first one stays in sight.
 _SEVERAL = """
 .st-key-rewrite_dials {{
-  --dial-ends: none; --dial-exact: none; --dial-value: 1.1rem; --dial-columns: auto 1fr;
+  --dial-ends: none; --dial-exact: none; --dial-value: 1rem; --dial-columns: auto 1fr;
   backdrop-filter: blur(0.75rem);
 }}
 @media (max-width: 640px) {{

@@ -10,25 +10,19 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from dpcore.attack.trade.curve import TradeCurve
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
 from pages.shared.default_epsilon import default_epsilon
 from pages.shared.dial import Dial, Group, Step, admissible_grid, show_dial, turn_dial
+from pages.shared.guessed import ABOUT, guessed
 from pages.shared.language import language, later, numeral, say
 from pages.shared.once import once
-from pages.shared.promised import PLAIN, of_100, of_100_at_most, permits
+from pages.shared.promised import PLAIN, of_100_at_most, permits
 from pages.shared.session import identity
 
 _LINKED = "epsilons_linked"
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
-_SOME_GUESSED = later("Guessed, if known")
-_GUESSED, _PERMITTED, _UNKNOWN = (
-    later("A stranger guesses"),
-    later("The promise permits"),
-    later("not known here"),
-)
+_PERMITTED, _UNKNOWN = later("The promise permits"), later("not known here")
 
 
 def epsilon_dial(
@@ -119,54 +113,32 @@ def _nearest(steps: Sequence[float], epsilon: float) -> int:
 
 
 def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float]) -> Dial:
-    curves = [recorded_curve(kind) for kind in members]
     return Dial(
         group.name,
         say(group.title),
-        tuple(_step(group, members, curves, epsilon) for epsilon in steps),
+        tuple(_step(group, members, epsilon) for epsilon in steps),
         (say("← stronger privacy"), say("closer meaning →")),
-        (_TYPED[group.logarithm], ("share", say("guessed, of 100"))),
+        (_TYPED[group.logarithm], ("share", say("content words guessed, of 100"))),
     )
 
 
-def _step(
-    group: Group,
-    members: Sequence[Mechanism],
-    curves: Sequence[TradeCurve | None],
-    epsilon: float,
-) -> Step:
-    """Return one step: the share of guessed words if measured, else the bound that ε gives."""
-    shares = [
-        share
-        for curve in curves
-        if curve is not None and (share := curve.at_epsilon("word", epsilon)) is not None
-    ]
+def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
+    """Return one step: the shares of guessed words if measured, else the bound that ε gives."""
     permitted = max(
         (most for kind in members if (most := permits(kind, epsilon)) is not None), default=None
     )
+    limit = "" if permitted is None else of_100_at_most(permitted)
     unit = "ln ε" if group.logarithm else "ε"
     promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
-    if shares:
-        low, high = of_100(min(shares)), of_100(max(shares))
-        alike = high.lstrip("0123456789.,")  # " of 100" appears once
-        value = (
-            say("{low} words", low=low)
-            if low == high
-            else say("{low} to {high}", low=low.removesuffix(alike), high=high)
-        )
-        about = say(_GUESSED if len(shares) == len(members) else _SOME_GUESSED)
-    elif permitted is not None:
-        about, value = (
-            say(_PERMITTED),
-            say("at most {permitted}", permitted=of_100_at_most(permitted)),
-        )
+    right, share = (say("The promise"), promised), None
+    known = guessed(members, epsilon)
+    if known is not None:
+        about, value = known.about, known.words
+        if limit:
+            right = say("The promise permits {permitted}", permitted=limit), promised
+        share = known.word[0] if len(members) == 1 else None
+    elif limit:
+        about, value = say(_PERMITTED), say("at most {permitted}", permitted=limit)
     else:
-        about, value = say(_GUESSED), say(_UNKNOWN)
-    right = say("The promise"), promised
-    if shares and permitted is not None:
-        right = (
-            say("The promise permits {permitted}", permitted=of_100_at_most(permitted)),
-            promised,
-        )
-    share = shares[0] if len(shares) == 1 == len(members) else None
+        about, value = say(ABOUT), say(_UNKNOWN)
     return Step((about, value), right, f"{about} {value}; {right[0]}: {right[1]}", epsilon, share)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from dpcore.attack.bounds.meter import meter
+from dpcore.attack.output.prior import Prior, content_words
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, MetricPrivacy, Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_least, at_most
 from pages.shared.dial import group_of
@@ -57,7 +59,9 @@ def of_100_at_least(share: float) -> str:
 
 
 def permits(mechanism: Mechanism, epsilon: float) -> float | None:
-    """Return the share of words that the guarantee allows to be guessed; None where it is unknown.
+    """Return the share of content words that the guarantee allows to be guessed, or None.
+
+    The guess is of someone who knows how common content words are; None where that is unknown.
 
     It is looked up once in a process (for uploaded vectors, in a session): a tighter bound that
     another process computes for a lexicon meanwhile is seen after the next start.
@@ -77,5 +81,20 @@ def _permits(mechanism: Mechanism, epsilon: float) -> float | None:
     if isinstance(stated, MetricPrivacy) and stated.euclidean_factor > 1.0:
         return None  # ε multiplies another distance, of which nothing is known beforehand
     local = mechanism.meaning is EpsilonMeaning.LOCAL
-    (reading,) = meter(mechanism.lexicon, epsilon, local=local, compute=False).rows
-    return reading.high
+    prior = _counts(mechanism.lexicon)
+    if prior is None:
+        return None
+    (reading,) = meter(mechanism.lexicon, epsilon, prior, local=local, compute=False).rows
+    return reading.high if local or reading.high < 1.0 else None
+
+
+def _counts(lexicon: Lexicon) -> Prior | None:
+    """Return the prior by counts of content words; None where they were not counted."""
+
+    def make() -> Prior | None:
+        try:
+            return content_words(lexicon)
+        except DpcoreError:
+            return None
+
+    return once("content words", lexicon.fingerprint, make)

@@ -1,4 +1,4 @@
-// The sentence that changes with the dial, and the words that an attacker guesses. marked_words.js
+// The sentence that changes with the dial, and the words that are guessed. marked_words.js
 // is prepended.
 
 function show(state) {

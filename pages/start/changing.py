@@ -1,4 +1,4 @@
-"""First screen: one sentence, one dial, and the words that an attacker guesses at every step."""
+"""First screen: one sentence, one dial, and the content words that are guessed at every step."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
-from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from dpcore.papers.ours.tradeoff import ARMS, recorded_before, recorded_curves
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
 from pages.shared.figure import SCRIPT, marked_words
+from pages.shared.guessed import ABOUT, guessed, of_hundred
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
 from pages.shared.promised import of_100_at_most, permits, promised_epsilon
@@ -43,7 +45,7 @@ _SHOWN = {
 """By name in the link: a recorded curve, and how its method exchanges a word."""
 _NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
-_START, _LEVEL = 0.08, "guessed"
+_START, _LEVEL = 0.2, "guessed"
 
 
 @cache
@@ -109,15 +111,15 @@ def _drawn(
 
 
 def _steps(curve: TradeCurve) -> tuple[float, ...]:
-    """Return round shares of guessed words that the curve reaches, ascending."""
-    low, high = curve.values("word")[[0, -1]]
+    """Return round shares of guessed content words that the curve reaches, ascending."""
+    low, high = curve.values(GUESSED)[[0, -1]]
     nice = [float(f"{first * 10.0**power:.2g}") for power in (-3, -2, -1) for first in _NICE]
     return tuple(share for share in nice if low <= share <= min(high, _MOST))
 
 
 def _epsilons(curve: TradeCurve, shares: tuple[float, ...]) -> list[float]:
     """Return ε of each step; the steps are such that it exists."""
-    values = (curve.epsilon_at("word", share) for share in shares)
+    values = (curve.epsilon_at(GUESSED, share) for share in shares)
     return [value for value in values if value is not None]
 
 
@@ -138,24 +140,14 @@ def _rested(shares: tuple[float, ...], step: int) -> None:
 def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...]) -> Dial:
     steps = []
     for share, epsilon in zip(shares, _epsilons(curve, shares), strict=True):
-        guessed = say("{share:g} of 100 words", share=100 * share)
         promised = promised_epsilon(kind, epsilon)
-        steps.append(
-            Step(
-                (say("A stranger guesses"), guessed),
-                (say("The promise"), promised),
-                say(
-                    "A stranger guesses {guessed}; the promise is {promised}",
-                    guessed=guessed,
-                    promised=promised,
-                ),
-                epsilon,
-                share,
-            )
-        )
+        reading = guessed([kind], epsilon)
+        left = (say(ABOUT), "") if reading is None else (reading.about, reading.words)
+        spoken = f"{' '.join(left)}; {say('The promise')}: {promised}"
+        steps.append(Step(left, (say("The promise"), promised), spoken, epsilon, share))
     return Dial(
         f"start_{label}",
-        say("How much a stranger may learn"),
+        say("How much someone who knows the language may learn"),
         tuple(steps),
         (say("← nobody can tell"), _far_end(shares)),
     )
@@ -180,12 +172,15 @@ def _data(
     drawn = _drawn(bench, kind, drawing, epsilons)
     texts: dict[str, int] = {}
     words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
+    before = recorded_before()
     numbers = []
     for share, epsilon in zip(shares, epsilons, strict=True):
-        permitted, left = permits(kind, epsilon), curve.at("meaning", "word", share) or 0.0
+        permitted = permits(kind, epsilon)
+        near, left = (curve.at_epsilon(name, epsilon) or 0.0 for name in (NEARLY, "meaning"))
         numbers.append(
             [
-                say("{share:g} of 100", share=100 * share),
+                say("{share} of 100", share=numeral(f"{100 * share:g}")),
+                say("{share} of 100", share=of_hundred(near)),
                 say("not known") if permitted is None else of_100_at_most(permitted),
                 numeral(f"{100 * left:.0f}\u00a0%"),
                 say(
@@ -202,9 +197,14 @@ def _data(
         "words": words,
         "numbers": numbers,
         "names": [
-            say("of your words, a stranger guesses right"),
-            say("is the most that this promise would permit"),
-            say("of the meaning is left"),
+            say(
+                "content words guessed by someone who knows how common words are (before: "
+                "{before})",
+                before=of_hundred(before[GUESSED]),
+            ),
+            say("if a near word counts (before: {before})", before=of_hundred(before[NEARLY])),
+            say("is the most that the promise permits"),
+            say("of the meaning is left, on average over the vocabulary"),
             say("words stay as they are"),
         ],
     }

@@ -1,4 +1,4 @@
-// Trade-off: a chart and the sentences under it, both at the step of the dial. Every number and
+// Trade-off: one or two charts and the sentences under them, all at the step of the dial. Every number and
 // every word is in the data; here they are only placed. Texts are set as textContent.
 // marked_words.js and svg_files.js are prepended.
 
@@ -18,21 +18,40 @@ const shape = (tag, attributes, text) => {
 const dashes = (name) =>
   name in DASHES ? DASHES[name] : name.replaceAll("px", "").replaceAll(",", " ");
 
-// -- the chart
+// -- the charts: side by side, or one below the other where there is no room
 
-function plane(frame, data, width) {
-  const narrow = width < 520;
-  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(580, 0.85 * width);
-  const longest = Math.max(...data.lines.map((line) => line.label.length));
-  const area = { left: 58, right: narrow ? 16 : 34 + 6.8 * longest, top: 12, bottom: 48 };
-  const across = width - area.left - area.right;
-  const upwards = height - area.top - area.bottom;
+const GAP = 24; // between two charts
+
+// One chart in a box of the drawing; all its coordinates are those of the drawing.
+function plane(frame, box, right) {
+  const area = {
+    left: box.x + 58, right: box.x + box.width - right,
+    top: box.y + 12, bottom: box.y + box.height - 48,
+  };
   const share = (axis, value) => (value - axis.low) / (axis.high - axis.low);
   return {
-    width, height, area, narrow,
-    x: (value) => area.left + across * share(frame.x, value),
-    y: (value) => area.top + upwards * (1 - share(frame.y, value)),
+    box, area,
+    x: (value) => area.left + (area.right - area.left) * share(frame.x, value),
+    y: (value) => area.bottom - (area.bottom - area.top) * share(frame.y, value),
   };
+}
+
+function planes(frames, data, width) {
+  const narrow = width < 520;
+  const beside = frames.length > 1 && width >= 760;
+  const longest = Math.max(...data.lines.map((line) => line.label.length));
+  const names = narrow ? 16 : 34 + 6.8 * longest; // room for the names, at the last chart
+  const each = beside ? (width - GAP - names + 16) / frames.length : width;
+  const height = narrow ? Math.max(300, 0.8 * width) : Math.min(beside ? 460 : 580, 0.85 * each);
+  const made = frames.map((frame, i) => {
+    const named = !beside || i === frames.length - 1;
+    const box = {
+      x: beside ? i * (each + GAP) : 0, y: beside ? 0 : i * (height + GAP),
+      width: each + (beside && named ? names - 16 : 0), height,
+    };
+    return { ...plane(frame, box, named ? names : 16), named: named && !narrow };
+  });
+  return { made, height: beside ? height : frames.length * (height + GAP) - GAP };
 }
 
 const route = (points, at) =>
@@ -41,24 +60,23 @@ const route = (points, at) =>
 function axes(frame, at) {
   const parts = [];
   const { left, right, top, bottom } = at.area;
-  const [low, high] = [at.height - bottom, at.width - right];
   for (const [value, text] of frame.x.ticks) {
     const x = at.x(value);
-    parts.push(shape("line", { class: "gridline", x1: x, x2: x, y1: top, y2: low }));
-    parts.push(shape("text", { class: "tick", x, y: low + 18, "text-anchor": "middle" }, text));
+    parts.push(shape("line", { class: "gridline", x1: x, x2: x, y1: top, y2: bottom }));
+    parts.push(shape("text", { class: "tick", x, y: bottom + 18, "text-anchor": "middle" }, text));
   }
   for (const [value, text] of frame.y.ticks) {
     const y = at.y(value);
-    parts.push(shape("line", { class: "gridline", x1: left, x2: high, y1: y, y2: y }));
+    parts.push(shape("line", { class: "gridline", x1: left, x2: right, y1: y, y2: y }));
     parts.push(shape("text", { class: "tick", x: left - 8, y: y + 4, "text-anchor": "end" }, text));
   }
-  const middle = (left + high) / 2;
-  parts.push(shape("text", { class: "axis", x: middle, y: at.height - 8, "text-anchor": "middle" },
+  const middle = (left + right) / 2;
+  parts.push(shape("text", { class: "axis", x: middle, y: bottom + 40, "text-anchor": "middle" },
     `${frame.x.title} →`));
-  const centre = (top + low) / 2;
+  const [across, centre] = [at.box.x + 14, (top + bottom) / 2];
   parts.push(shape("text", {
-    class: "axis", x: 14, y: centre, "text-anchor": "middle",
-    transform: `rotate(-90 14 ${centre})`,
+    class: "axis", x: across, y: centre, "text-anchor": "middle",
+    transform: `rotate(-90 ${across} ${centre})`,
   }, `${frame.y.title} →`));
   return parts;
 }
@@ -80,31 +98,30 @@ function guides(frame, at) {
   return parts;
 }
 
-function curve(line, at) {
+function curve(line, { points, bars }, at) {
   const parts = [];
-  for (const [i, [left, right, low, high]] of line.bars.entries()) {
-    const [x, y] = line.points[i];
+  for (const [i, [left, right, low, high]] of bars.entries()) {
+    const [x, y] = points[i];
     const bar = { class: "bar", stroke: line.colour };
     parts.push(shape("line", { ...bar, x1: at.x(left), x2: at.x(right), y1: at.y(y), y2: at.y(y) }));
     parts.push(shape("line", { ...bar, x1: at.x(x), x2: at.x(x), y1: at.y(low), y2: at.y(high) }));
   }
   parts.push(shape("path", {
-    class: "curve", d: route(line.points, at), stroke: line.colour,
+    class: "curve", d: route(points, at), stroke: line.colour,
     "stroke-dasharray": dashes(line.dash),
   }));
   return parts;
 }
 
 // Names at the right ends, pushed apart until they are legible; a thin line leads to a moved one.
-function names(frame, data, at) {
-  if (at.narrow) return [];
+function names(frame, lines, curves, at) {
   const gap = 16;
-  const ends = data.lines
-    .filter((line) => line.points.length)
-    .map((line) => {
-      const inside = line.points.filter(
-        ([x, y]) => x <= frame.x.high && y <= frame.y.high);
-      const [x, y] = inside[inside.length - 1] ?? line.points[0];
+  const ends = lines
+    .map((line, i) => ({ line, points: curves[i].points }))
+    .filter(({ points }) => points.length)
+    .map(({ line, points }) => {
+      const inside = points.filter(([x, y]) => x <= frame.x.high && y <= frame.y.high);
+      const [x, y] = inside[inside.length - 1] ?? points[0];
       return { line, x: at.x(x), y: at.y(y), place: at.y(y) };
     })
     .sort((one, other) => one.place - other.place);
@@ -112,12 +129,11 @@ function names(frame, data, at) {
   ends.forEach((end, i) => {
     end.place = Math.max(end.place, i ? ends[i - 1].place + gap : top);
   });
-  const bottom = at.height - at.area.bottom;
   for (let i = ends.length - 1; i >= 0; i -= 1) {
-    const most = i === ends.length - 1 ? bottom : ends[i + 1].place - gap;
+    const most = i === ends.length - 1 ? at.area.bottom : ends[i + 1].place - gap;
     ends[i].place = Math.min(ends[i].place, most);
   }
-  const right = at.width - at.area.right + 10;
+  const right = at.area.right + 10;
   const parts = [];
   for (const { line, x, y, place } of ends) {
     parts.push(shape("path", {
@@ -132,45 +148,53 @@ function names(frame, data, at) {
   return parts;
 }
 
+function drawOne(data, chart, frame, at, number) {
+  const clip = shape("clipPath", { id: `inside${number}` });
+  const { left, right, top, bottom } = at.area;
+  clip.append(shape("rect", {
+    x: left, y: top - 4, width: right - left + 4, height: bottom - top + 8,
+  }));
+  const inside = shape("g", { "clip-path": `url(#inside${number})` });
+  const curves = data.lines.flatMap((line, i) => curve(line, chart.curves[i], at));
+  inside.append(...guides(frame, at), ...curves);
+  const level = shape("line", { class: "level", y1: top, y2: bottom });
+  // The mark of each mechanism, as beside its name.
+  const marks = data.lines.map(
+    (line) => shape("text", { class: "mark", style: `fill: ${line.colour}` }, line.glyph));
+  const ends = at.named ? names(frame, data.lines, chart.curves, at) : [];
+  return { at, level, marks, parts: [clip, ...axes(frame, at), inside, ...ends, level, ...marks] };
+}
+
 function drawChart(state) {
   const { data, svg } = state;
   const width = Math.max(280, Math.round(state.figure.clientWidth || 640));
+  state.width = width;
   state.frame = data.frame[state.step];
-  const frame = data.frames[state.frame];
-  const at = plane(frame, data, width);
-  state.at = at;
-  svg.setAttribute("viewBox", `0 0 ${width} ${at.height}`);
-  const clip = shape("clipPath", { id: "inside" });
-  clip.append(shape("rect", {
-    x: at.area.left, y: at.area.top - 4, width: width - at.area.left - at.area.right + 4,
-    height: at.height - at.area.top - at.area.bottom + 8,
-  }));
-  const inside = shape("g", { "clip-path": "url(#inside)" });
-  inside.append(...guides(frame, at), ...data.lines.flatMap((line) => curve(line, at)));
-  state.level = shape("line", {
-    class: "level", y1: at.area.top, y2: at.height - at.area.bottom,
-  });
-  // The mark of each mechanism, as beside its name.
-  state.marks = data.lines.map((line) => shape("text", { class: "mark", style: `fill: ${line.colour}` }, line.glyph));
-  svg.replaceChildren(clip, ...axes(frame, at), inside, ...names(frame, data, at), state.level, ...state.marks);
+  const frames = data.charts.map((chart) => chart.frames[state.frame]);
+  const { made, height } = planes(frames, data, width);
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  state.charts = made.map((at, i) => drawOne(data, data.charts[i], frames[i], at, i));
+  svg.replaceChildren(...state.charts.flatMap(({ parts }) => parts));
 }
 
 function moveChart(state) {
-  const { data, at, step } = state;
-  const { high } = data.frames[state.frame].x;
-  const level = data.level[step];
-  state.level.style.display = level === null ? "none" : "";
-  if (level !== null) {
-    state.level.setAttribute("x1", at.x(level));
-    state.level.setAttribute("x2", at.x(level));
-  }
-  data.lines.forEach((line, i) => {
-    const place = line.at[step];
-    const mark = state.marks[i];
-    mark.style.display = place === null || place[0] > high ? "none" : "";
-    if (place === null) return;
-    mark.setAttribute("x", at.x(place[0]));
-    mark.setAttribute("y", at.y(place[1]));
+  const { data, step } = state;
+  state.charts.forEach(({ at, level, marks }, number) => {
+    const chart = data.charts[number];
+    const { high } = chart.frames[state.frame].x;
+    const place = chart.level[step];
+    level.style.display = place === null ? "none" : "";
+    if (place !== null) {
+      level.setAttribute("x1", at.x(place));
+      level.setAttribute("x2", at.x(place));
+    }
+    marks.forEach((mark, i) => {
+      const here = chart.curves[i].at[step];
+      mark.style.display = here === null || here[0] > high ? "none" : "";
+      if (here === null) return;
+      mark.setAttribute("x", at.x(here[0]));
+      mark.setAttribute("y", at.y(here[1]));
+    });
   });
 }
 
@@ -249,7 +273,7 @@ function begin(parentElement) {
   };
   window.addEventListener("dpcore:save", state.save);
   state.watch = new ResizeObserver(() => {
-    if (!state.data || Math.round(figure.clientWidth) === state.at?.width) return;
+    if (!state.data || Math.round(figure.clientWidth) === state.width) return;
     drawChart(state);
     go(state, state.step);
   });
@@ -271,6 +295,7 @@ export default function (component) {
     state.shown = shown;
     state.data = data;
     state.svg.setAttribute("aria-label", data.alt);
+    state.root.classList.toggle("pair", data.charts.length > 1);
     if (first || data.group !== state.group) state.step = step;
     state.group = data.group;
     drawChart(state);

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from dpcore.attack.trade.ground import GUESSED
 from dpcore.errors import DpcoreError
 from dpcore.limits import PAGE_WORDS
 from dpcore.measure import words as measured
@@ -197,7 +198,7 @@ def _choose_goal() -> tuple[Goal, float]:
             {name: goal.title for name, goal in goals.items()},
             "goal",
             help=say(
-                "What a stranger may learn at most, or what shall be left at least. Nw: how "
+                "What may be learned at most, or what shall be left at least. Nw: how "
                 "often a word comes out as it was; Sw: how many different words come out."
             ),
             width=420,
@@ -390,16 +391,16 @@ def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:
         guessed = left = None
         if epsilon is not None:
             row["promise"] = promise(one.mechanism, epsilon)
-            guessed = one.curve.at_epsilon("word", epsilon)
+            guessed = one.curve.at_epsilon(GUESSED, epsilon)
             left = one.curve.at_epsilon("meaning", epsilon)
-        row["a stranger guesses"] = (
+        row["content words guessed"] = (
             say("not measured there") if guessed is None else of_100(guessed)
         )
         row["meaning left"] = say("not measured there") if left is None else f"{100 * left:.0f} %"
         if epsilon is None:
-            row["a stranger guesses"] = row["meaning left"] = ""
+            row["content words guessed"] = row["meaning left"] = ""
         rows.append(row)
-    columns = ["mechanism", "ε", "promise", "a stranger guesses", "meaning left", "why"]
+    columns = ["mechanism", "ε", "promise", "content words guessed", "meaning left", "why"]
     return pd.DataFrame(rows)[columns].astype({"ε": "float64"})
 
 

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import style_of
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared.figure import marked_words
+from pages.shared.guessed import of_hundred
 from pages.shared.language import say
 from pages.shared.promised import promise
-from pages.tradeoff.quantities import Leakage, Utility
+from pages.tradeoff.quantities import LEAKAGES, Leakage, Utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ def epsilons(curve: TradeCurve, leakage: Leakage) -> list[float | None]:
 
 def counted(leakage: Leakage) -> str:
     """Return the leakage that the dial counts: guessed words if it cannot be set directly."""
-    return "word" if leakage.key == "auc" else leakage.key
+    return GUESSED if leakage.key == "auc" else leakage.key
 
 
 def packet(
@@ -63,9 +65,11 @@ def packet(
         without: accuracy without privacy; None if the utility is not accuracy.
     """
     texts: dict[str, int] = {}
-    lines = [_line(one, leakage, utility) for one in shown]
+    charts = [_chart(shown, one, leakage, utility, without) for one in beside(leakage)]
+    marks = [curve["at"] for curve in charts[beside(leakage).index(leakage)]["curves"]]
     findings = [
-        _finding(shown, lines, leakage, utility, number) for number in range(len(leakage.steps))
+        _finding(shown, marks, leakage, utility, number) + _disagreement(shown, leakage, number)
+        for number in range(len(leakage.steps))
     ]
     return {
         "group": f"leak_{leakage.key}",
@@ -73,26 +77,62 @@ def packet(
         "alt": say(
             "{left} over {learned}, one curve for each of {count} mechanisms",
             left=say(utility.axis),
-            learned=say(leakage.axis),
-            count=len(lines),
+            learned="; ".join(say(one.axis) for one in beside(leakage)),
+            count=len(shown),
         ),
-        "frames": [_frame(leakage, utility, high, without) for high in _HIGHS],
+        "charts": charts,
         "frame": [int(share > _CLOSE or leakage.low > 0.0) for share in leakage.steps],
-        "level": [None if leakage.key == "auc" else 100 * share for share in leakage.steps],
-        "lines": lines,
-        "rows": [_row(i, shown[i], leakage, lines[i], texts) for i in _ranked(lines, step)],
+        "lines": [_look(one) for one in shown],
+        "rows": [_row(i, shown[i], leakage, marks[i], texts) for i in _ranked(marks, step)],
         "texts": list(texts),
         "left": say(utility.left),
         "findings": findings,
     }
 
 
-def _ranked(lines: list[dict[str, Any]], step: int) -> list[int]:
-    """Rank the lines by utility at the step, the highest first; those without a point come last."""
-    places = [line["at"][step] for line in lines]
-    return sorted(
-        range(len(lines)), key=lambda i: -math.inf if places[i] is None else places[i][1]
-    )[::-1]
+def beside(leakage: Leakage) -> tuple[Leakage, ...]:
+    """Return the leakages that are drawn side by side: the very word and the near word, or one."""
+    pair = tuple(one for one in LEAKAGES if one.key in {GUESSED, NEARLY})
+    return pair if leakage in pair else (leakage,)
+
+
+def _chart(
+    shown: Sequence[BoardCurve],
+    across: Leakage,
+    leakage: Leakage,
+    utility: Utility,
+    without: float | None,
+) -> dict[str, Any]:
+    """Return one chart: its axes, and its curves with their marks at each step of the dial.
+
+    Args:
+        shown: the mechanisms.
+        across: its horizontal axis.
+        leakage: what the dial counts.
+        utility: its vertical axis.
+        without: accuracy without privacy.
+    """
+    same = across == leakage
+    wide = _HIGHS if same else (_HIGHS[-1],) * len(_HIGHS)
+    counts = same and leakage.key != "auc"
+    return {
+        "frames": [
+            _frame(across, utility, width, high, without)
+            for width, high in zip(wide, _HIGHS, strict=True)
+        ],
+        "level": [100 * share if counts else None for share in leakage.steps],
+        "curves": [_curve(one, across, leakage, utility) for one in shown],
+    }
+
+
+Marks = Sequence[Sequence[list[float] | None]]
+"""Place of each curve's mark at each step, in percent; None where it has none."""
+
+
+def _ranked(marks: Marks, step: int) -> list[int]:
+    """Rank the curves by utility at the step, the highest first; those without a mark come last."""
+    heights = [-math.inf if place is None else place[1] for place in (row[step] for row in marks)]
+    return sorted(range(len(marks)), key=heights.__getitem__)[::-1]
 
 
 _HIGHS = 60.0, 100.0  # upper ends of the axes, in close-up and as a whole
@@ -100,38 +140,36 @@ _CLOSE = 0.5  # beyond this step the whole is shown
 
 
 def _frame(
-    leakage: Leakage, utility: Utility, high: float, without: float | None
+    leakage: Leakage, utility: Utility, width: float, high: float, without: float | None
 ) -> dict[str, Any]:
     return {
-        "x": _axis(say(leakage.axis), 100 * leakage.low, high),
+        "x": _axis(say(leakage.axis), 100 * leakage.low, width),
         "y": _upwards(utility, high),
-        "guides": _guides(leakage, utility, high, without),
+        "guides": _guides(leakage, utility, min(width, high), without),
     }
 
 
-def _line(one: BoardCurve, leakage: Leakage, utility: Utility) -> dict[str, Any]:
-    look, curve = style_of(one.curve.label), one.drawn
-    line: dict[str, Any] = {
-        "label": one.curve.label,
-        "colour": look.colour,
-        "dash": look.dash,
-        "glyph": look.glyph,
-        "points": [],
-        "bars": [],
-        "at": [None] * len(leakage.steps),
-    }
-    if leakage.key not in curve or utility.key not in curve:
-        return line
-    across, upwards = 100 * curve.intervals(leakage.key), 100 * curve.intervals(utility.key)
-    line["points"] = _rounded(_pairs(across[:, 0], upwards[:, 0]))
-    line["bars"] = _rounded(
-        [[*a[1:].tolist(), *u[1:].tolist()] for a, u in zip(across, upwards, strict=True)]
+def _look(one: BoardCurve) -> dict[str, Any]:
+    look = style_of(one.curve.label)
+    named = {"label": one.curve.label, "colour": look.colour}
+    return named | {"dash": look.dash, "glyph": look.glyph}
+
+
+def _curve(one: BoardCurve, across: Leakage, leakage: Leakage, utility: Utility) -> dict[str, Any]:
+    curve = one.drawn
+    drawn: dict[str, Any] = {"points": [], "bars": [], "at": [None] * len(leakage.steps)}
+    if across.key not in curve or utility.key not in curve:
+        return drawn
+    right, upwards = 100 * curve.intervals(across.key), 100 * curve.intervals(utility.key)
+    drawn["points"] = _rounded(_pairs(right[:, 0], upwards[:, 0]))
+    drawn["bars"] = _rounded(
+        [[*a[1:].tolist(), *u[1:].tolist()] for a, u in zip(right, upwards, strict=True)]
     )
     for number, share in enumerate(leakage.steps):
-        place = [curve.at(name, counted(leakage), share) for name in (leakage.key, utility.key)]
+        place = [curve.at(name, counted(leakage), share) for name in (across.key, utility.key)]
         if None not in place:
-            line["at"][number] = [round(100 * value, 3) for value in place if value is not None]
-    return line
+            drawn["at"][number] = [round(100 * value, 3) for value in place if value is not None]
+    return drawn
 
 
 def _pairs(across: np.ndarray, upwards: np.ndarray) -> list[list[float]]:
@@ -177,16 +215,19 @@ def _guides(
     if leakage.key == utility.bound:
         label = say("nobody can be above this line")
         return [{"label": label, "kind": "bound", "points": diagonal, "place": 0}]
-    if leakage.key == "word":
+    if leakage.key in {GUESSED, "word"}:
         label = say("dotted: the word itself, or something unrelated")
         return [{"label": label, "kind": "loose", "points": diagonal, "place": 1}]
     return []
 
 
 def _row(
-    number: int, one: BoardCurve, leakage: Leakage, line: dict[str, Any], texts: dict[str, int]
+    number: int,
+    one: BoardCurve,
+    leakage: Leakage,
+    places: Sequence[list[float] | None],
+    texts: dict[str, int],
 ) -> dict[str, Any]:
-    places = line["at"]
     row: dict[str, Any] = {
         "line": number,
         "left": ["" if place is None else _percent(place[1]) for place in places],
@@ -216,7 +257,7 @@ def _percent(value: float) -> str:
 
 def _finding(
     shown: Sequence[BoardCurve],
-    lines: list[dict[str, Any]],
+    marks: Marks,
     leakage: Leakage,
     utility: Utility,
     number: int,
@@ -225,8 +266,8 @@ def _finding(
     share = leakage.steps[number]
     there = {
         one.curve.label: one.drawn.interval_at(utility.key, counted(leakage), share)
-        for one, line in zip(shown, lines, strict=True)
-        if line["at"][number] is not None
+        for one, steps in zip(shown, marks, strict=True)
+        if steps[number] is not None
     }
     known = {label: reading for label, reading in there.items() if reading is not None}
     level = say("At {share:.3g} of 100", share=100 * share)
@@ -248,3 +289,26 @@ def _finding(
     return say(
         "{level}, {most}, {least}; their intervals overlap.", level=level, most=most, least=least
     )
+
+
+def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) -> str:
+    """Say where the other chart disagrees: who gives most and least away in its sense."""
+    others = [one for one in beside(leakage) if one != leakage]
+    if not others:
+        return ""
+    (other,) = others
+    there = {
+        one.curve.label: value
+        for one in shown
+        if (value := one.curve.at(other.key, counted(leakage), leakage.steps[number])) is not None
+    }
+    if len(there) < 2:
+        return ""
+    most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    sentence = (
+        say("Of near words {most} gives away {high} of 100, {least} {low}.")
+        if other.key == NEARLY
+        else say("Of the very words {most} gives away {high} of 100, {least} {low}.")
+    )
+    high, low = (of_hundred(there[label]) for label in (most, least))
+    return " " + sentence.format(most=most, least=least, high=high, low=low)

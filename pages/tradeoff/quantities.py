@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpcore.attack.trade.ground import GUESSED, NEARLY
+from pages.shared.guessed import ABOUT
 from pages.shared.language import later
 
 _SHARES = (
@@ -22,7 +24,7 @@ class Leakage:
         key: key of `TradeCurve`, and name in links.
         title: title in the list of choices.
         axis: axis of the figure.
-        counted: the count at the dial: "A stranger guesses" … "of 100 words".
+        counted: the count at the dial: "Guessed, …" … "of 100 content words".
         meaning: one sentence on its meaning.
         steps: steps of the dial, ascending.
         start: one of them.
@@ -64,33 +66,60 @@ class Utility:
     ends: tuple[float, float] | None = None
 
 
-_GUESSES = (later("A stranger guesses"), later("of 100 words"))
+_GUESSES = later("Guessed, if all were equally likely"), later("of 100 words")
 LEAKAGES = (
     Leakage(
+        GUESSED,
+        later("the very word"),
+        later("content words guessed by frequency, of 100"),
+        (ABOUT, later("of 100 content words")),
+        later(
+            "Someone who knows the method and how common words are sees what came out and names "
+            "the word."
+        ),
+        _SHARES,
+        0.2,
+    ),
+    Leakage(
+        NEARLY,
+        later("the word or a near one"),
+        later("guessed by frequency with near ones, of 100"),
+        (later("Guessed by frequency, with near ones"), later("of 100 content words")),
+        later("They name the word or one of the nine nearest to it."),
+        tuple(share for share in _SHARES if share >= 0.02),
+        0.4,
+    ),
+    Leakage(
         "word",
-        later("this very word"),
-        later("of 100 words, a stranger guesses"),
+        later("the very word, all equally likely"),
+        later("words guessed if all equally likely, of 100"),
         _GUESSES,
-        later("Seeing what came out, the best stranger names the word itself."),
+        later(
+            "The same for someone who takes all words of the vocabulary for equally likely, as "
+            "papers do. Nobody who knows the language does; times the number of words it says by "
+            "which factor anybody's chance can grow at most."
+        ),
         _SHARES,
         0.08,
     ),
     Leakage(
         "near",
-        later("the word or one near it"),
-        later("of 100 words, a stranger comes near"),
-        (later("A stranger comes near"), later("of 100 words")),
-        later("He names one of the ten words nearest to it, the word itself among them."),
+        later("the word or a near one, all equally likely"),
+        later("with near ones, all equally likely, of 100"),
+        (later("With near ones guessed, if all were equally likely"), later("of 100 words")),
+        later(
+            "They take all words for equally likely and name the word or one of the nine nearest."
+        ),
         _SHARES,
         0.2,
     ),
     Leakage(
         "kind",
-        later("its kind"),
-        later("of 100 words, a stranger knows the kind"),
-        (later("A stranger knows the kind of"), later("of 100 words")),
+        later("its kind, all words equally likely"),
+        later("kinds guessed if all words equally likely, of 100"),
+        (later("Kinds guessed, if all words were equally likely"), later("of 100 words")),
         later(
-            "He names its kind: an illness, a place, a feeling. Naming the commonest kind every "
+            "They name its kind: an illness, a place, a feeling. Naming the commonest kind every "
             "time is right for about a quarter."
         ),
         _KINDS,
@@ -103,7 +132,7 @@ LEAKAGES = (
         later("of 100 times, told from its nearest word"),
         (later("Which of two near words: right"), later("of 100 times")),
         later(
-            "He is told the word and its nearest neighbour, and says which of them it was; a "
+            "They are told the word and its nearest neighbour, and say which of them it was; a "
             "coin is right 50 times."
         ),
         _PAIRS,
@@ -113,11 +142,11 @@ LEAKAGES = (
     Leakage(
         "auc",
         later("that a text was in the data"),
-        later("chance to tell a member from a stranger's text"),
-        _GUESSES,
+        later("chance to tell a member from another text"),
+        (ABOUT, later("of 100 content words")),
         later(
             "Membership: given a text of the training data and one that is not, which is which? "
-            "A coin is right 50 times. The dial still counts guessed words."
+            "A coin is right 50 times. The dial still counts guessed content words."
         ),
         _SHARES,
         0.1,

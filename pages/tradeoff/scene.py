@@ -17,7 +17,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
-from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves, with_leak
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.rewrite.sentence import SentenceDraw
 from dpcore.study.recorded import Figures
@@ -64,13 +64,13 @@ def show_board(data: dict[str, Any]) -> None:
     """Draw the board.
 
     Args:
-        data: `group` (whose dial moves it), `step`, `alt`, `frames` (x and y: title, low, high,
-            ticks as [value, text]; guides: label, kind, points, place of the label), by step
-            `frame` (which of them), `level` (where the dial's line is, or null) and `findings`,
-            `lines` (label, colour, dash, glyph, points as [x, y], bars as [x low, x high, y low, y
-            high], by step `at` as [x, y] or null), `left` (of what), `texts`, and `rows` (line; by
-            step left, promise and words as [index into `texts`, whether it changed, the gap before
-            it] or null).
+        data: `group` (whose dial moves it), `step`, `alt`, `charts` (frames: x and y with title,
+            low, high and ticks as [value, text], guides with label, kind, points and place of the
+            label; by step `level`, where the dial's line is, or null; `curves`: points as [x, y],
+            bars as [x low, x high, y low, y high], by step `at` as [x, y] or null), by step `frame`
+            (which of them) and `findings`, `lines` (label, colour, dash, glyph), `left` (of what),
+            `texts`, and `rows` (line; by step left, promise and words as [index into `texts`,
+            whether it changed, the gap before it] or null).
     """
     _component()(key="tradeoff_board", data=data)
 
@@ -94,7 +94,7 @@ def choose_two() -> tuple[Leakage, Utility]:
     chosen = leakages[
         choose_one(
             st.selectbox,
-            say("What a stranger learns"),
+            say("What is learned"),
             {key: say("Learned: {title}", title=say(one.title)) for key, one in leakages.items()},
             "learned",
             help=say("What counts as given away; the dial counts it.")
@@ -125,7 +125,7 @@ def choose_two() -> tuple[Leakage, Utility]:
 def _goes_with(utility: Utility, leakage: Leakage) -> bool:
     if utility.data is None:
         return leakage.key != "auc"
-    return leakage.key in {"word", "auc"}
+    return leakage.key not in {"kind", "pair", "near"}
 
 
 def choose_curves() -> list[str]:
@@ -242,7 +242,8 @@ def _of(utility: Utility) -> tuple[dict[str, TradeCurve], float | None]:
 @cache
 def _taught(name: str, data: str) -> tuple[dict[str, TradeCurve], float]:
     figures = Figures(recorded(name))
-    return task_curves(figures, data), without_privacy(figures, data)[0].mean
+    curves = {label: with_leak(curve) for label, curve in task_curves(figures, data).items()}
+    return curves, without_privacy(figures, data)[0].mean
 
 
 def show_scene(

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from dpcore.papers.ours.tradeoff import ARMS, STUDY
+from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.papers.ours.tradeoff import ARMS, LEAK, STUDY
 from dpcore.papers.written import Filled
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
@@ -116,8 +117,8 @@ def _meaning_view(scene: TradeoffScene) -> None:
     st.markdown(
         say(
             "**Why one axis of leakage?** ε is multiplied by a distance in some mechanisms and "
-            "holds between any two words in others, so equal ε is no equal privacy. What a "
-            "stranger learns can be compared."
+            "holds between any two words in others, so equal ε is no equal privacy. What is "
+            "guessed can be compared."
         )
     )
     st.markdown(
@@ -125,7 +126,7 @@ def _meaning_view(scene: TradeoffScene) -> None:
             "**What a reader can use, an attacker can use.** Whoever repeats the output comes "
             "as near to the word as the reader does. A method that leaves more meaning at "
             "equally many guessed words gives the neighbourhood of the word away: choose *the "
-            "word or one near it* above, and the order of the methods turns round. Ask which "
+            "word or a near one* above, and the order of the methods turns round. Ask which "
             "leak matters in your texts."
         )
     )
@@ -134,11 +135,15 @@ def _meaning_view(scene: TradeoffScene) -> None:
 def _computed_view(scene: TradeoffScene) -> None:
     note(
         say(
-            "Recorded once on the bundled lexicon. Where a mechanism's columns are a closed "
-            "form the stranger is Bayes' attacker over 5,000 of the 25,000 outputs; elsewhere "
-            "he repeats what came out. Own lexicons and settings: `python -m dpcore tradeoff`."
+            "Recorded once on the bundled lexicon. Content words are as frequent as in English "
+            "text, and where a mechanism's columns are a closed form the best guess is summed "
+            "over all outputs; elsewhere the best of several attackers is counted. What is left, "
+            "and what is guessed if all words were equally likely, are over 5,000 of the 25,000 "
+            "outputs. Own lexicons and settings: `python -m dpcore leak` and `python -m dpcore "
+            "tradeoff`."
         )
     )
+    made_view(recorded(LEAK.name))
     made_view(recorded(STUDY.name))
     if scene.utility.data is not None:
         made_view(recorded(scene.utility.data[0]))
@@ -155,7 +160,11 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
         words = ["--mechanism", arms[one.curve.label].mechanism, "--epsilon", f"{epsilon:.4g}"]
         for name, value in arms[one.curve.label].settings:
             words += ["--set", f"{name}={value}"]
-        lines.append(command_line("tradeoff", *words))
+        if counted(scene.leakage) in {GUESSED, NEARLY}:
+            gain = "near" if scene.leakage.key == NEARLY else "word"
+            lines.append(command_line("leak", *words, "--gain", gain))
+        else:
+            lines.append(command_line("tradeoff", *words))
     return Takeaway(
         python_cell(scene),
         tuple(key for one in scene.shown for key in one.mechanism.cited),
@@ -165,6 +174,7 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
         tables={
             later("Numbers at the dial"): lambda: at_step(scene),
             later("All curves"): lambda: recorded(STUDY.name).table,
+            later("All curves of what is guessed"): lambda: recorded(LEAK.name).table,
         },
         drawing="tradeoff",
     )
@@ -180,10 +190,12 @@ def python_cell(scene: TradeoffScene) -> str:
         name, data = utility.data
         imports = (
             "from dpcore.papers.ours.equal_leakage import task_curves\n"
+            "from dpcore.papers.ours.tradeoff import with_leak\n"
             "from dpcore.study.recorded import Figures\n"
             "from dpcore.study.recorded import read_recorded"
         )
-        source = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
+        known = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
+        source = f"{{label: with_leak(curve) for label, curve in {known}.items()}}"
     labels = [one.curve.label for one in scene.shown]
     return "\n".join(
         (

@@ -38,7 +38,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     sentence(page)
     expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
     expect(page.locator(".changing .changed").first).to_be_visible(timeout=WAIT_MS)
-    expect(page.locator(".dial .left .value")).to_have_text("8 of 100 words")
+    expect(page.locator(".dial .left .value")).to_have_text("20, near 53")
     assert not [response.url for response in loaded if "plotly" in response.url.lower()]
     sizes = sorted(
         (len(response.body()), response.url.rsplit("/", 1)[-1])
@@ -170,13 +170,13 @@ def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
 def test_the_dial_changes_the_sentence_without_the_server(app_url: str, page: Page) -> None:
     open_page(page, app_url)
     sentence(page)
-    dial = page.get_by_role("slider", name="How much a stranger may learn")
+    dial = page.get_by_role("slider", name="How much someone who knows the language may learn")
     before = page.locator(".changing .sentence").inner_text()
     dial.focus()
     dial.press("Home")
-    expect(page.locator(".dial .left .value")).to_have_text("0.6 of 100 words")
-    expect(page.locator(".changing .numbers b").first).to_have_text("0.6 of 100")
+    expect(page.locator(".dial .left .value")).to_have_text("2.5, near 6.8")
+    expect(page.locator(".changing .numbers b").first).to_have_text("2.5 of 100")
     assert page.locator(".changing .sentence").inner_text() != before
-    page.wait_for_url("**guessed=0.6**")
+    page.wait_for_url("**guessed=2.5**")
     wait_idle(page)
-    expect(page.locator(".dial .left .value")).to_have_text("0.6 of 100 words")
+    expect(page.locator(".dial .left .value")).to_have_text("2.5, near 6.8")

@@ -1,5 +1,6 @@
 """The Trade-off page in a real Chromium: the dial moves chart and sentences without the server."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
+
+DIAL = "Guessed by frequency, of 100 content words"
 
 
 def opened(page: Page, url: str) -> None:
@@ -23,25 +26,26 @@ def test_the_dial_moves_all_without_the_server_and_the_link_follows(
     opened(page, f"{app_url}/tradeoff")
     page.evaluate("window.__sent = 0")
     page.on("websocket", lambda _: page.evaluate("window.__sent += 1"))
-    dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
+    dial = page.get_by_role("slider", name=DIAL)
     expect(dial).to_have_attribute(
-        "aria-valuetext", "A stranger guesses 8 of 100 words; ε = 1.01 to 9.23"
+        "aria-valuetext",
+        re.compile(r"Guessed by frequency 20 of 100 content words; ε = "),
     )
     before = page.locator(".board .words").all_inner_texts()
-    line = page.locator(".level").get_attribute("x1")
+    line = page.locator(".level").first.get_attribute("x1")
     dial.focus()
     dial.press("ArrowRight")
     dial.press("ArrowRight")
-    expect(page.locator(".dial .left .value")).to_have_text("12 of 100 words")
-    assert page.locator(".level").get_attribute("x1") != line
+    expect(page.locator(".dial .left .value")).to_have_text("30 of 100 content words")
+    assert page.locator(".level").first.get_attribute("x1") != line
     assert page.locator(".board .words").all_inner_texts() != before
-    expect(page.locator(".finding")).to_contain_text("At 12 of 100, ")
+    expect(page.locator(".finding")).to_contain_text("At 30 of 100, ")
     wait_idle(page)
-    page.wait_for_url("**level=12**")
+    page.wait_for_url("**level=30**")
     # A link that was made so shows the same.
     sentences = page.locator(".board .words").all_inner_texts()
     opened(page, page.url)
-    expect(page.locator(".dial .left .value")).to_have_text("12 of 100 words")
+    expect(page.locator(".dial .left .value")).to_have_text("30 of 100 content words")
     assert sorted(page.locator(".board .words").all_inner_texts()) == sorted(sentences)
 
 
@@ -49,25 +53,25 @@ def test_what_is_said_below_follows_the_dial(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/tradeoff")
     page.get_by_text("Take it with you").click()
     cell = page.locator("code").filter(has_text="recorded_curves")
-    expect(cell).to_contain_text("0.08")
-    dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
+    expect(cell).to_contain_text("0.2)")
+    dial = page.get_by_role("slider", name=DIAL)
     dial.focus()
     dial.press("ArrowRight")
-    expect(cell).to_contain_text("0.1)")
+    expect(cell).to_contain_text("0.25)")
     wait_idle(page)
-    expect(page.locator(".dial .left .value")).to_have_text("10 of 100 words")
+    expect(page.locator(".dial .left .value")).to_have_text("25 of 100 content words")
 
 
 def test_beyond_the_half_the_whole_is_seen(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/tradeoff")
     ticks = page.locator(".board .tick")
-    expect(ticks.filter(has_text="100")).to_have_count(0)
-    dial = page.get_by_role("slider", name="A stranger guesses, of 100 words")
+    expect(ticks.filter(has_text="100")).to_have_count(1)  # across, in the chart of near words
+    dial = page.get_by_role("slider", name=DIAL)
     dial.focus()
     dial.press("End")
-    expect(page.locator(".dial .left .value")).to_have_text("90 of 100 words")
-    expect(ticks.filter(has_text="100").first).to_be_visible()
-    assert page.locator(".mark:visible").count() == 3
+    expect(page.locator(".dial .left .value")).to_have_text("90 of 100 content words")
+    expect(ticks.filter(has_text="100")).to_have_count(4)
+    assert page.locator(".mark:visible").count() == 6
 
 
 def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
@@ -78,7 +82,7 @@ def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
         field.fill(typed)
         field.press("Enter")
         field.blur()
-        expect(page.locator(".dial .left .value")).to_have_text(f"{shown} of 100 words")
+        expect(page.locator(".dial .left .value")).to_have_text(f"{shown} of 100 content words")
 
 
 def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:

@@ -53,7 +53,9 @@ def test_each_mechanism_is_a_curve_along_which_epsilon_rises() -> None:
 def test_the_caption_compares_where_as_much_is_given_away() -> None:
     caption = tradeoff_caption(TABLE)
     # On the lines, at the highest level that both reach: tem .08 + .19·13/19 = .21, k-ary .20.
-    assert "Where 20 in 100 are given away (words that a stranger guesses), tem leaves" in caption
+    assert (
+        "Where 20 in 100 are given away (words guessed, all equally likely), tem leaves" in caption
+    )
     assert "tem leaves the most, 21 in 100" in caption
     assert caption.endswith("and k-ary the least, 20.")
     alone = tradeoff_caption(TABLE[TABLE["mechanism"] == "tem"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.audit.composition import composition
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
@@ -74,15 +75,18 @@ def test_its_guesses_are_what_was_recorded_at_this_epsilon() -> None:
     curve = recorded_curves()["tem"]
     epsilon = float(curve.epsilons[3])
     label = labelled(tem, epsilon)
-    value, low, high = curve.amounts["word"][3].tolist()
+    value, low, high = curve.amounts[GUESSED][3].tolist()
+    near = curve.amounts[NEARLY][3].tolist()
     assert label.guessed == pytest.approx((value, low, high), rel=1e-9)
-    assert f"about {100 * value:.3g} of 100 words" in label.guesses
+    assert label.near == pytest.approx(near, rel=1e-9)
+    assert f"about {100 * value:.3g} of 100 content words" in label.guesses
+    assert f", and for about {100 * near[0]:.3g}" in label.guesses
     assert label.measured == (epsilon,)
     between = labelled(tem, 2.05)
     assert between.measured == (2.0, 2.15)
     assert between.guessed is not None
     assert between.guessed[1:] == pytest.approx(
-        (curve.amounts["word"][2, 1], curve.amounts["word"][3, 2]), rel=1e-9
+        (curve.amounts[GUESSED][2, 1], curve.amounts[GUESSED][3, 2]), rel=1e-9
     )
     assert "measured at ε = 2 and 2.15" in between.guesses
     repeats = create("madlib", load("default"))
@@ -92,7 +96,8 @@ def test_its_guesses_are_what_was_recorded_at_this_epsilon() -> None:
         nothing = labelled(other, at)
         assert nothing.guessed is None
         assert "was not measured" in nothing.guesses
-        assert nothing.to_dict()["guessed"]["value"] is None
+        guessed = nothing.to_dict()["guessed"]
+        assert (guessed["stranger"], guessed["word"]["value"]) == ("counts", None)
 
 
 def test_between_two_certified_epsilons_the_law_is_that_of_the_smaller() -> None:
@@ -109,7 +114,7 @@ def test_between_two_certified_epsilons_the_law_is_that_of_the_smaller() -> None
     label = labelled(optimal, 1.0443)
     assert label.measured == (1.0,)
     assert label.guessed is not None
-    assert label.guessed[0] == pytest.approx(0.0730, abs=1e-4)
+    assert label.guessed[0] == recorded_curves()["optimal"].at_epsilon(GUESSED, 1.0)
 
 
 def test_a_refuted_guarantee_and_an_experiment_are_said_first() -> None:
@@ -163,6 +168,6 @@ def test_half_of_the_texts_have_at_most_the_median(lengths: list[int]) -> None:
 
 
 def test_a_label_is_a_value() -> None:
-    label = Label({}, None, (), False, "2026-01-31")
+    label = Label({}, None, None, (), False, "2026-01-31")
     with pytest.raises(dataclasses.FrozenInstanceError):
         label.date = ""  # type: ignore[misc]

@@ -39,7 +39,6 @@ from dpcore.noise.samplers import log_survival_and_density
 
 _NEVER = -700.0  # ln of the smallest probability that counts
 _MOVED = -_NEVER * RELATIVE_ERROR  # of such a logarithm by the error of a distance
-_NEGLIGIBLE = 60.0  # probabilities below e^−60 of the likeliest word are ignored
 
 # Likelihood of one output under every word: the input of a Bayes attacker.
 
@@ -86,10 +85,10 @@ class Likelihood:
         return float(self.logs[place])
 
 
-Columns = Callable[[float, slice], tuple[FloatArray, float]]
+Columns = Callable[[float, slice], tuple[FloatArray, FloatArray | float]]
 """Maps ε and some of the prepared outputs to ln P(y | w) of these outputs y and all words w of the
-channel, shape (outputs, m), and to a bound on the relative error of each P(y | w) that counts
-beside the largest one of its output."""
+channel, shape (outputs, m), and to bounds on their errors: one for each, or one for all that count
+beside the largest of an output."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +137,12 @@ class Channel(ABC):
         """Prepare a block of outputs, for sums over all words."""
         seen = self.seen_all(outputs.tolist())
 
-        def at(epsilon: float, some: slice) -> tuple[FloatArray, float]:
-            logs, error = np.empty((len(seen[some]), self.words.size)), 0.0
-            for row, output in zip(logs, seen[some], strict=True):
-                column = output.at(epsilon)
-                row[:] = column.logs
-                # Errors of negligible probabilities do not count.
-                likely = column.logs > max(column.logs.max(), _NEVER) - _NEGLIGIBLE
-                error = max(error, float(np.expm1(2.0 * column.errors[likely].max(initial=0.0))))
-            return logs, error
+        def at(epsilon: float, some: slice) -> tuple[FloatArray, FloatArray | float]:
+            columns = [output.at(epsilon) for output in seen[some]]
+            return (
+                np.stack([column.logs for column in columns]),
+                np.stack([column.errors for column in columns]),
+            )
 
         return at
 
@@ -349,12 +345,11 @@ class PlainColumns(Channel):
         if self.form.metric is not None:
             away = list(_far(self.mechanism, words, self.form.metric))
 
-        def at(epsilon: float, some: slice) -> tuple[FloatArray, float]:
+        def at(epsilon: float, some: slice) -> tuple[FloatArray, FloatArray | float]:
             logs = np.empty((words[some].size, self.words.size))
             for row, word, far in zip(logs, words[some].tolist(), away[some], strict=True):
                 row[:] = self.form.column(word, far, epsilon)
-            size = max(1.0, -_NEVER)
-            return logs, float(np.expm1(self.form.error * size + _MOVED))
+            return logs, self.form.error * max(1.0, -_NEVER) + _MOVED
 
         return at
 
@@ -412,14 +407,14 @@ class ExponentialColumns(Channel):
         """Prepare a block of outputs: their distances serve every ε."""
         away = _far(self.mechanism, outputs, self.form.metric)
 
-        def at(epsilon: float, some: slice) -> tuple[FloatArray, float]:
+        def at(epsilon: float, some: slice) -> tuple[FloatArray, FloatArray | float]:
             strength = self.form.strength(epsilon)
             normalisers, errors = self.normalisers(strength)
             logs = away[some] * strength
             np.minimum(logs, self.form.cap, out=logs)
             np.negative(logs, out=logs)
             logs -= normalisers
-            return logs, float(np.expm1(errors.max() + _ROUNDING + _MOVED))
+            return logs, float(errors.max()) + _ROUNDING + _MOVED
 
         return at
 

@@ -20,6 +20,9 @@ from dpcore.noise.streams import generator
 
 LEAKAGES = ("word", "near", "kind", "guess", "pair", "couple")
 UTILITIES = ("kept", "meaning")
+GUESSED, NEARLY = "counts-word", "counts-near"
+"""Leakages to the stranger `counts` of `dpcore.attack.leak`: content words that someone guesses who
+knows how common they are, and those of which they guess the word or one of the nine nearest."""
 NEAR = 10
 """k: the word itself and the nine words nearest to it."""
 PAIRS = 60

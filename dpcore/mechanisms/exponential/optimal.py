@@ -102,7 +102,7 @@ class Standing:
         )
         if self.attained:
             return (
-                f"{both}, nor lets a stranger guess more of such words. The two agree, as they do "
+                f"{both}, nor lets more of such words be guessed. The two agree, as they do "
                 "at and above the critical ε of the lexicon: here it is optimal."
             )
         return (

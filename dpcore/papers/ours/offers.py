@@ -1,8 +1,9 @@
 """Offers for a goal: the ε with which a mechanism meets it, and leakage and utility there.
 
-A goal limits either the share of words that an attacker guesses, or the accuracy that a classifier
-loses. Every ε offered is the ε used: three digits, rounded to the safe side, and where a
-certificate covers only some ε, one of those.
+A goal limits either the share of content words that someone guesses who knows how common words are
+(the very word, or a near one), or the accuracy that a classifier loses. Every ε offered is the ε
+used: three digits, rounded to the safe side, and where a certificate covers only some ε, one of
+those.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.guarantee import Status
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
@@ -41,7 +43,9 @@ class Offer:
         epsilon: ε; None where none is known.
         why: reason why there is none, or how certain it is; empty if there is nothing to say.
         status: of the guarantee at ε.
-        guessed: share of the lexicon's words that an attacker guesses, with its interval.
+        guessed: share of content words that someone guesses who knows how common words are, with
+            its interval.
+        near: the same where one of the nine nearest words counts as well.
         at_least: True if a better attacker may guess more.
         accuracy: of a classifier on private texts, with its interval.
         auc: of the attacker on the membership of training texts, with its interval.
@@ -51,27 +55,33 @@ class Offer:
     why: str = ""
     status: Status | None = None
     guessed: MeanInterval | None = None
+    near: MeanInterval | None = None
     at_least: bool = False
     accuracy: MeanInterval | None = None
     auc: MeanInterval | None = None
 
 
 def guess_offer(
-    mechanism: Mechanism, curve: TradeCurve | None, taught: TradeCurve | None, share: float
+    mechanism: Mechanism,
+    curve: TradeCurve | None,
+    taught: TradeCurve | None,
+    share: float,
+    quantity: str = GUESSED,
 ) -> Offer:
-    """Return the largest ε at which an attacker guesses at most this share, interval included.
+    """Return the largest ε at which at most this share is guessed, interval included.
 
     Args:
         mechanism: the mechanism.
         curve: measurements of it on its lexicon.
         taught: results of learning from its texts, quantities accuracy and auc.
         share: 0 to 1.
+        quantity: `GUESSED`, or `NEARLY` where a near word counts as well.
     """
-    if curve is None:
+    if curve is None or quantity not in curve:
         return Offer(None, NOT_MEASURED)
-    most = curve.keeps_below("word", share)
+    most = curve.keeps_below(quantity, share)
     if most is None:
-        return Offer(None, Filled("gives away more at every ε that was measured"))
+        return Offer(None, Filled("gives away more, or perhaps more, at every ε that was measured"))
     why = Filled("the largest ε that was measured") if most == curve.epsilons[-1] else ""
     return _offer(mechanism, curve, taught, _down(mechanism, most), why)
 
@@ -153,8 +163,9 @@ def _offer(
         epsilon,
         why,
         mechanism.guarantee(epsilon).status,
-        _reading(curve, "word", at),
-        curve is not None and "word" in curve.at_least,
+        _reading(curve, GUESSED, at),
+        _reading(curve, NEARLY, at),
+        curve is not None and GUESSED in curve.at_least,
         _reading(taught, "accuracy", at),
         _reading(taught, "auc", at),
     )
@@ -166,7 +177,9 @@ def _reading(curve: TradeCurve | None, quantity: str, epsilon: float) -> MeanInt
     found = curve.interval_at_epsilon(quantity, epsilon)
     if found is None:
         return None
-    if quantity != "word" and np.isnan(curve.amounts[quantity]).any():  # only one trial
+    if (
+        quantity not in {GUESSED, NEARLY} and np.isnan(curve.amounts[quantity]).any()
+    ):  # only one trial
         return MeanInterval(found[0], math.nan, math.nan)
     return MeanInterval(*found)
 

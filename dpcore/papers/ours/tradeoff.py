@@ -1,11 +1,19 @@
-"""Trade-off of leakage and utility of every mechanism on the bundled lexicon."""
+"""Recorded leakage and utility of every mechanism on the bundled lexicon.
+
+`STUDY` is the trade-off for a stranger who takes all words for equally likely. `LEAK` is what
+someone guesses who knows how common content words are: the number that every dial shows.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
+from dpcore.attack.leak import COUNTS, leak
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import BAYES, LEAKAGES, UTILITIES, Amount
+from dpcore.attack.trade.ground import BAYES, GUESSED, LEAKAGES, NEARLY, UTILITIES, Amount
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
@@ -91,17 +99,102 @@ def amount_row(amount: Amount, count: int) -> Row:
     )
 
 
+_GAINS = {"word": GUESSED, "near": NEARLY}
+_BEFORE = "before"  # variant of the rows with the share guessed before anything is released
+
+LEAK = Study(
+    "Content words guessed by someone who knows how common they are, on the bundled lexicon",
+    "",
+    Plan(
+        "leak",
+        "dpcore.papers.ours.tradeoff:measure_leak",
+        # A column of the published truncated Gumbel mechanism takes an integral for every word.
+        tuple(
+            replace(arm, options=(("draws", 200),)) if arm.mechanism == "truncated-gumbel" else arm
+            for arm in ARMS
+        ),
+        ("bundled",),
+        options=(("draws", 10_000),),
+        together=True,
+    ),
+    "All outputs where a column of the law is a closed form; elsewhere 10,000 content words, drawn "
+    "as frequent as they are, with their outputs, or 200 outputs where a column takes integrals.",
+    rewrites=False,
+)
+
+
+def measure_leak(cell: Cell, sources: Sources) -> list[Row]:
+    """Measure one mechanism at all its ε; the column `variant` names the attacker.
+
+    Option: `draws`, as for `dpcore.attack.leak.leak`.
+    """
+    mechanism, draws = sources.mechanism(cell), int(cell.option("draws"))
+    rows: list[Row] = []
+    for gain in _GAINS:
+        for each in leak(mechanism, cell.epsilons, COUNTS, gain, draws=draws, seed=cell.seed):
+            at = {"epsilon": each.epsilon}
+            ends = {"low": each.low, "high": each.high}
+            rows.append(row(gain, each.after, variant=each.attacker, **ends, **at))
+            rows.append(row(gain, each.before, variant=_BEFORE, **at))
+    return rows
+
+
 @cache
 def recorded_curves() -> dict[str, TradeCurve]:
-    """Read the recorded trade-off by the labels of its curves, in the order of `ARMS`.
+    """Read both records by the labels of their curves, in the order of `ARMS`.
+
+    Quantities are `LEAKAGES` and `UTILITIES`, all words equally likely, and those of `LEAK`.
 
     Raises:
-        StudyError: the record is missing or damaged.
+        StudyError: a record is missing or damaged.
     """
     rows = read_recorded(STUDY.name).table
     rows = rows[rows["quantity"].isin(LEAKAGES + UTILITIES)]
+    leaks = read_recorded(LEAK.name).table
+    leaks = leaks[leaks["quantity"].isin(_GAINS) & (leaks["variant"] != _BEFORE)]
+    leaks = leaks.replace({"quantity": _GAINS})
+    by_label = dict(iter(leaks.groupby("label")))
+    curves = {}
+    for label, some in rows.groupby("label", sort=False):
+        curve, more = TradeCurve.of(some, BAYES), TradeCurve.of(by_label[label], BAYES)
+        curves[str(label)] = replace(
+            curve,
+            amounts=curve.amounts | more.amounts,
+            at_least=curve.at_least | more.at_least,
+        )
+    return curves
+
+
+def with_leak(curve: TradeCurve) -> TradeCurve:
+    """Add the quantities of `LEAK` to another curve of the same label, at its ε.
+
+    They are read between the recorded ε (`TradeCurve.interval_at_epsilon`); ε outside of these are
+    left out.
+    """
+    leak_curve = recorded_curves()[curve.label]
+    first, last = leak_curve.epsilons[[0, -1]]
+    known = (first <= curve.epsilons) & (curve.epsilons <= last)
+    epsilons = curve.epsilons[known]
+    amounts = {name: values[known] for name, values in curve.amounts.items()}
+    for name in _GAINS.values():
+        read = [leak_curve.interval_at_epsilon(name, epsilon) for epsilon in epsilons.tolist()]
+        amounts[name] = np.array(read, dtype=np.float64).reshape(-1, 3)
+    weaker = curve.at_least | (leak_curve.at_least & set(_GAINS.values()))
+    return replace(curve, epsilons=epsilons, amounts=amounts, at_least=weaker)
+
+
+@cache
+def recorded_before() -> dict[str, float]:
+    """Return the shares guessed before anything is released, `GUESSED` and `NEARLY`.
+
+    Raises:
+        StudyError: as `recorded_curves`.
+    """
+    rows = read_recorded(LEAK.name).table
+    rows = rows[rows["variant"] == _BEFORE].drop_duplicates("quantity")
     return {
-        str(label): TradeCurve.of(some, BAYES) for label, some in rows.groupby("label", sort=False)
+        _GAINS[quantity]: float(share)
+        for quantity, share in zip(rows["quantity"], rows["value"], strict=True)
     }
 
 

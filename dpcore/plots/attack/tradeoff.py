@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AXES = {
-    "word": "words that a stranger guesses",
-    "near": "words of which a stranger guesses one as near",
-    "kind": "words whose kind a stranger guesses",
-    "guess": "meaning that a stranger guesses",
+    "word": "words guessed, all equally likely",
+    "near": "words guessed or a near one, all equally likely",
+    "kind": "words whose kind is guessed, all equally likely",
+    "guess": "meaning guessed, all words equally likely",
     "pair": "words told from their nearest",
     "couple": "words told from another at random",
     "kept": "words that stay",

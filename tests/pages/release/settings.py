@@ -2,6 +2,12 @@
 
 from streamlit.testing.v1 import AppTest
 
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.offers import guess_offer
+from dpcore.papers.ours.tradeoff import recorded_curve
+from pages.release.board import GOALS
+
 SMALL = {
     "use_metric": ["madlib"],
     "use_local": [],
@@ -22,3 +28,11 @@ def taken(test: AppTest) -> AppTest:
     """The page with its drawer open."""
     test.session_state["taking"] = True
     return test.run()
+
+
+def goal_epsilon(name: str, percent: float = GOALS["guess"].start) -> float:
+    """ε of a mechanism where at most so many of a hundred content words are guessed."""
+    kind = create(name, load("default"))
+    offer = guess_offer(kind, recorded_curve(kind), None, percent / 100)
+    assert offer.epsilon is not None
+    return offer.epsilon

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.attack.leak import leak
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
@@ -18,6 +19,7 @@ from dpcore.study.recorded import Figures, MeanInterval, read_recorded
 from pages.release.below import BELOW
 from pages.release.board import GOALS, accuracy_text, auc_text, badge, finding, guessed_text
 from tests.pages.app import component, run_parts, shown_text, watched
+from tests.pages.release.settings import goal_epsilon
 
 GUESS, ACCURACY = GOALS["guess"], GOALS["accuracy"]
 TEN = GUESS.steps.index(10)
@@ -71,25 +73,29 @@ def test_every_cell_is_what_the_engine_offers(opened: Callable[..., AppTest]) ->
             share = 100 * offer.guessed.mean
             shown = at_least(share, 2) if offer.at_least else f"{share:.2g}"
             assert f"{shown} of 100" in cells[1]
+            assert offer.near is not None
+            assert cells[2].startswith("at least") == offer.at_least
             if offer.accuracy is not None:
-                assert cells[2].startswith(f"{100 * offer.accuracy.mean:.0f} % (")
+                assert cells[3].startswith(f"{100 * offer.accuracy.mean:.0f} % (")
     clean, _ = without_privacy(figures, "sentiment")
-    assert f"(clean {100 * clean.mean:.0f} %)" in data["columns"][3]
-    # By hand: e^ε / (e^ε + 24,999) of response over all words; read here between two measurements.
-    assert row_of(data, "k-ary")["steps"][TEN]["cells"][:2] == [
-        "ε = 7.92 any two words", "10 of 100",
-    ]  # fmt: skip
-    assert 100 * math.exp(7.92) / (math.exp(7.92) + 24_999) == pytest.approx(9.92, abs=0.01)
+    assert f"(clean {100 * clean.mean:.0f} %)" in data["columns"][4]
+    # Read between two measurements: nearly what the law gives.
+    promised, shown, *_ = row_of(data, "k-ary")["steps"][TEN]["cells"]
+    assert promised.endswith(" any two words")
+    epsilon = float(promised.split()[2])
+    assert 100 * leak(create("k-ary", words), epsilon).after == pytest.approx(
+        float(shown.split()[0]), abs=0.3
+    )
 
 
 def test_the_finding_is_of_the_same_table(opened: Callable[..., AppTest]) -> None:
     data = component(opened(), "offers")
     said = data["findings"][TEN]
-    most = max(
-        (row["steps"][TEN]["cells"][2].split(" %")[0], row["name"]) for row in data["rows"]
-    )  # all have two digits
-    assert said.startswith(f"{most[1]} keeps most: {most[0]} % of texts")
-    assert len(said.split()) <= 25
+    shares = [row["steps"][TEN]["cells"][3].split(" %")[0] for row in data["rows"]]
+    most = max(share for share in shares if share.isdigit())  # all have two digits
+    best = [row["name"] for row, share in zip(data["rows"], shares, strict=True) if share == most]
+    assert any(said.startswith(f"{name} teaches most: {most} % of texts") for name in best)
+    assert len(said.split()) <= 35
 
 
 @pytest.mark.parametrize(
@@ -108,10 +114,10 @@ def test_below_a_half_is_a_coin_and_no_gain(reading: MeanInterval, text: str) ->
 
 def test_intervals_stand_where_they_say_something() -> None:
     exact = Offer(2.0, guessed=MeanInterval(0.1, 0.0999, 0.1))
-    assert guessed_text(exact) == "10 of 100"
+    assert guessed_text(exact.guessed, exact.at_least) == "10 of 100"
     drawn = Offer(2.0, guessed=MeanInterval(0.093, 0.087, 0.1), at_least=True)
-    assert guessed_text(drawn) == "at least 9.3 of 100 (8.7 to 10)"
-    assert guessed_text(Offer(2.0)) == "not measured here"
+    assert guessed_text(drawn.guessed, drawn.at_least) == "at least 9.3 of 100 (8.7 to 10)"
+    assert guessed_text(None, False) == "not measured here"
     assert accuracy_text(MeanInterval(0.615, 0.587, 0.644)) == "62 % (59 to 64)"
     assert accuracy_text(MeanInterval(0.615, math.nan, math.nan)) == "62 % (one trial)"
     assert badge(Status.CERTIFIED) == "◉ certified"
@@ -125,28 +131,38 @@ def test_findings_say_what_is_not_known() -> None:
         ("b", Offer(2.0, accuracy=MeanInterval(0.6, 0.58, 0.62))),
     ]
     assert finding(near, GUESS, 0.79) == (
-        "a keeps most: 62 % of texts read rightly, 79 % without privacy; others may be as good."
+        "a teaches most: 62 % of texts read rightly, 79 % without privacy; others may be as good; "
+        "an unknown number of 100 words are guessed with near ones."
     )
     assert "others" not in finding([near[0], ("b", Offer(None))], GUESS, 0.79)
-    least = [(name, Offer(2.0, guessed=MeanInterval(share, share, share))) for name, share in
-             (("a", 0.4), ("b", 0.1))]  # fmt: skip
-    assert finding(least, ACCURACY, 0.79) == "b gives least away: 10 of 100 words guessed."
+    least = [
+        (name, Offer(2.0, guessed=MeanInterval(*[share] * 3), near=MeanInterval(*[0.6] * 3)))
+        for name, share in (("a", 0.4), ("b", 0.1))
+    ]
+    assert finding(least, ACCURACY, 0.79) == (
+        "b gives least away: 10 of 100 content words guessed, 60 with near ones."
+    )
 
 
 def test_a_refuted_promise_wears_its_badge_at_every_step(opened: Callable[..., AppTest]) -> None:
-    data = component(opened(use_local=["adept"], use_metric=[], use_log=["truncated-gumbel"]),
-                     "offers")  # fmt: skip
+    choice = {"use_local": ["adept"], "use_metric": [], "use_log": ["truncated-gumbel"]}
+    data = component(opened(**choice, aim="accuracy"), "offers")
     steps = row_of(data, "truncated-gumbel")["steps"]
     assert [step["refuted"] for step in steps] == [
-        not step["cells"][0].startswith("gives away more") for step in steps
+        not step["cells"][0].startswith("loses more") for step in steps
     ]
     assert any(step["status"] == "✘ refuted" for step in steps)
+    data = component(opened(**choice), "offers")
     assert row_of(data, "adept")["steps"][TEN]["cells"][0].startswith("not measured with these")
+    # An interval of what is guessed that reaches up to all words meets no goal.
+    for step in row_of(data, "truncated-gumbel")["steps"]:
+        assert step["cells"][0].startswith("gives away more, or perhaps more")
 
 
 def test_another_row_is_chosen_by_its_name_alone(opened: Callable[..., AppTest]) -> None:
     test = opened(offer="k-ary")
     assert component(test, "offers")["chosen"] == "k-ary"
-    assert "Chosen: k-ary, ε = 7.92 any two words." in shown_text(test)
+    epsilon = goal_epsilon("k-ary")
+    assert f"Chosen: k-ary, ε = {epsilon:.3g} any two words." in shown_text(test)
     test = opened(offer="<b>")
     assert component(test, "offers")["chosen"] == "tem"

@@ -38,7 +38,7 @@ def test_goal_step_and_row_come_with_a_link() -> None:
     usual = visited()
     board = component(usual, "offers")
     assert (board["group"], board["chosen"]) == ("goal_guess", "tem")
-    assert component(usual, "dial")["steps"][board["step"]]["left"][1] == "10 of 100 words"
+    assert component(usual, "dial")["steps"][board["step"]]["left"][1] == "10 of 100 content words"
     assert not {"aim", "aim_guess", "offer", "use_corpus"} & set(usual.query_params)
 
 

@@ -59,8 +59,9 @@ def test_without_labels_to_learn_a_private_copy_can_be_made(
     assert all(button.disabled for button in test.button if button.key == "use_start")
     assert "own.csv: " in shown
     (row,) = component(test, "offers")["rows"]
-    assert row["steps"][9]["cells"][1].startswith("at least 9.2 of 100")
-    assert row["steps"][9]["cells"][2] == "not measured here"
+    assert row["steps"][9]["cells"][1].startswith("at least 9.3 of 100")
+    assert row["steps"][9]["cells"][2].startswith("at least 1")
+    assert row["steps"][9]["cells"][3] == "not measured here"
 
 
 def test_the_teaching_corpus_is_one_click_away(opened: Callable[..., AppTest]) -> None:
@@ -103,7 +104,7 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
     assert "own.csv" not in codes[0]  # the link
     assert "What you typed is not in the link" in shown_text(test)
     board = component(test, "offers")  # the baseline alone is known by now
-    assert board["columns"][3].startswith("Accuracy (clean ")
+    assert board["columns"][4].startswith("Accuracy (clean ")
 
 
 @pytest.mark.slow

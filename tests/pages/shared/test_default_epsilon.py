@@ -1,11 +1,12 @@
-"""Default ε: where a quarter of the words is guessed, or a fixed value without a record."""
+"""Default ε: where a quarter of the content words is guessed, or a fixed value."""
 
 import pytest
 
+from dpcore.attack.trade.ground import GUESSED
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import recorded_curve
-from pages.shared.default_epsilon import GUESSED, UNRECORDED, default_epsilon
+from pages.shared.default_epsilon import SHARE, UNRECORDED, default_epsilon
 from pages.shared.dial import GROUPS, Group, group_of
 from tests.mechanisms import lexicons
 
@@ -15,7 +16,7 @@ def test_a_quarter_of_the_words_is_guessed_there() -> None:
     curve = recorded_curve(mechanism)
     assert curve is not None
     epsilon = default_epsilon(group_of(mechanism.meaning), [mechanism])
-    assert curve.at_epsilon("word", epsilon) == pytest.approx(GUESSED, abs=0.01)
+    assert curve.at_epsilon(GUESSED, epsilon) == pytest.approx(SHARE, abs=0.01)
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)

@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.bounds.meter import meter
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
@@ -64,22 +65,28 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
     far = "as close as" if method == "neighbours" else "closer to what"
     assert dial["ends"][1].startswith(far)
     for step, (share, epsilon) in enumerate(zip(dial["shares"], epsilons, strict=True)):
-        assert epsilon == curve.epsilon_at("word", share)
+        assert epsilon == curve.epsilon_at(GUESSED, share)
         assert shown_at(data, step) == drawn.at(epsilon).text
-        guessed, permitted, left, stayed = data["numbers"][step]
+        guessed, near, permitted, left, stayed = data["numbers"][step]
         unchanged = sum(not token.changed for token in drawn.at(epsilon).tokens if token.slot >= 0)
         assert stayed == f"{unchanged} of {drawn.sentence.protected}"
         assert guessed == f"{100 * share:g} of 100"
-        (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows
+        assert near.startswith(f"{100 * (curve.at_epsilon(NEARLY, epsilon) or 0.0):.2g}")
+        (reading,) = meter(lexicon, epsilon, "counts", local=local, compute=False).rows
         most = at_most(reading.high, 2, times=100)
         most = "nearly all" if reading.high > 0.99 else f"{most} of 100"
+        if not local and reading.high == 1.0:
+            most = "not known"
         assert permitted == most
         assert reading.high > 0.99 * share  # what is given away is within what is permitted
-        assert left == f"{100 * (curve.at('meaning', 'word', share) or 0.0):.0f}\u00a0%"
+        assert left == f"{100 * (curve.at_epsilon('meaning', epsilon) or 0.0):.0f}\u00a0%"
 
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
-    for guessed, share in (("2", 0.02), ("1e9", 0.09), ("x", 0.08), ("nan", 0.08), ("-3", 0.006)):
+    shares = component(open_page("start"), "dial")["shares"]
+    for guessed, share in (
+        ("5", 0.05), ("1e9", shares[-1]), ("x", 0.2), ("nan", 0.2), ("-3", shares[0]),
+    ):  # fmt: skip
         dial = component(open_link("start", guessed=guessed), "dial")
         assert dial["shares"][dial["step"]] == share
 

@@ -2,13 +2,16 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.attack.bounds.meter import meter
-from dpcore.attack.trade.ground import LEAKAGES, UTILITIES
+from dpcore.attack.output.prior import content_words
+from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, LEAKAGES, NEARLY, UTILITIES
 from dpcore.lexicon.catalogue import load
-from dpcore.papers.ours.tradeoff import ARMS
+from dpcore.papers.ours.tradeoff import ARMS, recorded_before, recorded_curves, with_leak
 from dpcore.study.recorded import read_recorded
 
 
@@ -46,3 +49,61 @@ def test_no_mechanism_lies_above_what_its_guarantee_permits(table: pd.DataFrame)
         bounds = meter(load(None), asked, local=any_two, compute=False).rows
         for low, reading in zip(rows["low"], bounds, strict=True):
             assert low <= reading.high + 1e-9
+
+
+@pytest.fixture(scope="module")
+def leaks() -> pd.DataFrame:
+    rows = read_recorded("leak").table
+    return rows[rows["quantity"].isin(["word", "near"])]
+
+
+def test_content_words_guessed_are_at_least_those_guessed_before(leaks: pd.DataFrame) -> None:
+    before = leaks[leaks["variant"] == "before"].set_index(["label", "epsilon", "quantity"])
+    after = leaks[leaks["variant"] != "before"].set_index(["label", "epsilon", "quantity"])
+    assert len(after) == len(before) == 2 * sum(len(arm.epsilons) for arm in ARMS)
+    assert (after["low"] <= after["value"]).all()
+    assert (after["value"] <= after["high"]).all()
+    assert (after["high"] >= before["value"].reindex(after.index) * (1 - 1e-9)).all()
+    wide = after["value"].unstack()
+    assert (wide["near"] >= 0.99 * wide["word"]).all()
+
+
+def test_responses_leak_their_closed_forms(leaks: pd.DataFrame) -> None:
+    """Given y the likeliest word is y, a word that has y near, or the commonest word of all."""
+    lexicon = load(None)
+    prior, n = content_words(lexicon).probability, len(lexicon)
+    for label, k in (("k-ary", 1), ("neighbour-response, k = 10", 10)):
+        near = lexicon.neighbours(10).indices[:, :k]
+        best = np.zeros(n)  # of the words that have y near
+        np.maximum.at(best, near.reshape(-1), np.repeat(prior, k))
+        rows = leaks[(leaks["label"] == label) & (leaks["quantity"] == "word")]
+        rows = rows[rows["variant"] == "bayes"]
+        for epsilon, value in zip(rows["epsilon"], rows["value"], strict=True):
+            odds = math.exp(epsilon)
+            share = np.maximum(best * odds, prior.max()).sum() / (k * odds + n - k)
+            assert value == pytest.approx(share, rel=1e-6)
+
+
+def test_nobody_guesses_more_than_the_guarantee_permits_under_the_same_prior(
+    leaks: pd.DataFrame,
+) -> None:
+    words = leaks[(leaks["quantity"] == "word") & (leaks["variant"] != "before")]
+    local = {"k-ary", "laplace", "l2-laplace", "adept-l1", "neighbour-response"}
+    rows = words[words["mechanism"].isin(local)]
+    bounds = meter(load(None), rows["epsilon"].tolist(), "counts", local=True).rows
+    for low, reading in zip(rows["low"], bounds, strict=True):
+        assert low <= reading.high + 1e-9
+
+
+def test_other_curves_get_the_shares_between_the_recorded_ones() -> None:
+    curve = recorded_curves()["tem"]
+    epsilons = np.array([1.0, 2.0, 2.2, 9.0])  # the outer two were not measured
+    other = TradeCurve("tem", "tem", epsilons, {"kept": np.full((4, 3), 0.5)})
+    full = with_leak(other)
+    assert full.epsilons.tolist() == [2.0, 2.2]
+    for name in (GUESSED, NEARLY):
+        assert full.values(name).tolist() == [curve.at_epsilon(name, e) for e in (2.0, 2.2)]
+    assert full.values("kept").tolist() == [0.5, 0.5]
+    before = recorded_before()
+    assert before[GUESSED] == content_words(load(None)).probability.max()
+    assert before[GUESSED] < before[NEARLY] < curve.values(NEARLY)[0]

@@ -89,9 +89,9 @@ def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Capt
     """Describe how many times the least possible ε mechanisms need at a level of words guessed."""
     unit = "per unit of distance" if bounds == METRIC else "between any two words"
     how = (
-        "The line is the most that a promise permits: no mechanism that keeps its ε lets a "
-        "stranger guess more. Only promises that are proved or certified are drawn, ε "
-        f"{unit} (Euclidean, if of distance). "
+        "The line is the most that a promise permits: no mechanism that keeps its ε lets "
+        "more words be guessed, all being equally likely. Only promises that are proved or "
+        f"certified are drawn, ε {unit} (Euclidean, if of distance). "
     )
     wastes = _wastes(boards, bounds, level)
     if not wastes:

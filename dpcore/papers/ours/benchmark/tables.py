@@ -35,8 +35,8 @@ def explained(board: Board) -> str:
     """Explain the title of a board in a sentence."""
     if board.sense == GUESSED:
         return (
-            f"ε of each mechanism is where a stranger who knows it guesses {100 * board.level:g} "
-            "of 100 words, all words being equally likely."
+            f"ε of each mechanism is where {100 * board.level:g} of 100 words are guessed by "
+            "someone who knows the mechanism and takes all words for equally likely."
         )
     if board.sense == MEMBERSHIP:
         return (
@@ -44,8 +44,9 @@ def explained(board: Board) -> str:
             f"from apart from others with an AUC of {board.level:g}, read between measured ε."
         )
     return (
-        f"The largest known ε under which no mechanism lets a stranger guess more than "
-        f"{100 * board.level:g} of 100 words. Only promises that are proved or certified."
+        f"The largest known ε under which no mechanism lets more than {100 * board.level:g} of 100 "
+        "words be guessed, all words being equally likely. Only promises that are proved or "
+        "certified."
     )
 
 
