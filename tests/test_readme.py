@@ -173,7 +173,21 @@ def test_the_readme_leads_to_every_page_of_the_documents() -> None:
 
 def test_the_tour_is_the_list_of_pages() -> None:
     rows = re.findall(r"^\| ([A-Z][\w-]+) \| (.*) \|$", README, re.MULTILINE)
-    assert rows[: len(CONTENTS)] == [(content.title, content.question) for content in CONTENTS]
+    pages = [(content.title, content.question) for content in CONTENTS]
+    assert rows[: len(CONTENTS)] == pages, (
+        "README.md: its table of pages must have the rows of CONTENTS, pages/shared/contents.py, "
+        "in the same order"
+    )
+
+
+def test_every_mechanism_has_a_row_of_the_table() -> None:
+    row = r"^\| [^|]+ \| `([a-z][a-z0-9-]+)` \| [^|]+ \| [^|]+ \| (?:[\d.]+|–) \|$"
+    named = re.findall(row, MECHANISMS_PAGE, re.MULTILINE)
+    ours = [kind.short for key, kind in MECHANISMS.items() if key not in MECHANISMS.packages]
+    assert named == ours, (
+        "docs/mechanisms.md: its table must have one row for each mechanism, in the order of "
+        "_OURS, dpcore/mechanisms/registry.py"
+    )
 
 
 def test_every_mechanism_has_a_cost_beside_the_first() -> None:

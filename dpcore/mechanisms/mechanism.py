@@ -304,7 +304,7 @@ class Mechanism(Settings, ABC):
 
     @abstractmethod
     def guarantee(self, epsilon: float) -> Guarantee:
-        """Return the guarantee at ε, with its status."""
+        """Return the guarantee for this ε (and no other), with its status."""
 
     @abstractmethod
     def sample(

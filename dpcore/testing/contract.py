@@ -260,13 +260,15 @@ class GuaranteeContract(Contract):
     """Tests of `guarantee`."""
 
     def test_guarantee_is_data(self) -> None:
-        """As JSON, with a sentence and a source."""
+        """As JSON, for the ε that was asked for, with a sentence and a source."""
         mechanism = self.make()
         for epsilon in (self.typical, str(self.typical)):
             facts: dict[str, Any] = mechanism.guarantee(epsilon).to_dict()  # type: ignore[arg-type]
             assert json.loads(json.dumps(facts, allow_nan=False)) == facts
             assert facts["status"] in set(Status)
-            assert facts["epsilon"] > 0
+            assert math.isclose(facts["epsilon"], self.typical, rel_tol=1e-12), (
+                "guarantee(ε) must be for the same ε: scale the law, not the guarantee"
+            )
             assert all(facts[part] for part in ("reason", "source", "statement", "kind"))
         assert "3 protected words" in mechanism.guarantee(self.typical).for_tokens(3)
 
