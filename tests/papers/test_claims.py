@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import math
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from string import Formatter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +28,7 @@ from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
 from dpcore.mechanisms.gumbel.log_law import certify, log_law_from_distances, log_probability_bounds
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.poisson import poisson_weights
+from dpcore.papers.claim import facts
 from dpcore.papers.claims import (
     CLAIMS,
     COLUMNS,
@@ -104,7 +107,7 @@ def test_every_claim_has_its_known_outcome(table: dict[str, Verdict]) -> None:
     assert list(table) == list(CLAIMS)
     refuted = {key for key, verdict in table.items() if verdict.outcome is Outcome.REFUTED}
     # These fifty words are nearer to each other than those that ε = 2 tells apart.
-    assert refuted == REFUTED | {"epsilon-two"}
+    assert refuted == REFUTED | {"epsilon-two"}, "a claim that is refuted is named in REFUTED"
     # Below the critical ε nothing attains the bound: it is not known whether anything could.
     assert table["optimal"].outcome is Outcome.NOT_REFUTED
     # Measured on some words.
@@ -115,7 +118,7 @@ def test_every_claim_has_its_known_outcome(table: dict[str, Verdict]) -> None:
     }  # fmt: skip
     settled = refuted | conditional | {"optimal", "neighbour-response"}
     others = {verdict.outcome for key, verdict in table.items() if key not in settled}
-    assert others <= {Outcome.PROVED, Outcome.CHECKED}
+    assert others <= {Outcome.PROVED, Outcome.CHECKED}, "another outcome is named in this test"
 
 
 def test_every_verdict_says_what_a_reader_needs(table: dict[str, Verdict]) -> None:
@@ -532,11 +535,30 @@ CHEAP = ("pixeldp-slides", "gaussian", "trlaplace-corrected", "adept-b", "xu-lem
 
 def test_all_claims_are_recorded_on_the_bundled_lexicon() -> None:
     recorded = read_recorded()
-    assert [verdict.key for verdict in recorded.verdicts] == list(CLAIMS)
+    assert [verdict.key for verdict in recorded.verdicts] == list(CLAIMS), (
+        "data/audit/verdicts.json must have one verdict for each of CLAIMS, in its order: that of "
+        "a new one is in `python -m dpcore audit --claim KEY --json`"
+    )
     assert recorded.fingerprint == load().fingerprint
     assert recorded.settings == AuditSettings()
     assert recorded.command == "python -m dpcore audit --all"
     assert recorded.of("no-such-claim") is None
+
+
+def test_the_recorded_sentences_are_those_of_the_file() -> None:
+    for entry in read_recorded().verdicts:
+        for name in ("title", "claim", "source", "computed", "extent", "failing_step", "repair"):
+            text, recorded = facts()[entry.key].get(name), getattr(entry, name)
+            if text and recorded:
+                pieces = [
+                    re.escape(piece) + (".*" if gap is not None else "")
+                    for piece, gap, _, _ in Formatter().parse(text)
+                ]
+                same = re.fullmatch("".join(pieces), recorded, re.DOTALL) is not None
+                assert same, (
+                    f"data/audit/verdicts.json: {name} of {entry.key} is not that of claims.toml; "
+                    f"copy it from `python -m dpcore audit --claim {entry.key} --json`"
+                )
 
 
 @pytest.mark.parametrize("key", CHEAP)
