@@ -1,4 +1,4 @@
-"""Masked language model: a small network that fills in the hidden word of a sentence.
+"""Masked language model: the network that reads a sentence and fills in its hidden words.
 
 A transformer encoder of two layers (Vaswani et al. 2017, with the norm before each part as in
 Xiong et al. 2020) that was trained to predict hidden words from all others (Devlin et al. 2019).

@@ -1,4 +1,4 @@
-"""Orders to `privatize`: checks before any work, and the record at the end."""
+"""Orders to `privatize`: checks before any work, and the fields of the record at the end."""
 
 from __future__ import annotations
 

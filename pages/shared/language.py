@@ -1,4 +1,4 @@
-"""Language of a session: its translated sentences, labels and number format.
+"""Language of a session, English or German: its translated sentences and number format.
 
 The English sentence in the code is the key of the catalogue, `pages/locale/<language>/`; where it
 has no translation, English is shown. Links, files and the session state are the same in all
