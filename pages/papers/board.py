@@ -115,9 +115,10 @@ def _choose(every: tuple[Board, ...]) -> Board:
             {name: text for name, text in _SENSES.items() if name in kinds},
             "board_sense",
             help=say(
-                "Equal ε is no equal privacy. Words guessed: by one who knows the mechanism. "
-                "Membership: which texts a classifier learned from. Promised: the ε that is proved "
-                "or certified, per unit of distance or between any two words, never both."
+                "Equal ε is no equal privacy. Words guessed: by someone who knows the mechanism "
+                "and takes all words for equally likely. Membership: which texts a classifier "
+                "learned from. Promised: the ε that is proved or certified, per unit of distance "
+                "or between any two words, never both."
             ),
             width=260,
         )

@@ -9,12 +9,9 @@ the share that some mechanism with this guarantee does give away (`docs/optimal.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,15 +21,7 @@ from dpcore.arrays import FloatArray
 from dpcore.attack.output.prior import Prior, parse_prior, uniform
 from dpcore.bisection import safe_end
 from dpcore.errors import ComputationError, ParameterError
-from dpcore.lexicon.cache import (
-    FIELDS,
-    CacheEntry,
-    bundled_data,
-    keep,
-    recall,
-    refuse_of_the_system,
-    write_text,
-)
+from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -46,7 +35,6 @@ if TYPE_CHECKING:
 _ROUNDS, _AT_ONCE = 5, 8  # rounds of refining ε, and number of ε in a round
 _CLOSE = 1e-3  # relative distance of an ε that guarantees a share from one that does not
 _OUTWARDS = 1e-12  # relative: more than the rounding errors of a closed form
-_FILE = "meter.json"  # bounds under `counts` that come with the bundled lexicon
 _LOCAL_BY = "k-ary"
 _TOP = "k-ary over the {k:,} likeliest words"
 _CONSTANT = "any mechanism, by the likeliest word"
@@ -321,34 +309,12 @@ def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, 
         table = known_weights(lexicon, metric)
         if table is not None:
             parts.append(np.stack((table.wanted, table.upper)))
-    bundled = _bundled().get(lexicon.fingerprint, {}).get(_kind(prior, metric))
-    if bundled is not None:
-        parts.append(np.array(bundled).T)
     kept = recall(lexicon.fingerprint, _kind(prior, metric))
     if kept is not None:
         parts.append(np.stack((kept.arrays["epsilons"], kept.arrays["upper"])))
     epsilons, upper = np.concatenate(parts, axis=1)
     epsilons, first = np.unique(epsilons, return_index=True)
     return epsilons, upper[first]
-
-
-@cache
-def _bundled() -> dict[str, dict[str, list[list[float]]]]:
-    """Read bounds by fingerprint and name, as rows [ε, upper]."""
-    path = bundled_data("certificates", "certificates.json") / _FILE
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, *FIELDS) as error:
-        refuse_of_the_system(error)
-        return {}
-
-
-def write_bundle(path: Path, lexicon: Lexicon, prior: Prior) -> None:
-    """Write the bounds that are known under a prior, Euclidean metric, in place of the others."""
-    known = np.stack(_known(lexicon, prior, Metric.EUCLIDEAN), axis=1).tolist()
-    rows = {lexicon.fingerprint: {_kind(prior, Metric.EUCLIDEAN): known}}
-    write_text(path, json.dumps(rows, indent=1) + "\n")
-    _bundled.cache_clear()
 
 
 def _kind(prior: Prior, metric: Metric) -> str:

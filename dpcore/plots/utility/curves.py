@@ -20,7 +20,7 @@ TITLES = {
     "accuracy": "accuracy",
     "auc": "attacker's AUC (0.5: guessing)",
     "nw": "Nw: share of words that stay",
-    "word": "share of words that are guessed",
+    "word": "share of words guessed, all equally likely",
     "rouge1": "ROUGE-1 F1",
     "rouge1_recall": "ROUGE-1 recall",
     "bleu": "BLEU",
