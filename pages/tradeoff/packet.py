@@ -68,7 +68,9 @@ def packet(
     charts = [_chart(shown, one, leakage, utility, without) for one in beside(leakage)]
     marks = [curve["at"] for curve in charts[beside(leakage).index(leakage)]["curves"]]
     findings = [
-        _finding(shown, marks, leakage, utility, number) + _disagreement(shown, leakage, number)
+        _finding(shown, marks, leakage, utility, number)
+        + _doubt(shown, marks, leakage, number)
+        + _disagreement(shown, leakage, number)
         for number in range(len(leakage.steps))
     ]
     return {
@@ -283,12 +285,24 @@ def _finding(
     )
     if best == worst:
         return say("{level}, {most}.", level=level, most=most)
-    least = f"{worst} {_percent(100 * known[worst][0])}"
+    least = f"{worst}: {_percent(100 * known[worst][0])}"
     if known[best][1] > known[worst][2]:
         return say("{level}, {most}, {least}.", level=level, most=most, least=least)
     return say(
         "{level}, {most}, {least}; their intervals overlap.", level=level, most=most, least=least
     )
+
+
+def _doubt(shown: Sequence[BoardCurve], marks: Marks, leakage: Leakage, number: int) -> str:
+    """Name the mechanisms of which a better attacker may guess more: their place flatters them."""
+    names = [
+        one.curve.label
+        for one, steps in zip(shown, marks, strict=True)
+        if steps[number] is not None and counted(leakage) in one.curve.at_least
+    ]
+    if not names:
+        return ""
+    return " " + say("Of {names} at least so many are guessed.", names=", ".join(names))
 
 
 def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) -> str:
@@ -306,9 +320,9 @@ def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) ->
         return ""
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
     sentence = (
-        say("Of near words {most} gives away {high} of 100, {least} {low}.")
+        say("Of near words {most} gives away {high} of 100, {least}: {low}.")
         if other.key == NEARLY
-        else say("Of the very words {most} gives away {high} of 100, {least} {low}.")
+        else say("Of the very words {most} gives away {high} of 100, {least}: {low}.")
     )
     high, low = (of_hundred(there[label]) for label in (most, least))
     return " " + sentence.format(most=most, least=least, high=high, low=low)
