@@ -123,6 +123,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 NEVER_ONE = [name for name in CALLS if "epsilon" in name or name.endswith(("seed", "at", "word"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_an_odd_argument_gets_a_sentence(call: str) -> None:
     refused = False

@@ -46,6 +46,7 @@ def test_mechanisms_lists_every_key_with_its_parameters(capsys: pytest.CaptureFi
     assert all(name in out for name in SHORT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_distribution_sums_to_one_and_says_whether_it_is_exact(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
@@ -82,6 +83,7 @@ def test_path_covers_a_range_of_epsilon_without_gaps(
         assert pieces[-1]["to_epsilon"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_rewrite_says_what_became_of_each_token(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
@@ -363,6 +365,7 @@ def test_a_wrong_command_line_has_no_traceback() -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_hears_no_complaint() -> None:
     listing = f"{sys.executable} -m dpcore mechanisms --lexicon nothing --help | head -c 1"
     for command in (listing, f"{sys.executable} -m dpcore lexicon list | true"):

@@ -137,6 +137,7 @@ def test_a_release_is_bare_text_with_fresh_noise() -> None:
 # -- words where indices are
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_words_are_taken_wherever_indices_are(key: str) -> None:
     mechanism = make(key)

@@ -40,6 +40,7 @@ def test_want_of_torch_deep_within_a_call_skips_the_test(
         missing("no such thing")
 
 
+@pytest.mark.slow
 def test_a_run_without_torch_skips_and_says_what_to_install() -> None:
     environment = {name: value for name, value in os.environ.items() if name not in STRICT}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--without", "torch"]

@@ -213,6 +213,7 @@ def test_the_engine_never_imports_the_app_or_its_framework() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_engine_imports_heavy_packages_late() -> None:
     heavy = []
     for name, text in ENGINE.items():

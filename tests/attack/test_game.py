@@ -40,6 +40,7 @@ def test_the_posterior_is_bayes_rule(rng: MakeRng, releases: int) -> None:
         assert judgement.guess == int(np.argmax(judgement.posterior))
 
 
+@pytest.mark.slow
 def test_the_long_run_is_what_play_gives(rng: MakeRng) -> None:
     rules, stream = game(), rng()
     wins = sum(

@@ -40,6 +40,7 @@ def exact_delta(mechanism: Mechanism, epsilon: float, words: int, target: float)
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "epsilon", "settings", "sharp"),
     [
@@ -186,6 +187,7 @@ def test_it_is_data_and_never_more_than_the_sum(key: str) -> None:
         before = whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["tem", "optimal", "k-ary", "neighbour-response"])
 def test_two_given_texts_are_no_easier_to_tell_apart(key: str) -> None:
     lexicon = lexicons.cloud(9, 3)

@@ -77,6 +77,7 @@ def test_composition_beats_the_sum() -> None:
     assert worst_delta(LossBounds(0.2), 100, target) >= losses.delta(target) * 0.99
 
 
+@pytest.mark.slow
 def test_the_bound_for_all_texts_holds_for_each() -> None:
     mechanism = create("tem", LEXICON)
     epsilon = 0.4

@@ -58,6 +58,7 @@ def vocabularies() -> dict[str, NDArray[np.float64]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", vocabularies())
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equal_to_the_definition(

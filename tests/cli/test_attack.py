@@ -197,6 +197,7 @@ def authors_asked(file: Path, *more: str) -> list[str]:
     return [*asked, *more]
 
 
+@pytest.mark.slow
 def test_who_wrote_what_is_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = table_of_authors(tmp_path)
     assert cli.main(authors_asked(file, "--reader", "words", "--json")) == 0

@@ -85,6 +85,7 @@ def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(
     assert "none is true" in out
 
 
+@pytest.mark.slow
 def test_noise_in_d_dimensions_needs_no_lexicon(capsys: pytest.CaptureFixture[str]) -> None:
     """√d·ε is true of ADePT as published (Habernal 2021)."""
     common = ["audit", "--mechanism", "adept", "--epsilon", "0.5", "--set", "d=16"]

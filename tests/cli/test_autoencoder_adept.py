@@ -110,6 +110,7 @@ def test_refusals(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Pat
     assert "give --data" in refused(capsys, *wanted)
 
 
+@pytest.mark.slow
 def test_examples_are_written_and_hide_what_stands_in_the_corpus(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

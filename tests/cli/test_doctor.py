@@ -84,6 +84,7 @@ def test_a_missing_package_is_named_with_what_installs_it(
     assert run(capsys, "doctor")[0] == 1
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_fit_is_no_good(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,6 +240,7 @@ def test_a_cache_that_cannot_be_written_is_said(
     assert "cannot write" in finding.found
 
 
+@pytest.mark.slow
 def test_the_folder_of_corpora_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path))
     assert by_name()["real corpora"].state == State.GOOD

@@ -59,6 +59,7 @@ def test_an_attack_names_the_words_that_it_changed(
     assert "read as" in out
 
 
+@pytest.mark.slow
 def test_digits_are_certified_by_both_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     answer = result(capsys, "robust", "digits", "--draws", "40", "--seed", "3")
     assert {row["bound"] for row in answer["rows"]} == {"hoeffding", "clopper-pearson"}

@@ -90,6 +90,7 @@ def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyP
                 Cluster(empty.scheduler_address).__enter__()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_away_is_one_sentence() -> None:
     """Results finished before the failure have been yielded."""
     with warnings.catch_warnings():

@@ -26,6 +26,7 @@ def jobs(count: int, **more: Any) -> list[dict[str, Any]]:
     return [{"x": x, **more} for x in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", KINDS)
 def test_every_job_is_done_once(workers: int) -> None:
     with executors.of(workers) as pool:
@@ -37,6 +38,7 @@ def test_every_job_is_done_once(workers: int) -> None:
     assert len(others) == (0 if workers == 1 else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [executors.Serial, lambda hear: executors.Processes(2, hear)])
 def test_what_a_job_tells_is_heard_before_its_result(
     kind: Callable[..., Any] | type[Serial],
@@ -65,6 +67,7 @@ def test_jobs_are_asked_for_only_a_few_ahead(workers: int) -> None:
     assert len(asked) <= 5 + 3 * workers
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     mark = str(tmp_path / "mark")
     with executors.of(2) as pool:
@@ -87,6 +90,7 @@ def test_what_no_worker_expects_names_file_and_line(workers: int) -> None:
         list(pool.run(f"{TASKS}:fail", jobs(1)))
 
 
+@pytest.mark.slow
 def test_what_a_library_prints_is_no_answer() -> None:
     with executors.of(2) as pool:
         results = list(pool.run(f"{TASKS}:print_much", jobs(3)))

@@ -25,6 +25,7 @@ def model() -> Any:
     return shared()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_text_is_a_function_of_the_noisy_vector_alone(
     form: LatentForm, rng: MakeRng, monkeypatch: pytest.MonkeyPatch

@@ -147,6 +147,7 @@ def test_lengths_vary(corpus: Corpus) -> None:
     assert high >= 32
 
 
+@pytest.mark.slow
 def test_the_bundled_lexicon_knows_the_words(corpus: Corpus) -> None:
     words = words_of(load(), "\n".join(corpus.texts))
     assert 1 - words.unknown / words.tokens >= 0.9

@@ -72,6 +72,7 @@ def test_a_file_that_cannot_be_opened_now_is_not_damaged(
         READERS[name]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_file_that_is_gone_is_said_to_be(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     load("default")

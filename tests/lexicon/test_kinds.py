@@ -39,6 +39,7 @@ def test_the_words_of_another_lexicon_are_looked_up() -> None:
         table.codes[0] = 1
 
 
+@pytest.mark.slow
 def test_the_table_comes_out_again(tmp_path: Path) -> None:
     words = load(None).words
     again = kinds(real_data() / "oewn_synsets.parquet", words)

@@ -179,6 +179,7 @@ def test_a_bomb_of_good_rows_ends_at_the_largest_lexicon(
         read_lexicon(path)
 
 
+@pytest.mark.slow
 def test_an_archive_of_arrays_says_how_much_it_holds_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

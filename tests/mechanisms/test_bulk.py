@@ -85,6 +85,7 @@ def test_so_it_does_with_other_settings(name: str, rng: MakeRng) -> None:
     assert_as_plain(mechanism, useful(mechanism), words, offsets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tem", "truncated-gumbel", "truncated-gumbel-repaired"])
 def test_a_law_of_many_blocks(name: str, rng: MakeRng) -> None:
     mechanism = create(name, LARGE)

@@ -69,6 +69,7 @@ def program(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_an_installed_mechanism_is_one_of_all(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = asked_anew(monkeypatch, place)
     assert list(kinds)[:-1] == list(registry._OURS)

@@ -63,6 +63,7 @@ def test_the_units_of_any_weights_have_a_sum_in_a_word(n: int) -> None:
     assert units(np.array([1.0, 0.5, 5e-324, 0.0]), k).tolist() == [2**k, 2 ** (k - 1), 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 0, 5])
 def test_digits_lead_where_the_definition_leads(
     monkeypatch: pytest.MonkeyPatch, rng: MakeRng, k: int | None

@@ -20,6 +20,7 @@ RADIUS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", Radial)
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_radius_has_its_law(family: Radial, d: int, rng: MakeRng) -> None:

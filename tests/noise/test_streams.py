@@ -46,6 +46,7 @@ def test_the_noise_of_a_document_depends_on_secret_and_id_alone() -> None:
     assert len({tuple(numbers) for numbers in others}) == 4
 
 
+@pytest.mark.slow
 def test_documents_have_independent_noise() -> None:
     """First numbers of 20,000 documents: uniform, and unrelated from one to the next."""
     pairs = np.array([document_generator(bytes(32), i).random(2) for i in range(20_000)])

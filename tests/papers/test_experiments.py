@@ -54,6 +54,7 @@ def toy(task: str, arms: tuple[Arm, ...] = ARMS) -> Study:
     return Study("A toy", "", plan, "few")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", OPTIONS)
 def test_an_experiment_is_recorded_with_what_is_true_of_it(
     task: str, data: Path, tmp_path: Path

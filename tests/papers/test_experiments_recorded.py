@@ -41,6 +41,7 @@ def test_every_experiment_is_recorded_and_nothing_else_lies_there() -> None:
     assert sum(files.values()) < MOST_BYTES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_recorded_experiment_is_what_its_definition_says(name: str) -> None:
     experiment, result = EXPERIMENTS[name], read_recorded(name)

@@ -90,6 +90,7 @@ def test_odds(tasks: dict[str, Exercise]) -> None:
     assert f"{once:.3g}-fold" in task.question
 
 
+@pytest.mark.slow
 def test_crowd(tasks: dict[str, Exercise]) -> None:
     lexicon, draws = load(), 2_000
     words = np.repeat(lexicon.indices(lesson.CROWD_WORDS), draws)

@@ -29,6 +29,7 @@ def expected() -> list[str]:
     return twin()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("span_bytes", [150, 10**6])
 def test_every_format_and_span_gives_the_same_texts(
@@ -69,6 +70,7 @@ def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) ->
     assert outputs[0] == outputs[1] == outputs[2]
 
 
+@pytest.mark.slow
 def test_laws_that_workers_share_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: list[str]
 ) -> None:

@@ -114,6 +114,7 @@ WRONG: dict[str, tuple[str, Any, dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_input_is_one_sentence(tmp_path: Path, name: str) -> None:
     file, make, changed, message = WRONG[name]
@@ -131,6 +132,7 @@ def test_a_wrong_input_is_one_sentence(tmp_path: Path, name: str) -> None:
     assert privatize(order(source, tmp_path / f"out{source.suffix}", **changed))["documents"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(
     tmp_path: Path, workers: int

@@ -71,6 +71,7 @@ def test_it_holds_the_columns_that_were_asked_for_and_no_unknown_word() -> None:
     assert "@" not in json.dumps(copy.record)
 
 
+@pytest.mark.slow
 def test_its_record_is_that_of_a_file(tmp_path: Path) -> None:
     copy = copy_of(order())
     source = tmp_path / "in.csv"

@@ -20,6 +20,7 @@ from dpcore.study.recorded import read_recorded
 ATTACKERS = (*READ_BY, WORDS)
 
 
+@pytest.mark.slow
 def test_rows_of_a_trial_are_shares_of_the_same_words() -> None:
     texts = texts_of(load(), 2, 1)
     rows = list(trial_rows(open_channel(create("k-ary", load())), texts, 8.0, 0.1, 0))
@@ -34,6 +35,7 @@ def test_rows_of_a_trial_are_shares_of_the_same_words() -> None:
     assert all((row["epsilon"], row["at"]) == (8.0, 0.1) for row in rows)
 
 
+@pytest.mark.slow
 def test_no_row_where_every_word_stays() -> None:
     channel = open_channel(create("k-ary", load()))
     assert not list(trial_rows(channel, texts_of(load(), 2, 1), 60.0, 0.25, 0))

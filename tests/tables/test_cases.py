@@ -79,6 +79,7 @@ CASES: dict[str, tuple[bytes, tuple[str, ...], int | str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_table_is_read_alike_from_a_file_and_in_memory(tmp_path: Path, name: str) -> None:
     data, keep, expected = CASES[name]

@@ -89,6 +89,7 @@ def test_what_is_recorded_is_complete_and_shows_what_it_says() -> None:
         assert row["right"] == round(row["share"] * row["tokens"])
 
 
+@pytest.mark.slow
 def test_too_many_sentences_are_refused(data_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"those that qualify\), got 100000"):
         run(load(), data_dir, tmp_path, TrialPlan(sentences=100_000))

@@ -94,6 +94,7 @@ def test_what_no_ray_has_shown_is_decided_by_distance() -> None:
     assert success(first, second, ~nearer).low[0] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["madlib", "vickrey", "laplace", "gaussian"])
 def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
     """Independent repetitions scatter no more than the reported errors allow.

@@ -16,6 +16,7 @@ from tests.mechanisms import lexicons
 LEXICON = lexicons.cloud(260, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
 def test_every_word_is_looked_at(name: str, rng: MakeRng) -> None:
     mechanism = create(name, LEXICON)

@@ -121,6 +121,7 @@ TIGHT: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TIGHT)
 @pytest.mark.parametrize("size", [2, 12])
 def test_what_is_exactly_as_claimed_passes(name: str, size: int, rng: MakeRng) -> None:

@@ -37,6 +37,7 @@ def test_proved_claims_hold_for_the_worst_difference_and_are_tight(
         assert curve.low[0] == pytest.approx(claimed, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_two_words_are_protected_better_than_the_worst_difference() -> None:
     for name in ("laplace", "gaussian", "trlaplace"):
         mechanism = create(name, lexicons.cloud(40, 6))

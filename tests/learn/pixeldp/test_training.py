@@ -129,6 +129,7 @@ def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:
         train_pixeldp(Accounting.ANALYTIC, 0.2, 2, rng(), data=only(few, 4), **QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", Place)
 def test_one_picture_alone_is_predicted(few: Digits, rng: MakeRng, place: Place) -> None:
     pair = [int(np.flatnonzero(few.train_labels == label)[0]) for label in (0, 1)]

@@ -86,6 +86,7 @@ def test_the_box_of_a_word_is_the_smallest_one_around_its_substitutes() -> None:
         assert np.allclose(result.words.value[i, j], points[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(Kind))
 def test_a_certified_text_is_never_broken_by_the_attack(kind: Kind) -> None:
     """A float32 network, texts of up to eight words, and an attack without a budget."""

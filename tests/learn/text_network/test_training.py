@@ -55,6 +55,7 @@ def test_certified_training_certifies_what_normal_training_does_not() -> None:
     assert told.best >= WorstCaseSchedule().first(SETTINGS.epochs)
 
 
+@pytest.mark.slow
 def test_one_seed_has_one_network_and_resumes_to_it(tmp_path: Path) -> None:
     whole, _ = certified()
     assert bits(certified()[0]) == bits(whole)

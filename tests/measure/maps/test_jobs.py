@@ -65,6 +65,7 @@ def gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_a_job_builds_the_map_in_another_process(cache: Path, middle: Lexicon) -> None:
     job = map_jobs.start(middle, "pca")
     assert job.wait(LONG)
@@ -120,6 +121,7 @@ def test_sessions_share_one_process_that_stops_when_all_have_stopped(
     assert not RUNNING
 
 
+@pytest.mark.slow
 def test_a_stopped_map_can_be_asked_for_again(
     middle: Lexicon, instead: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,7 @@ def test_many_dimensions_are_refused_with_what_to_take() -> None:
         Hyperbolic(lexicon=lexicons.lexicon(1e20 * np.eye(3)))
 
 
+@pytest.mark.slow
 def test_the_bundled_words_stay_however_small_epsilon_is() -> None:
     """Room is what hyperbolic space has: all other words lie in a small part of what one sees."""
     lexicon = load("hyperbolic")

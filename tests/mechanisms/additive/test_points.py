@@ -148,6 +148,7 @@ def test_the_noisy_point_lies_where_the_bound_says(mechanism: Any) -> None:
     assert 0 < off <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["near duplicates", "huge and tiny", "far from zero", "lattice"])
 def test_the_word_that_is_found_is_nearest_up_to_the_margin(name: str) -> None:
     """Points halfway between two words and far out, in exact rational arithmetic."""

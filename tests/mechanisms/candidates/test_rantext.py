@@ -154,6 +154,7 @@ def test_an_epsilon_beyond_what_sums_resolve_is_refuted() -> None:
     assert mechanism.guarantee(28.0).status is Status.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.05, 20.0])
 def test_audit_and_guarantee_agree_that_a_line_refutes_it(epsilon: float) -> None:
     mechanism = RanText(lexicon=lexicons.line(*range(9), 400))
@@ -177,6 +178,7 @@ def test_a_claim_between_the_bounds_is_neither_refuted_nor_checked() -> None:
     assert (audit.unknown, most) == (1, math.inf)
 
 
+@pytest.mark.slow
 def test_words_beyond_the_radius_tell_words_apart() -> None:
     """Two far groups: at an ε with a short radius the guarantee is broken, and nearly certainly."""
     points = np.concatenate((np.eye(30) * 0.1, 4.0 + np.eye(30) * 0.1))

@@ -287,6 +287,7 @@ def test_the_bounds_enclose_the_formula_in_fifty_digits() -> None:
     assert seen > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-12, 1e-100, 1e-300])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0])
 def test_the_noise_is_never_below_what_delta_needs(epsilon: float, delta: float) -> None:

@@ -61,6 +61,7 @@ def logs_of(mechanism: Any, epsilon: float) -> FloatArray:
     return np.stack([mechanism.log_law(w, epsilon) for w in range(len(mechanism.lexicon))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEXICONS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", FORMS)

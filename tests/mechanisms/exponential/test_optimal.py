@@ -76,6 +76,7 @@ def test_columns_are_those_of_the_laws() -> None:
             np.testing.assert_allclose(column, laws[:, output], atol=2e-6, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
     """Mechanisms that do guarantee ε·d stay below the bound, and the optimal one reaches it."""
     table = known_weights(LEXICON, MECHANISM_METRIC)

@@ -171,6 +171,7 @@ def test_a_bad_exponent_or_threshold_is_refused(bad: float) -> None:
         effective_epsilons(lexicon, "euclidean", [1.0, 2.0], [1.0])
 
 
+@pytest.mark.slow
 def test_glove(data_dir: Path) -> None:
     """7,847 GloVe vectors: the true ε is two thirds of the nominal one."""
     vectors = np.load(data_dir / "glove6b_50d_partial.npy").astype(np.float32)

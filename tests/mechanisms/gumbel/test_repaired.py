@@ -117,6 +117,7 @@ def test_many_heads_and_a_rest(rng: MakeRng) -> None:
     assert_law(mechanism.paths(rng(1), np.full(10_000, 9)).at(grid)[:, 0], law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
 @pytest.mark.parametrize("name", ["cloud", "wide", "lattice", "one-hot", "collinear", "line"])
 def test_the_certificate_covers_every_pair_and_output(name: str, share: float) -> None:

@@ -119,6 +119,7 @@ def test_a_link_of_nonsense_shows_the_usual_view(opened: Callable[..., AppTest])
     assert "Which word was it?" in shown_text(opened(**game))
 
 
+@pytest.mark.slow
 def test_a_missing_record_and_a_refusing_engine_are_said(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
         forget()
 
 
+@pytest.mark.slow
 def test_nothing_typed_enters_a_shared_cache(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from tests.pages.app import component, shown_text, table, turn, type_word
 from tests.pages.attacker.reading import FEW, believed, small
 
 
+@pytest.mark.slow
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
     test = opened()
     card = believed(test)
@@ -142,6 +143,7 @@ def test_success_over_all_outputs_is_computed_when_asked_for(
     assert "The best guess is right in" not in shown_text(test)
 
 
+@pytest.mark.slow
 def test_the_words_around_are_a_prior(opened: Callable[..., AppTest]) -> None:
     test = opened(prior=AROUND)
     before = table(test, "now", "before")

@@ -129,6 +129,7 @@ def test_the_least_protected_have_names(
     assert len(rows) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", [GAME, SENTENCE, BUDGET, EXPOSED])
 def test_every_view_opens_for_every_kind_of_mechanism(
     opened: Callable[..., AppTest], view: str

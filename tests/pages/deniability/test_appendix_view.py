@@ -64,6 +64,7 @@ def test_a_slider_changes_what_is_said_and_computes_nothing(
     assert "At ε = 100, “monday”" in shown_text(test)
 
 
+@pytest.mark.slow
 def test_the_words_of_all_pages_are_followed_and_a_typed_one_is_taken_along(
     opened: Callable[..., AppTest],
 ) -> None:

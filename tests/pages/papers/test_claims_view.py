@@ -93,6 +93,7 @@ def cell(test: AppTest) -> str:
     return next(code.value for code in test.run().code if "import dpcore as dp" in code.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "link",
     [

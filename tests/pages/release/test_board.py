@@ -52,6 +52,7 @@ def test_after_a_step_of_the_dial_the_screen_is_that_of_a_visit_with_the_new_goa
     assert after == wanted
 
 
+@pytest.mark.slow
 def test_every_cell_is_what_the_engine_offers(opened: Callable[..., AppTest]) -> None:
     data = component(opened(), "offers")
     figures = Figures(read_recorded("equal-leakage"))

@@ -19,6 +19,7 @@ def test_a_link_of_nonsense_shows_the_usual_view() -> None:
     assert (board["group"], board["chosen"]) == ("goal_guess", "tem")
 
 
+@pytest.mark.slow
 def test_the_ends_of_epsilon_and_the_texts_come_with_a_link() -> None:
     link: dict[str, Any] = {"use_corpus": "topic", "use_metric": ["tem"]}
     test = visited(**link, use_ends_metric=["2", "9"])

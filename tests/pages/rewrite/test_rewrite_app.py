@@ -50,6 +50,7 @@ def test_opens_on_a_sentence_that_is_already_rewritten(opened: Callable[..., App
     assert len(grid(test)["groups"]) == 3
 
 
+@pytest.mark.slow
 def test_every_preset_is_rewritten(opened: Callable[..., AppTest]) -> None:
     test = opened()
     for name, text in PRESETS.items():
@@ -199,6 +200,7 @@ def test_typed_text_is_data_and_never_markup(opened: Callable[..., AppTest], tex
             assert not any(piece in str(value) for value in rendered)
 
 
+@pytest.mark.slow
 def test_a_word_outside_the_vocabulary_is_marked_and_has_no_law(
     opened: Callable[..., AppTest],
 ) -> None:

@@ -118,6 +118,7 @@ def test_runs_at_two_epsilons_are_drawn_as_a_curve(opened: Opened) -> None:
     assert len(table(test, "before", "after")) == 2
 
 
+@pytest.mark.slow
 def test_a_stop_ends_the_attack_and_keeps_earlier_runs(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ def test_the_first_screen_is_a_picture_with_its_radius_and_a_dial(
     assert "0.7" in test.query_params["digits_scale"]
 
 
+@pytest.mark.slow
 def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:
     shown = shown_text(opened(digits_error="0.0001", digits_scale="0.7"))
     count = int(re.search(r"It abstains on (\d+) of 450", shown)[1])

@@ -122,6 +122,7 @@ def test_the_likely_words_of_a_mechanism_are_certified(opened: Opened) -> None:
     assert "choose tem in the sidebar" in shown_text(other)
 
 
+@pytest.mark.slow
 def test_noise_on_the_mean_vector_certifies_no_word_and_says_so(opened: Opened) -> None:
     shown = shown_text(opened(**WORDS, words_part="Noise on the mean vector"))
     assert "on 0 of 432 texts the certificate covers the replacement of one word" in shown

@@ -65,6 +65,7 @@ def test_words_that_no_text_holds_are_told(before: str) -> None:
     assert any("Texts will not fit these words." in text for text in told) == bool(before)
 
 
+@pytest.mark.slow
 def test_a_link_to_them_shows_the_bundled_words_to_everybody_else() -> None:
     test = open_page("attacker")
     assert own_vectors.NAME not in test.selectbox(key="lexicon").options

@@ -118,6 +118,7 @@ print("pages.words.board" in sys.modules, len(once._SHELVES["first bench"].resul
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="this C library has no such choice")
 def test_what_is_freed_is_given_back() -> None:
     assert float(_printed(PROGRAM)) < 40

@@ -47,6 +47,7 @@ def test_it_opens_on_a_sentence_that_is_already_rewritten(fresh: AppTest) -> Non
     assert not fresh.get("dataframe")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["neighbours", "madlib", "tem", "optimal"])
 def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) -> None:
     test = open_page("start", method=method, seed=7, draw=2)

@@ -101,6 +101,7 @@ def test_the_table_holds_what_the_panes_show() -> None:
     assert table.groupby(["word", "epsilon"])["elsewhere"].sum().eq(1).all()
 
 
+@pytest.mark.slow
 def test_any_mechanism_can_be_in_the_panes(opened: Callable[..., AppTest]) -> None:
     shown = panes(opened(outputs_of="neighbour-response", **FEW))
     assert (shown["group"], shown["mechanism"]) == ("local", "neighbour-response")

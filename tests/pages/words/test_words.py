@@ -55,6 +55,7 @@ def test_the_same_word_twice_is_refused_with_a_sentence(opened: Callable[..., Ap
     assert len(test.text_input) == 2
 
 
+@pytest.mark.slow
 def test_a_default_makes_room_for_the_chosen_word(opened: Callable[..., AppTest]) -> None:
     assert shown(opened(word="garage", **FEW)) == ("garage", "monday")
     assert shown(opened(other_word="monday", **FEW)) == ("garage", "monday")

@@ -54,6 +54,7 @@ def test_a_text_as_it_was_written_keeps_its_words_and_its_meaning(sources: Sourc
     assert value["kept", ""] == 1.0
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_changes_nothing_keeps_all_words_and_one_that_knows_nothing_none(
     sources: Sources,
 ) -> None:

@@ -108,6 +108,7 @@ def test_the_truth_under_laplace_lies_between_its_bounds(small: Lexicon) -> None
         assert row["low"] - slack <= row["truth"] <= row["high"] + slack
 
 
+@pytest.mark.slow
 def test_the_laplace_formula_is_several_times_too_large_on_glove(glove: Lexicon) -> None:
     nearest: Any = nearest_of(glove)
     assert np.mean(laplace_formula(np.asarray(1.0), nearest)) == pytest.approx(0.466, abs=1e-3)

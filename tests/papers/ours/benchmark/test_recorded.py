@@ -126,6 +126,7 @@ def test_an_own_study_needs_no_folder_of_data() -> None:
     assert json.dumps(made.plan.to_json())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_in_docs_is_what_the_command_writes(name: str) -> None:
     """`python -m dpcore benchmark --recorded NAME --out FILE.md` reproduces its part."""
