@@ -8,7 +8,7 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.exponential.optimal import Optimal
-from dpcore.mechanisms.exponential.packing import known_weights
+from dpcore.mechanisms.exponential.packing import CertifiedWeights, known_weights
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.outwards import at_most
 from tests.chance import assert_law
@@ -27,6 +27,14 @@ def by_hand(word: int, epsilon: float) -> np.ndarray:
     weights = np.linalg.solve(k, np.ones(N))
     assert (weights >= 0).all()
     return k[word] * weights
+
+
+def weights() -> CertifiedWeights:
+    """The certified weights, which the mechanism computes on first use."""
+    assert MECHANISM.certificate is not None
+    table = known_weights(LEXICON, MECHANISM_METRIC)
+    assert table is not None
+    return table
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 3.0, 8.0])
@@ -79,7 +87,7 @@ def test_columns_are_those_of_the_laws() -> None:
 @pytest.mark.slow
 def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
     """Mechanisms that do guarantee ε·d stay below the bound, and the optimal one reaches it."""
-    table = known_weights(LEXICON, MECHANISM_METRIC)
+    table = weights()
     for row, epsilon in enumerate(table.wanted.tolist()):
         kept = np.mean([math.exp(MECHANISM.log_law(w, epsilon)[w]) for w in range(N)])
         assert kept <= table.upper[row]
@@ -93,7 +101,7 @@ def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
 
 def test_a_mechanism_that_guarantees_too_much_is_seen() -> None:
     """A canary: TEM without its factor 1/2 keeps more words than any mechanism may at its ε."""
-    table = known_weights(LEXICON, MECHANISM_METRIC)
+    table = weights()
     row = int(np.flatnonzero(table.wanted == 1.0)[0])
     k = np.exp(-2.0 * distances(LEXICON.vectors, LEXICON.vectors))
     assert (1.0 / k.sum(axis=1)).mean() > table.upper[row]
@@ -108,8 +116,7 @@ def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below(
 
 
 def test_between_two_known_epsilons_it_claims_the_bound_of_the_smaller_one() -> None:
-    table = known_weights(LEXICON, MECHANISM_METRIC)
-    assert table is not None
+    table = weights()
     row = int(np.flatnonzero(table.wanted == 3.0)[0])
     between = 0.5 * (table.wanted[row] + table.wanted[row + 1])
     reason = MECHANISM.guarantee(between).reason
@@ -145,8 +152,7 @@ def test_it_is_called_optimal_on_its_conditions() -> None:
 
 def test_below_the_critical_epsilon_the_bound_is_named_and_not_reached() -> None:
     """The words that stay by the law itself, against the bound, rounded outwards."""
-    table = known_weights(LEXICON, MECHANISM_METRIC)
-    assert table is not None
+    table = weights()
     row = int((table.lower / table.upper).argmin())
     epsilon = float(table.epsilons[row])
     standing = MECHANISM.standing(epsilon)
