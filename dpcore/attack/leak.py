@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -90,7 +90,7 @@ _BLOCK = 32  # outputs whose columns are weighed together, in the processor's ca
 _DRAWN = 400  # outputs that are drawn where a column takes an integral
 _PAIRS = 10_000  # words and outputs that are drawn where there is no law
 _TEXTS = 60  # texts of the teaching corpus that are rewritten for the stranger who reads
-_VERSION = 1  # of the sums here: another one makes what is in the cache unknown
+_VERSION = 2  # of the sums here: another one makes what is in the cache unknown
 
 
 @dataclass(frozen=True)
@@ -302,15 +302,15 @@ def leak(
         draws = a_whole(draws, "draws", least, 10 * MAX_ATTACK_OUTPUTS)
     if pair := _pair(gain):
         prior = _between(prior, lexicon, pair)
-    chosen = Gain.of(lexicon, gain, progress)
-    before = float(chosen.best(prior.probability[None])[0])
+    scoring = Gain.of(lexicon, gain, progress)
+    before = float(scoring.best(prior.probability[None])[0])
 
-    def compute(missing: FloatArray) -> list[Share]:
+    def compute(absent: FloatArray) -> list[Share]:
         if name != READS:
-            return _shares(mechanism, missing, prior, chosen, draws, seed, progress)
+            return _shares(mechanism, absent, prior, scoring, draws, seed, progress)
         if pair:
             raise ParameterError("one of two words is guessed from one output: take another gain")
-        return _read(mechanism, missing, chosen, draws or _TEXTS, reader, seed, progress)
+        return _read(mechanism, absent, scoring, draws or _TEXTS, reader, seed, progress)
 
     law = [prior.probability, gain, name == READS and reader, draws, seed]
     shares = _cached(mechanism, values, law, compute)
@@ -343,8 +343,14 @@ def _between(prior: Prior, lexicon: Lexicon, pair: tuple[str, str]) -> Prior:
     return Prior(prior.name, probability, f"one of two words; {prior.sentence}")
 
 
-Share = tuple[float, float, float, bool, str]
-"""After, low, high, whether it is exact, and the attacker."""
+class Share(NamedTuple):
+    """Share guessed at one ε: the fields of a `Leak` that take computing."""
+
+    after: float
+    low: float
+    high: float
+    exact: bool
+    attacker: str
 
 
 def _cached(
@@ -370,29 +376,17 @@ def _cached(
         digest.update(hashlib.sha256(plain).digest())
     fingerprint, kind = mechanism.lexicon.fingerprint, f"leak-{digest.hexdigest()[:20]}"
     entry = recall(fingerprint, kind)
-    known: dict[float, Share] = {}
+    shares: dict[float, Share] = {}
     if entry is not None:
-        rows = zip(entry.arrays["epsilons"].tolist(), entry.arrays["shares"].tolist(), strict=True)
-        named = zip(entry.facts["exact"], entry.facts["attackers"], strict=True)
-        known = {epsilon: (*row, *name) for (epsilon, row), name in zip(rows, named, strict=True)}
-    missing = np.array(sorted(set(epsilons.tolist()) - known.keys()))
-    if missing.size:
-        known.update(zip(missing.tolist(), compute(missing), strict=True))
-        keep(
-            fingerprint,
-            kind,
-            CacheEntry(
-                {
-                    "epsilons": np.array(list(known)),
-                    "shares": np.array([share[:3] for share in known.values()]),
-                },
-                {
-                    "exact": [share[3] for share in known.values()],
-                    "attackers": [share[4] for share in known.values()],
-                },
-            ),
-        )
-    return [known[epsilon] for epsilon in epsilons.tolist()]
+        rows = zip(entry.arrays["shares"].tolist(), entry.facts["how"], strict=True)
+        shares = {epsilon: Share(*numbers, *how) for (epsilon, *numbers), how in rows}
+    absent = np.array(sorted(set(epsilons.tolist()) - shares.keys()))
+    if absent.size:
+        shares.update(zip(absent.tolist(), compute(absent), strict=True))
+        numbers = np.array([(epsilon, *share[:3]) for epsilon, share in shares.items()])
+        how = [share[3:] for share in shares.values()]
+        keep(fingerprint, kind, CacheEntry({"shares": numbers}, {"how": how}))
+    return [shares[epsilon] for epsilon in epsilons.tolist()]
 
 
 def _shares(
@@ -404,7 +398,7 @@ def _shares(
     seed: int,
     progress: Progress,
 ) -> list[Share]:
-    """Choose the way: all outputs, drawn outputs, or attackers who have no law."""
+    """Sum over all outputs, draw some, or count the guesses of attackers who have no law."""
     n = len(mechanism.lexicon)
     few = prior.support.size <= MAX_ATTACK_PRIOR_WORDS
     if mechanism.exact_law and (few or (n <= MAX_ATTACK_WORDS and mechanism.column_form)):
@@ -463,8 +457,8 @@ class _Belief:
         moved = share * off if wrong is None else off
         low = np.clip((share - moved) / (1.0 + off), 0.0, 1.0)
         high = np.ones(share.size)  # a total that may be 0 leaves the share open
-        known = off < 1.0
-        high[known] = np.minimum(((share + moved)[known] / (1.0 - off[known])), 1.0)
+        bounded = off < 1.0
+        high[bounded] = np.minimum((share + moved)[bounded] / (1.0 - off[bounded]), 1.0)
         return share, low, high
 
     @staticmethod
@@ -493,7 +487,7 @@ def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[S
     off += after * n * 2.0**-52  # rounding of the sums
     ends = np.clip((after - off, after + off), 0.0, 1.0).tolist()
     return [
-        (min(value, 1.0), low, high, True, BAYES)
+        Share(min(value, 1.0), low, high, True, BAYES)
         for value, low, high in zip(after.tolist(), *ends, strict=True)
     ]
 
@@ -519,8 +513,9 @@ def _drawn(
             each[:, some] = belief.after(*columns(epsilon, some))
             progress(f"leakage of {mechanism.short}", e * draws + first, epsilons.size * draws)
         mean, margin = bernstein(each[0][which])
-        least, most = (float(ends[which].mean()) for ends in each[1:])
-        shares.append((mean, max(least - margin, 0.0), min(most + margin, 1.0), False, BAYES))
+        least, most = (float(bound[which].mean()) for bound in each[1:])
+        ends = max(least - margin, 0.0), min(most + margin, 1.0)
+        shares.append(Share(mean, *ends, False, BAYES))
     return shares
 
 
@@ -552,22 +547,22 @@ def _tried(
     before = float(gain.best(prior.probability[None])[0])
     shares: list[Share] = []
     for e, epsilon in enumerate(epsilons.tolist()):
-        seen = outputs[:, e]
+        column = outputs[:, e]
         rules = _rules(mechanism, epsilon, prior, gain)
         right = {
-            name: gain.reached(rule(seen[:trial]), words[:trial]).sum()
+            name: gain.reached(rule(column[:trial]), words[:trial]).sum()
             for name, rule in rules.items()
         }
         best = max(right, key=right.__getitem__)
         attacker = best.partition(" ")[0]
         if attacker == CONSTANT:
-            shares.append((before, before, before, False, attacker))
+            shares.append(Share(before, before, before, False, attacker))
         else:
-            hits = gain.reached(rules[best](seen[trial:]), words[trial:])
+            hits = gain.reached(rules[best](column[trial:]), words[trial:])
             (low,), (high,) = Tally.counted(np.array([hits.sum()]), hits.size).interval()
-            # Who ignores the output is right as often as before.
-            ends = np.maximum((hits.mean(), low, high), before).tolist()
-            shares.append((ends[0], ends[1], ends[2], False, attacker))
+            # An attacker who ignores the output is right as often as before.
+            after, low, high = np.maximum((hits.mean(), low, high), before).tolist()
+            shares.append(Share(after, low, high, False, attacker))
         progress(f"leakage of {mechanism.short}", e + 1, epsilons.size)
     return shares
 
@@ -638,14 +633,14 @@ def _read(
         )
     right, total = np.zeros((epsilons.size, texts)), np.zeros(texts)
     for i, sentence in enumerate(sentences):
-        known = sentence.words[sentence.words >= 0]
-        scored = content[known]
+        words = sentence.words[sentence.words >= 0]
+        scored = content[words]
         total[i] = scored.sum()
-        drawn = draw(sentence, mechanism, seed, i, epsilons=epsilons).paths.at(epsilons)
+        outputs = draw(sentence, mechanism, seed, i, epsilons=epsilons).paths.at(epsilons)
         for e, epsilon in enumerate(epsilons.tolist()):
-            places = places_of(sentence, drawn[:, e])
+            places = places_of(sentence, outputs[:, e])
             belief = context_attack(channel, places, epsilon, reader=reader).context
-            right[e, i] = gain.reached(gain.guess(belief), known)[scored].sum()
+            right[e, i] = gain.reached(gain.guess(belief), words)[scored].sum()
         progress(f"texts read for {mechanism.short}", i + 1, texts)
     shares = [share_of(row, total) for row in right]
-    return [(row["share"], row["low"], row["high"], False, reader) for row in shares]
+    return [Share(row["share"], row["low"], row["high"], False, reader) for row in shares]

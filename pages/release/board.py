@@ -230,8 +230,8 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
         if alike:
             tail = say("; others may be as good")
         return say(
-            "{best} teaches most: {share} of texts read rightly{clean}{tail}; {near} of 100 words "
-            "are guessed with near ones.",
+            "{best} teaches most: {share} of texts read correctly{clean}{tail}; {near} of 100 "
+            "words are guessed with near ones.",
             best=best,
             share=percent(most.mean),
             clean=clean,
@@ -245,14 +245,16 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
     return say(
         "{best} gives least away: {share} of 100 content words guessed, {near} with near ones.",
         best=best,
-        share=of_hundred(least.mean),
+        share=of_hundred(least.mean, dict(met)[best].at_least),
         near=_near(met, best),
     )
 
 
 def _near(met: Sequence[tuple[str, Offer]], label: str) -> str:
-    reading = dict(met)[label].near
-    return say("an unknown number") if reading is None else of_hundred(reading.mean)
+    offer = dict(met)[label]
+    if offer.near is None:
+        return say("an unknown number")
+    return of_hundred(offer.near.mean, offer.at_least)
 
 
 # Goal: a limit on guessed words, or on lost accuracy; one dial for each.

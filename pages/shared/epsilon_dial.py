@@ -131,12 +131,12 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
     unit = "ln ε" if group.logarithm else "ε"
     promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
     right, share = (say("The promise"), promised), None
-    known = guessed(members, epsilon)
-    if known is not None:
-        about, value = known.about, known.words
+    shares = guessed(members, epsilon)
+    if shares is not None:
+        about, value = shares.about, shares.words
         if limit:
             right = say("The promise permits {permitted}", permitted=limit), promised
-        share = known.word[0] if len(members) == 1 else None
+        share = shares.word[0] if len(members) == 1 else None
     elif limit:
         about, value = say(_PERMITTED), say("at most {permitted}", permitted=limit)
     else:

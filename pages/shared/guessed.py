@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.outwards import at_least
 from dpcore.papers.ours.tradeoff import recorded_before, recorded_curve
 from pages.shared.language import later, numeral, say
 
@@ -24,6 +25,7 @@ HELP = later(
     "of 100 are guessed."
 )
 _NEARLY_ALL = 0.99
+_SIGN = "≥\u00a0"
 
 
 @dataclass(frozen=True)
@@ -50,22 +52,24 @@ class Guessed:
     @property
     def words(self) -> str:
         """Both shares: "31, near 80", with ≥ where a better attacker may guess more."""
-        sign = "≥\u00a0" if self.at_least else ""
-        return sign + say("{word}, near {near}", word=_span(self.word), near=_span(self.near))
+        word, near = (_span(ends, self.at_least) for ends in (self.word, self.near))
+        return say("{word}, near {near}", word=word, near=near)
 
 
 def guessed(members: Sequence[Mechanism], epsilon: float) -> Guessed | None:
     """Return what is guessed of some mechanisms at ε; None where it is known for none of them."""
-    known = []
+    shares = []
     for mechanism in members:
         curve = recorded_curve(mechanism)
-        at = None if curve is None else curve.at_epsilon(GUESSED, epsilon)
-        if curve is not None and at is not None:
-            known.append((at, curve.at_epsilon(NEARLY, epsilon) or at, GUESSED in curve.at_least))
-    if not known:
+        if curve is None:
+            continue
+        word, near = (curve.at_epsilon(quantity, epsilon) for quantity in (GUESSED, NEARLY))
+        if word is not None and near is not None:
+            shares.append((word, near, GUESSED in curve.at_least))
+    if not shares:
         return None
-    words, nears, weaker = zip(*known, strict=True)
-    every = len(known) == len(members)
+    words, nears, weaker = zip(*shares, strict=True)
+    every = len(shares) == len(members)
     return Guessed((min(words), max(words)), (min(nears), max(nears)), any(weaker), every)
 
 
@@ -76,11 +80,16 @@ def explained() -> str:
     return say(HELP, word=word, near=near)
 
 
-def of_hundred(share: float) -> str:
-    """Format an estimate of a share of words as a number of 100, without the 100."""
+def of_hundred(share: float, lower_bound: bool = False) -> str:
+    """Format a share of words as a number of 100, without the 100: "20", or "≥ 20" for a bound.
+
+    An estimate is rounded to the nearest number, a lower bound down.
+    """
+    if lower_bound:
+        return f"{_SIGN}{numeral(at_least(share, 2, times=100))}"
     return say("nearly all") if share > _NEARLY_ALL else numeral(f"{100 * share:.2g}")
 
 
-def _span(ends: tuple[float, float]) -> str:
-    low, high = map(of_hundred, ends)
-    return low if low == high else f"{low}–{high}"
+def _span(ends: tuple[float, float], lower_bounds: bool) -> str:
+    low, high = (of_hundred(end, lower_bounds) for end in ends)
+    return low if low == high else f"{low}–{high.removeprefix(_SIGN)}"

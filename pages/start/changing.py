@@ -172,17 +172,19 @@ def _data(
     drawn = _drawn(bench, kind, drawing, epsilons)
     texts: dict[str, int] = {}
     words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
-    before = recorded_before()
+    before, weaker = recorded_before(), GUESSED in curve.at_least
     numbers = []
     for share, epsilon in zip(shares, epsilons, strict=True):
         permitted = permits(kind, epsilon)
-        near, left = (curve.at_epsilon(name, epsilon) or 0.0 for name in (NEARLY, "meaning"))
+        near, left = (curve.at_epsilon(name, epsilon) for name in (NEARLY, "meaning"))
         numbers.append(
             [
-                say("{share} of 100", share=numeral(f"{100 * share:g}")),
-                say("{share} of 100", share=of_hundred(near)),
+                say("{share} of 100", share=of_hundred(share, weaker)),
+                say("not known")
+                if near is None
+                else say("{share} of 100", share=of_hundred(near, weaker)),
                 say("not known") if permitted is None else of_100_at_most(permitted),
-                numeral(f"{100 * left:.0f}\u00a0%"),
+                say("not known") if left is None else numeral(f"{100 * left:.0f}\u00a0%"),
                 say(
                     "{stayed} of {words}",
                     stayed=drawn.at(epsilon).stayed,

@@ -152,26 +152,30 @@ def _frame(
 
 
 def _look(one: BoardCurve) -> dict[str, Any]:
-    look = style_of(one.curve.label)
-    named = {"label": one.curve.label, "colour": look.colour}
-    return named | {"dash": look.dash, "glyph": look.glyph}
+    style = style_of(one.curve.label)
+    return {
+        "label": one.curve.label,
+        "colour": style.colour,
+        "dash": style.dash,
+        "glyph": style.glyph,
+    }
 
 
 def _curve(one: BoardCurve, across: Leakage, leakage: Leakage, utility: Utility) -> dict[str, Any]:
     curve = one.drawn
-    drawn: dict[str, Any] = {"points": [], "bars": [], "at": [None] * len(leakage.steps)}
+    line: dict[str, Any] = {"points": [], "bars": [], "at": [None] * len(leakage.steps)}
     if across.key not in curve or utility.key not in curve:
-        return drawn
+        return line
     right, upwards = 100 * curve.intervals(across.key), 100 * curve.intervals(utility.key)
-    drawn["points"] = _rounded(_pairs(right[:, 0], upwards[:, 0]))
-    drawn["bars"] = _rounded(
+    line["points"] = _rounded(_pairs(right[:, 0], upwards[:, 0]))
+    line["bars"] = _rounded(
         [[*a[1:].tolist(), *u[1:].tolist()] for a, u in zip(right, upwards, strict=True)]
     )
     for number, share in enumerate(leakage.steps):
         place = [curve.at(name, counted(leakage), share) for name in (across.key, utility.key)]
         if None not in place:
-            drawn["at"][number] = [round(100 * value, 3) for value in place if value is not None]
-    return drawn
+            line["at"][number] = [round(100 * value, 3) for value in place if value is not None]
+    return line
 
 
 def _pairs(across: np.ndarray, upwards: np.ndarray) -> list[list[float]]:
@@ -311,18 +315,19 @@ def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) ->
     if not others:
         return ""
     (other,) = others
-    there = {
+    shares = {
         one.curve.label: value
         for one in shown
         if (value := one.curve.at(other.key, counted(leakage), leakage.steps[number])) is not None
     }
-    if len(there) < 2:
+    if len(shares) < 2:
         return ""
-    most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    weaker = {one.curve.label for one in shown if other.key in one.curve.at_least}
+    most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
     sentence = (
         say("Of near words {most} gives away {high} of 100, {least}: {low}.")
         if other.key == NEARLY
         else say("Of the very words {most} gives away {high} of 100, {least}: {low}.")
     )
-    high, low = (of_hundred(there[label]) for label in (most, least))
+    high, low = (of_hundred(shares[label], label in weaker) for label in (most, least))
     return " " + sentence.format(most=most, least=least, high=high, low=low)

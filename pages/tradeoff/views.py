@@ -63,7 +63,7 @@ def at_step(scene: TradeoffScene) -> pd.DataFrame:
                 "promise": "" if epsilon is None else promise(one.mechanism, epsilon),
                 leakage.axis: None if epsilon is None else 100 * share,
                 kept: None if left is None else 100 * left,
-                "attacker": say("repeats the output: at least")
+                "attacker": say("not the best one: at least")
                 if leakage.key in one.curve.at_least
                 else say("the best one"),
             }
@@ -86,8 +86,8 @@ def _numbers_view(scene: TradeoffScene) -> None:
     )
     note(
         say(
-            "Between two measurements the curve is taken as straight. Where the attacker only "
-            "repeats what came out, a better one may guess more. The bars in the figure are "
+            "Between two measurements the curve is taken as straight. Where the attacker is not "
+            "the best one, a better one may guess more. The bars in the figure are "
             "intervals of level 95 % of the measurements."
         )
     )
@@ -123,11 +123,10 @@ def _meaning_view(scene: TradeoffScene) -> None:
     )
     st.markdown(
         say(
-            "**What a reader can use, an attacker can use.** Whoever repeats the output comes "
-            "as near to the word as the reader does. A method that leaves more meaning at "
-            "equally many guessed words gives the neighbourhood of the word away: choose *the "
-            "word or a near one* above, and the order of the methods turns round. Ask which "
-            "leak matters in your texts."
+            "**What a reader can use, an attacker can use.** Someone who repeats the output comes "
+            "as near to the word as the reader does. The first chart counts the very word, the "
+            "second one a near word too: methods that answer with a neighbour give far more of "
+            "those away. Ask which of the two matters in your texts."
         )
     )
 
@@ -169,7 +168,7 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
         python_cell(scene),
         tuple(key for one in scene.shown for key in one.mechanism.cited),
         "\n".join(lines) if lines else None,
-        say("Each line measures one mechanism anew at the ε of the dial."),
+        say("Each line measures one mechanism again at the ε of the dial."),
         typed=True,
         tables={
             later("Numbers at the dial"): lambda: at_step(scene),
@@ -194,8 +193,8 @@ def python_cell(scene: TradeoffScene) -> str:
             "from dpcore.study.recorded import Figures\n"
             "from dpcore.study.recorded import read_recorded"
         )
-        known = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
-        source = f"{{label: with_leak(curve) for label, curve in {known}.items()}}"
+        curves = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
+        source = f"{{label: with_leak(curve) for label, curve in {curves}.items()}}"
     labels = [one.curve.label for one in scene.shown]
     return "\n".join(
         (

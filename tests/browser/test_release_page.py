@@ -168,7 +168,7 @@ def test_the_dial_moves_the_table_without_the_server(app_url: str, new_page: New
     expect(page.get_by_text("Chosen: tem, ε = ")).to_contain_text(
         row.locator(".value").first.inner_text().strip()
     )
-    expect(page.locator(".offers .finding")).to_contain_text("of texts read rightly")
+    expect(page.locator(".offers .finding")).to_contain_text("of texts read correctly")
     watch.assert_clean()
 
 

@@ -135,10 +135,10 @@ class Channel(ABC):
 
     def columns(self, outputs: IntArray) -> Columns:
         """Prepare a block of outputs, for sums over all words."""
-        seen = self.seen_all(outputs.tolist())
+        observations = self.seen_all(outputs.tolist())
 
         def at(epsilon: float, some: slice) -> tuple[FloatArray, FloatArray | float]:
-            columns = [output.at(epsilon) for output in seen[some]]
+            columns = [output.at(epsilon) for output in observations[some]]
             return (
                 np.stack([column.logs for column in columns]),
                 np.stack([column.errors for column in columns]),

@@ -173,12 +173,12 @@ def with_leak(curve: TradeCurve) -> TradeCurve:
     """
     leak_curve = recorded_curves()[curve.label]
     first, last = leak_curve.epsilons[[0, -1]]
-    known = (first <= curve.epsilons) & (curve.epsilons <= last)
-    epsilons = curve.epsilons[known]
-    amounts = {name: values[known] for name, values in curve.amounts.items()}
+    inside = (first <= curve.epsilons) & (curve.epsilons <= last)
+    epsilons = curve.epsilons[inside]
+    amounts = {name: values[inside] for name, values in curve.amounts.items()}
     for name in _GAINS.values():
-        read = [leak_curve.interval_at_epsilon(name, epsilon) for epsilon in epsilons.tolist()]
-        amounts[name] = np.array(read, dtype=np.float64).reshape(-1, 3)
+        ends = [leak_curve.interval_at_epsilon(name, epsilon) for epsilon in epsilons.tolist()]
+        amounts[name] = np.array(ends, dtype=np.float64).reshape(-1, 3)
     weaker = curve.at_least | (leak_curve.at_least & set(_GAINS.values()))
     return replace(curve, epsilons=epsilons, amounts=amounts, at_least=weaker)
 

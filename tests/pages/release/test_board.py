@@ -132,8 +132,8 @@ def test_findings_say_what_is_not_known() -> None:
         ("b", Offer(2.0, accuracy=MeanInterval(0.6, 0.58, 0.62))),
     ]
     assert finding(near, GUESS, 0.79) == (
-        "a teaches most: 62 % of texts read rightly, 79 % without privacy; others may be as good; "
-        "an unknown number of 100 words are guessed with near ones."
+        "a teaches most: 62 % of texts read correctly, 79 % without privacy; others may be as "
+        "good; an unknown number of 100 words are guessed with near ones."
     )
     assert "others" not in finding([near[0], ("b", Offer(None))], GUESS, 0.79)
     least = [
