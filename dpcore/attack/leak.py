@@ -35,6 +35,7 @@ from dpcore.attack.language.trial import share_of
 from dpcore.attack.output.channel import Channel, open_channel
 from dpcore.attack.output.prior import Prior, content_words, parse_prior
 from dpcore.attack.output.success import bernstein
+from dpcore.attack.trade.ground import BAYES, NEAR
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.cache import CacheEntry, keep, recall
@@ -63,8 +64,6 @@ if TYPE_CHECKING:
 COUNTS, READS = "counts", "reads"
 STRANGERS = (COUNTS, "counts-all", "equal", READS)
 GAINS = ("word", "near", "kind")
-NEAR = 10
-"""Words that count as near: the word itself and the nine words nearest to it."""
 
 _WHO = {
     "counts": "someone who knows how common words are",
@@ -84,7 +83,6 @@ _GUESSES = {
     "kind": "guesses the kind of {after} of 100 {words}",
 }
 
-BAYES = "bayes"
 _TOGETHER = 512  # outputs whose distances are computed together: 100 MB over 25,000 words
 _BLOCK = 32  # outputs whose columns are weighed together, in the processor's cache
 _DRAWN = 400  # outputs that are drawn where a column takes an integral

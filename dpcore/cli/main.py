@@ -33,7 +33,7 @@ COMMANDS = Commands(
         "deniability": ("words", "Measure Nw and Sw: how deniable words are."),
         "solve": ("words", "Find the ε that meets a target or matches another mechanism."),
         "meter": ("mechanisms", "Bound the leakage and the distance of any mechanism at ε."),
-        "leak": ("leak", "Say how many words someone guesses, before and after."),
+        "leak": ("mechanisms", "Say how many words someone guesses, before and after."),
         "tradeoff": ("mechanisms", "Measure leakage against remaining meaning."),
         "compose": ("texts", "Privacy loss between two whole texts, by position and in total."),
         "neighbours": ("words", "List the nearest words of a word."),

@@ -1,4 +1,4 @@
-"""Commands `mechanisms`, `calibrate`, `meter` and `tradeoff`."""
+"""Commands `mechanisms`, `calibrate`, `meter`, `leak` and `tradeoff`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from click import Choice, option
 from dpcore import __version__
 from dpcore.attack.bounds.least_distance import Nearness, least_distance
 from dpcore.attack.bounds.meter import Meter, Reading, largest_epsilon, meter
-from dpcore.attack.output.prior import parse_prior
+from dpcore.attack.language.context import BIGRAM, READERS
+from dpcore.attack.leak import GAINS, STRANGERS, leak
+from dpcore.attack.output.prior import Prior, parse_prior, prior_from_file
 from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
 from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
 from dpcore.cli import fields, flags
 from dpcore.cli.construction import (
+    build_mechanism,
     build_mechanisms,
     epsilons_of_each,
     load_lexicon,
@@ -34,10 +37,11 @@ from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee,
 from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
-from dpcore.limits import MAX_EPSILONS
+from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_EPSILONS
 from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create, package_of, resolve
+from dpcore.noise.streams import check_seed
 from dpcore.outwards import at_least, at_most
 
 
@@ -281,6 +285,70 @@ def _number(value: str | float) -> float:
         return float(value)
     except ValueError:
         raise ParameterError(f"epsilon must be a finite number > 0, got {value!r:.40}") from None
+
+
+# The command `leak`: words guessed before and after an output is seen.
+
+
+@command("leak")
+@flags.one_mechanism
+@option(
+    "--epsilon",
+    required=True,
+    metavar="A,B,C",
+    help=f"one ε, or several, computed in one pass: {flags.EPSILON_VALUES}",
+)
+@option(
+    "--stranger",
+    default=STRANGERS[0],
+    metavar="WHO",
+    help="counts: knows how common content words are; counts-all: function words too; equal: all "
+    "words equally likely; reads: reads on through a text; or a list such as monday=0.5,garage=0.5",
+)
+@flags.file(
+    "--counts-file",
+    "a stranger of your own in place of --stranger: in each line a word, a comma or a tab, and how "
+    "often it occurs; words outside the vocabulary are left out",
+)
+@option(
+    "--gain",
+    default=GAINS[0],
+    metavar="WHAT",
+    help=f"word: the very word; near: the word or one of the {NEAR - 1} nearest to it; kind: its "
+    "kind in WordNet; pair=a,b: which of two words",
+)
+@option(
+    "--reader", type=Choice(READERS), default=BIGRAM, help="of --stranger reads: who reads the text"
+)
+@flags.number(
+    "--draws",
+    None,
+    "outputs to draw where not all can be summed; texts to read for --stranger reads",
+    least=2,
+    most=10 * MAX_ATTACK_OUTPUTS,
+)
+@flags.seed("of what is drawn")
+def leak_command(options: Options) -> Answer:
+    """Say how many words a stranger guesses, before and after they see the output."""
+    check_seed(options.seed)
+    mechanism = build_mechanism(options)
+    lexicon = mechanism.lexicon
+    stranger: str | Prior = options.stranger
+    if options.counts_file is not None:
+        stranger = prior_from_file(lexicon, options.counts_file)
+    rows = leak(
+        mechanism,
+        epsilons_of_each([options.epsilon], [mechanism])[0],
+        stranger,
+        options.gain,
+        **fields.some(options, "reader draws seed progress"),
+    )
+    records = [row.to_dict() | fields.of_settings(mechanism) for row in rows]
+    answer: dict[str, Any] = records[0] if len(records) == 1 else {"rows": records}
+    return Answer(
+        answer | fields.of_lexicon(lexicon),
+        [f"ε = {row.epsilon:g}: {row.sentence}" for row in rows],
+    )
 
 
 # The command `tradeoff`: leakage and utility of mechanisms.
