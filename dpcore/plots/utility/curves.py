@@ -35,7 +35,7 @@ EXPLAINED = {
     "nw": "Nw: the share of words that come out unchanged.",
     "word": "Guessed: of all words of the lexicon, taken for equally likely, the share that an "
     "attacker names who knows the mechanism and sees what came out. Where that cannot be computed "
-    "he repeats it, which is a lower bound.",
+    "the guess is the output itself, which is a lower bound.",
     "rouge1": "ROUGE-1 F1: how many words the rewritten text and the original share (1: all).",
     "rouge1_recall": "ROUGE-1 recall: the share of the original's words that are in the rewritten "
     "text.",

@@ -123,7 +123,7 @@ def test_repeating_the_output_comes_as_near_as_the_reader(key: str) -> None:
     assert rows["word"].value >= rows["kept"].value - 1e-12
     assert rows["guess"].value >= rows["meaning"].value - 1e-12
     assert rows["near"].value >= rows["word"].value - 1e-12
-    if rows["word"].attacker == BAYES:  # he knows no less than one who knows nothing
+    if rows["word"].attacker == BAYES:  # with an output no less is guessed than without one
         for name, before in ground.before().items():
             if name in ("word", "near", "kind"):
                 assert rows[name].value >= before - 1e-9
