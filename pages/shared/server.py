@@ -113,7 +113,9 @@ class Tab:
         is left out, or ends the tab.
         """
         while True:
-            await asyncio.sleep(max(0.0, -self._refilled() / REQUESTS_A_SECOND))
+            await asyncio.sleep(0)  # other tabs, even where this one need not wait
+            while (owed := -self._refilled()) > 0:  # uvloop's timers may wake a millisecond early
+                await asyncio.sleep(owed / REQUESTS_A_SECOND)
             message = await self._receive()
             if message["type"] != "websocket.receive":
                 self.over = message["type"] == "websocket.disconnect"

@@ -81,7 +81,18 @@ def run(work: Awaitable[None]) -> None:
     asyncio.run(asyncio.wait_for(work, 20))
 
 
-def test_a_flood_is_read_at_the_pace_in_its_order_and_nothing_is_lost() -> None:
+@pytest.mark.parametrize("early", [0.0, 0.001])
+def test_a_flood_is_read_at_the_pace_in_its_order_and_nothing_is_lost(
+    early: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleep = asyncio.sleep
+
+    async def wakes_early(seconds: float) -> None:
+        """As uvloop may, whose timers count whole milliseconds."""
+        await sleep(max(0.0, seconds - early))
+
+    monkeypatch.setattr(asyncio, "sleep", wakes_early)
+
     async def work() -> None:
         app = App()
         line = Line(Pace(app))
