@@ -140,7 +140,7 @@ def _names(lexicon: Lexicon) -> Turn:
                 words,
                 (Bar(Filled("texts found again"), reach.alone, _of_100(reach.alone)),),
                 Filled(
-                    "Whoever knows {words} of a text is left with {fitting:.3g} fitting texts of "
+                    "Anyone who knows {words} of a text is left with {fitting:.3g} fitting texts of "
                     "{texts:,}, on average.",
                     words=words,
                     fitting=reach.fitting,

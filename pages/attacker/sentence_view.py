@@ -293,7 +293,7 @@ def budget_view(scene: AttackerScene) -> None:
         )
     note(
         say(
-            "A word that stands twice is released twice: whoever knows that both places hold "
+            "A word that stands twice is released twice: anyone who knows that both places hold "
             "the same word sees two outputs of it. Longer sentences are not hidden at all: "
             "their length shows."
         )

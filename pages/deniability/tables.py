@@ -231,7 +231,7 @@ def _with_words(scene: DeniabilityScene) -> str | None:
         say("Put my words into the link"),
         key="link_words",
         help=say(
-            "Whoever gets the link, and every server and history that it passes, can read them."
+            "Anyone with the link, and every server and history that it passes, can read them."
         ),
     ):
         return None

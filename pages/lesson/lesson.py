@@ -138,7 +138,7 @@ def ending(go_to: Callable[[str], None]) -> None:
         for page, label in _WAYS:
             st.page_link(page, label=f"{say(label)}.", icon=":material/arrow_forward:")
         st.button(
-            say("Begin anew"),
+            say("Start again"),
             key="lesson_anew",
             icon=":material/restart_alt:",
             on_click=forget,

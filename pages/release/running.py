@@ -234,7 +234,7 @@ def _options() -> dict[str, Any]:
             3,
             "use_trials",
             say(
-                "Each draws all noise and the division into training and test texts anew. An "
+                "Each draws all noise and the division into training and test texts again. An "
                 "interval needs two, and is of use from three on."
             ),
             width=130,
@@ -328,7 +328,7 @@ def _examples(run: Run) -> None:
     if not run.job.examples:
         note(
             say(
-                "There are none: in what was measured no text was read rightly as it was "
+                "There are none: in what was measured no text was classified correctly as it was "
                 "written and wrongly in its private form."
             )
             if run.job.done
@@ -338,8 +338,8 @@ def _examples(run: Run) -> None:
     show_examples(run.job.examples)
     note(
         say(
-            "The original is shown only here, to you: whoever releases the private text keeps "
-            "it to themselves."
+            "The original is shown only here, to you: do not publish it with "
+            "the private text."
         )
     )
 

@@ -55,7 +55,7 @@ def _own_sentence(scene: RewriteScene) -> None:
         return
     note(
         say(
-            "A model of language reads the whole text and says it anew; every word of its answer "
+            "A model of language reads the whole text and rephrases it; every word of its answer "
             "is drawn with noise. An ε of the whole text is the only scale that this shares with a "
             "mechanism for words."
         )

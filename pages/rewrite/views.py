@@ -34,7 +34,7 @@ def protection_view(scene: RewriteScene) -> None:
     st.markdown("\n".join(f"- {say(line)}" for line in lines))
     st.markdown(
         say(
-            "**This page is for looking.** It shows one draw of the noise at many ε. Whoever "
+            "**This page is for looking.** It shows one draw of the noise at many ε. Anyone who "
             "holds two outputs of one draw may be able to solve for the words, so publish at "
             "most one text, made with fresh noise and an unpredictable seed: `python -m dpcore "
             "rewrite` without `--seed`."

@@ -121,7 +121,7 @@ def _odds(scene: RewriteScene) -> None:
         format_func=lambda index: words[index],
         key="other",
         help=say(
-            "Whoever sees the output asks: was it your word or this one? The list holds the "
+            "Anyone who sees the output asks: was it your word or this one? The list holds the "
             "nearest words, the hardest to tell apart."
         ),
     )

@@ -130,7 +130,7 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
         for result in success(private, noise, _EPSILONS, _DRAWS, seed):
             claimed, (low, high) = result.claimed_epsilon, result.interval
             rows += [
-                ("named rightly", claimed, result.success, low, high),
+                ("named correctly", claimed, result.success, low, high),
                 ("the claimed ε allows", claimed, success_bound(claimed, count), None, None),
                 ("the true ε allows", claimed, success_bound(result.epsilon, count), None, None),
             ]
@@ -140,7 +140,7 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
     table = once("latent", (noise, seed), compute)
     measured, claimed = (
         table[table["curve"] == name].set_index("x")["mean"]
-        for name in ("named rightly", "the claimed ε allows")
+        for name in ("named correctly", "the claimed ε allows")
     )
     why = say(", as it must be: this noise keeps its claim")
     if noise == ADEPT:
@@ -149,10 +149,10 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
             "does; see “Curves”",
             count=len(private.texts),
         )
-    lows = table[table["curve"] == "named rightly"].set_index("x")["low"]
+    lows = table[table["curve"] == "named correctly"].set_index("x")["low"]
     beyond = [numeral(f"{x:g}") for x in measured.index if lows[x] > claimed[x]]
     show_figure(
-        lines_figure(table, "ε that is claimed", "share that is named rightly", logarithm=True),
+        lines_figure(table, "ε that is claimed", "share that is named correctly", logarithm=True),
         ends_caption(table, f"{len(private.texts)} utterances, {_DRAWS} draws of each", "ε"),
         table,
         "latent_success",

@@ -35,7 +35,7 @@ KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projecti
 FIGURE = "map"
 _READING = {
     Projection.UMAP: later(
-        "**How to read it:** words of one clump are often near in truth. How large a clump is, "
+        "**How to read it:** words of one clump are often near in the vectors too. How large a clump is, "
         "how wide a gap, and which clump lies beside which mean nothing."
     ),
     Projection.DENSMAP: later(
@@ -43,7 +43,7 @@ _READING = {
         "neighbours are kept for it. Gaps, and which clump lies where, mean nothing."
     ),
     Projection.PCA: later(
-        "**How to read it:** no two words are nearer in truth than they look. But most words "
+        "**How to read it:** no two words are nearer in the vectors than they look. But most words "
         "that lie together here are strangers: nearness on this map says next to nothing."
     ),
 }
@@ -153,7 +153,7 @@ def show_map(
     if spread is not None:
         st.text(
             say(
-                "In truth the {count} nearest words of “{second}” are on average {true:.3g} "
+                "In the vectors the {count} nearest words of “{second}” are on average {true:.3g} "
                 "times as far from it as those of “{first}” are from “{first}”; on this map "
                 "{drawn:.3g} times.",
                 count=spread.neighbours,
@@ -304,7 +304,7 @@ def misreading(bench: PairBench, view: View) -> None:
                 later("second word's room over the first's, drawn"): _ratio(
                     None if spread is None else spread.drawn
                 ),
-                later("… in truth"): _ratio(spread.true if spread else None),
+                later("… in the vectors"): _ratio(spread.true if spread else None),
             }
         )
     if rows:

@@ -45,7 +45,7 @@ STUDY = Study(
         together=True,
     ),
     f"In each of {_TRIALS} trials (the paper: 5) {_QUARTER:,} reviews in each of the "
-    "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), drawn anew and whole (half of them have "
+    "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), newly drawn and whole (half of them have "
     f"{_MEDIAN} words or more).",
 )
 

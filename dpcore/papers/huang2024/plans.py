@@ -254,7 +254,7 @@ def _accuracy(key: str, title: str, training: int, testing: int) -> Study:
         f"Huang et al. 2024, Figure 4 ({title})",
         _of_texts(name, "measure_classifiers", _TRUNCATED, key, f"{key}.parquet", options),
         f"For each of {len(_SEEDS)} seeds {training:,} training and {testing:,} test texts (the "
-        f"paper: {SIZES[key]}), drawn anew and whole; 100 of "
+        f"paper: {SIZES[key]}), newly drawn and whole; 100 of "
         "the test texts rewritten and compared.",
     )
 
@@ -268,7 +268,7 @@ def _rewriting() -> Study:
         "Huang et al. 2024, Tables 1 to 3 (Yelp)",
         _of_texts(name, task, EPSILONS, "yelp", file, options),
         f"For each of {len(_SEEDS)} seeds {sentences} sentences of the test split (the paper: "
-        "2,174), drawn anew; the similarities of meaning with GloVe and on the first seed only.",
+        "2,174), newly drawn; the similarities of meaning with GloVe and on the first seed only.",
     )
 
 
@@ -311,7 +311,7 @@ def _network(
         f"direction over the {use['vocabulary']:,} most frequent words (the paper: 10,000), "
         f"trained on {use['train']:,} sentences of {least} to {most} words in "
         f"{use['epochs']} epochs at most (the paper: 100 epochs); {use['test']} sentences "
-        "of the other split rewritten, drawn anew.",
+        "of the other split rewritten, newly drawn.",
         rewrites=False,
     )
 

@@ -44,8 +44,8 @@ STUDY = Study(
         options=_OPTIONS,
         together=True,
     ),
-    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, drawn "
-    "anew and whole, under both labellings; 40 of the test texts rewritten and compared; of the "
+    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, newly "
+    "drawn and whole, under both labellings; 40 of the test texts rewritten and compared; of the "
     "first trial examples of wrong answers.",
 )
 
