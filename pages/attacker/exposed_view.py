@@ -81,6 +81,8 @@ def exposed_view(scene: AttackerScene) -> None:
     worst = scene.words.words[exposed.worst[0].word]
     take_it_with_you(
         lambda: Takeaway(
+            # The least protected word as the output: the same word in and out is what the ranking
+            # is about.
             python_cell(scene, worst, belief),
             scene.mechanism.cited,
             posterior_command(scene, worst, belief, TOP),
@@ -92,6 +94,7 @@ def exposed_view(scene: AttackerScene) -> None:
 
 
 def _exposure(scene: AttackerScene, belief: Belief) -> Exposure | None:
+    # In the session, since a belief may hold typed words.
     ranked: dict[Any, Exposure] = st.session_state.setdefault(_RANKED, {})
     key = (scene.mechanism, scene.epsilon, belief)
     if key in ranked:
@@ -183,9 +186,12 @@ def _success(scene: AttackerScene, belief: Belief) -> NearestSuccess | None:
     whole = mechanism.rays is not None
     epsilons = admissible(mechanism) if whole else np.array([scene.epsilon])
     known: dict[object, NearestSuccess] = st.session_state.setdefault(_KNOWN, {})
+    # Without typed words in the key, the results may serve all sessions.
     if belief.kind == COMMON:
         known = _shared()
+    # One result covers the whole dial where all ε come from the same rays; −1 is no ε.
     key = (mechanism, belief, -1.0 if whole else scene.epsilon)
+    # Ten seconds are not spent without being asked for.
     if key not in known and not whole and not _asked():
         return None
     prior = belief.prior(scene.words)

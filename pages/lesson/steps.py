@@ -302,6 +302,8 @@ def _sent(frame: Frame, *, guessed: bool) -> dict[str, Any]:
     return {
         "name": say(frame.name),
         "bars": [
+            # The answer is not sent at all before the guess: it could be read in the browser's
+            # tools.
             [say(bar.name), None, "?"]
             if hidden
             else [say(bar.name), round(bar.share, 4), say(bar.text)]
@@ -318,6 +320,7 @@ def turn_table(key: str, *, guessed: bool) -> pd.DataFrame:
     rows = [
         (frame.name, bar.name, bar.share, bar.text)
         for frame in shown.frames
+        # The file keeps the answer back as the drawing does.
         if guessed or not frame.asked
         for bar in frame.bars
     ]
@@ -351,6 +354,7 @@ def worksheet(tasks: Sequence[Exercise]) -> str:
             )
         parts.append(
             f"<section><h2>{place}. {escape(say(lesson.title))}</h2>"
+            # The story is Markdown for the page; the sheet is plain HTML.
             f"<p>{escape(say(lesson.story).replace('**', ''))}</p>"
             f"<p class='question'>{escape(say(task.question))}</p>{guess}"
             f"<p>{escape(say('What I found:'))} "
