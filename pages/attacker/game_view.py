@@ -215,9 +215,8 @@ class Choice:
         """
         count = min(self.count, len(words))
         if self.title == OWN:
-            # A repeated word would be twice as likely as the others.
-            typed = dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text) if word)
             # An unknown word goes on, so that the engine's message names it.
+            typed = re.split(r"[\s,;]+", self.text)
             names = [spelled(word, words) or word.lower() for word in typed]
             chosen = select_words(words, names).words.tolist()
         elif self.title == NEAR:

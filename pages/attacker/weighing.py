@@ -97,7 +97,7 @@ def prepare(
     """
     channel = _channel(scenes[0], output, belief, pair)
     if channel is not None:
-        # Laws at several ε share their distances, which is most of the work.
+        # The normalisers of several ε are computed at once, which is faster than one by one.
         channel.prepare([scene.epsilon for scene in scenes])
 
 
@@ -137,7 +137,7 @@ def _seen(
     channel = _channel(scene, output, belief, pair)
     if channel is None:
         return None
-    # Few: an observation holds an array over the vocabulary for every ε.
+    # Few: an observation holds the distances of its output from the whole vocabulary.
     return session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)
 
 

@@ -292,7 +292,6 @@ def pin_words(lexicon: Lexicon, selection: Selection, public: bool) -> tuple[str
     for slot, column in zip((WORD, OTHER), st.columns(2), strict=True):
         with column:
             _choice(slot, pair[slot], lexicon, selection, public)
-    pair = dict(zip((WORD, OTHER), chosen_pair(lexicon), strict=True))
     write_pair(pair[WORD] or "", pair[OTHER] or "", ("", ""))
     return tuple(dict.fromkeys(word for word in pair.values() if word is not None))
 

@@ -169,7 +169,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
     st.header(say(title), anchor=False)
-    # The ε at which the appendix is read; a lexicon of another size may not have it on its grid.
+    # The default may be below the grid of a lexicon of another size.
     start = APPENDIX_C[group.name]
     epsilon = st.select_slider(
         say("ln ε of the marker") if group.logarithm else say("ε of the marker"),
