@@ -136,6 +136,7 @@ def panes(data: dict[str, Any]) -> None:
     Args:
         data: from `pane_data`, and `step`: the place of ε on the slider of its group.
     """
+    # In this order: the scripts become one, and the later ones use the earlier.
     code = (
         "../shared/spoken.js",
         "../shared/outwards.js",
@@ -164,6 +165,7 @@ def pane_data(
         steps: the values of ε on its slider.
         density: density of the vocabulary, as far as it is known.
     """
+    # The slider is the group's: this mechanism may be undefined at some of its steps.
     grid = admissible(mechanism).tolist()
     fates = [bench.fate(mechanism, place) for place in (0, 1)]
     noise = noise_of(mechanism)
@@ -200,6 +202,7 @@ def _change(fate: Fate, row: int) -> Change:
         # The sum of all other words, which is exact where 1 − P(word) is not.
         value = float(chances.value[row, 1:].sum())
         return Change(value, value, value)
+    # 1 − P turns the interval round: the upper end of P gives the lower one.
     ends = 1.0 - np.array((chances.value, chances.high, chances.low))[:, row, 0]
     return Change(*ends.tolist())
 
@@ -225,6 +228,7 @@ def _pane(
         "gap": numeral(f"{pair.gaps[place]:.2g}"),
         "colour": COLOURS["ab"[place]],
         "near": [
+            # Few digits, since all of it is sent, and a pane is a few hundred pixels wide.
             [names[i], _short(distance, 6), _short(angle, 5), SIDES[side]]
             for i, distance, angle, side in near
         ],
@@ -245,6 +249,7 @@ def _drawn(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
     code = {index: i for i, index in enumerate([*shown, *others.tolist()])}
     paths = []
     for outputs in draws.outputs.tolist():
+        # Only changes: along the whole slider a draw passes through a few words.
         changes = [0, *(i for i in range(1, len(outputs)) if outputs[i] != outputs[i - 1])]
         paths.append([part for i in changes for part in (i, code[outputs[i]])])
     far = bench.pair.distances(word)[others]
@@ -268,6 +273,7 @@ def pane_table(bench: PairBench, mechanism: Mechanism) -> pd.DataFrame:
     parts = []
     for place, name in enumerate(bench.pair.names):
         around, chances = bench.pane(place), bench.fate(mechanism, place).chances
+        # "" is everything elsewhere; a word of the lexicon is never empty.
         outputs = [name, *(bench.pair.lexicon.words[i] for i in around.neighbours.tolist()), ""]
         count, rows = len(outputs), len(chances.epsilons)
         parts.append(
