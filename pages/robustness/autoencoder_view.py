@@ -119,7 +119,7 @@ def _curves(record: Recorded) -> None:
                 ),
             )
     computed = quantity == "nw_bound"
-    # A bound that is computed has an interval; the others have a spread over seeds.
+    # A bound that is computed has no interval over seeds.
     curves = (interval_curves if computed else rewriting_curves)(record, quantity, **where)
     title = _QUANTITIES[quantity]
     axis = _AXES.get(quantity, title)

@@ -101,7 +101,7 @@ def _take_typed(words: Lexicon, slot: str) -> None:
         return
     if not search(words, typed, 1).size:
         try:
-            # For the message of the engine, which proposes words that are spelled alike.
+            # For the message of the engine, which is the same everywhere.
             words.index(typed)
         except UnknownWordError as error:
             st.session_state[_UNKNOWN + slot] = f"{error}. {say('Try a shorter beginning.')}"
