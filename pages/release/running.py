@@ -336,12 +336,7 @@ def _examples(run: Run) -> None:
         )
         return
     show_examples(run.job.examples)
-    note(
-        say(
-            "The original is shown only here, to you: do not publish it with "
-            "the private text."
-        )
-    )
+    note(say("The original is shown only here, to you: do not publish it with the private text."))
 
 
 def _title(run: Run) -> str:
