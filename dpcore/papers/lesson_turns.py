@@ -140,8 +140,8 @@ def _names(lexicon: Lexicon) -> Turn:
                 words,
                 (Bar(Filled("texts found again"), reach.alone, _of_100(reach.alone)),),
                 Filled(
-                    "Anyone who knows {words} of a text is left with {fitting:.3g} fitting texts of "
-                    "{texts:,}, on average.",
+                    "Anyone who knows {words} of a text is left with {fitting:.3g} fitting texts "
+                    "of {texts:,}, on average.",
                     words=words,
                     fitting=reach.fitting,
                     texts=reach.texts,

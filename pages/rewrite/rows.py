@@ -80,7 +80,8 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
     word = bench.word(place)
     if word < 0:
         note = say(
-            "Not in the vocabulary: a word drawn at random stands in for it, a new one in each draw."
+            "Not in the vocabulary: a word drawn at random stands in for it, a new one in each "
+            "draw."
         )
         return entry | {"note": note}
     law, top = likeliest(bench, mechanism, word, epsilon, TOP)

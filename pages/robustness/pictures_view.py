@@ -166,7 +166,7 @@ def _finding(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
         )
     name = str(int(noisy_scores(noise).model.classes[place]))
     read = (
-        say("Classified as {name}, correctly.", name=name)
+        say("Read as {name}, correctly.", name=name)
         if name == label
         else say("Read as {name}, but it is a {label}.", name=name, label=label)
     )

@@ -107,8 +107,8 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     )
     ends = {name: numeral(percent(last[name])) for name in ("before", "after", "from", "to")}
     told = say(
-        "Last run: of {texts} texts {before} are classified correctly before and {after} after the attack "
-        "(95 % interval over such texts {from} to {to}).",
+        "Last run: of {texts} texts {before} are classified correctly before and {after} after "
+        "the attack (95 % interval over such texts {from} to {to}).",
         texts=last["texts"],
         **ends,
     )

@@ -35,8 +35,8 @@ KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projecti
 FIGURE = "map"
 _READING = {
     Projection.UMAP: later(
-        "**How to read it:** words of one clump are often near in the vectors too. How large a clump is, "
-        "how wide a gap, and which clump lies beside which mean nothing."
+        "**How to read it:** words of one clump are often near in the vectors too. How large a "
+        "clump is, how wide a gap, and which clump lies beside which mean nothing."
     ),
     Projection.DENSMAP: later(
         "**How to read it:** wide clumps hold lonelier words, which UMAP does not show; fewer "

@@ -74,8 +74,8 @@ STUDY = Study(
     "Krishna, Gupta, Dupuy 2021; Habernal 2021, Figure 1 and Appendix C",
     _PLAN,
     f"For each of {len(_PLAN.seeds)} seeds the distinct utterances of at most 15 words are divided "
-    "again: up to 4,000 of the train split are public and train the network (1,500 words, 32 latent "
-    "coordinates, GRUs "
+    "again: up to 4,000 of the train split are public and train the network (1,500 words, 32 "
+    "latent coordinates, GRUs "
     "of 128 units, at most 24 epochs), 800 are private and rewritten (300 of them compared), and "
     "the test split is what classifiers of intents are tested on; 1,000 utterances are looked for "
     "among all.",

@@ -253,8 +253,9 @@ TEXTS = Study(
             ("epochs", 15), ("most", 40), ("draws", 100), ("error", _ERROR), ("sizes", _SIZES),
         ),
     ),
-    f"In each of {len(SEEDS)} trials a network newly trained on 1,008 texts of the teaching corpus, "
-    "each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the noise.",
+    f"In each of {len(SEEDS)} trials a network newly trained on 1,008 texts of the teaching "
+    "corpus, each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the "
+    "noise.",
     rewrites=False,
 )  # fmt: skip
 
