@@ -285,7 +285,8 @@ def _certify(options: Options) -> Answer:
         return certify_checkpoint(options)
     settings = [
         # Weight 0 of the worst case is normal training, for comparison.
-        LinearTraining(_STRENGTH, robust, options.share) for robust in (0.0, options.robust)
+        LinearTraining(_STRENGTH, robust, options.share)
+        for robust in (0.0, options.robust)
     ]
     lexicon = load_lexicon(options)
     texts = teaching_bags(options.labels, lexicon, options.texts)

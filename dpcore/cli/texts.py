@@ -384,7 +384,8 @@ def _two_texts(
     ways = [
         # Both ways: (ε, δ) is promised from each text to the other, and the losses need not be
         # equal.
-        document_losses(mechanism, epsilon, *texts) for texts in ((first, second), (second, first))
+        document_losses(mechanism, epsilon, *texts)
+        for texts in ((first, second), (second, first))
     ]
     total = _promised(mechanism, epsilon, first, second)
     rows = [

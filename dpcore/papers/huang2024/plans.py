@@ -125,6 +125,7 @@ def published_noise(epsilon: float) -> Truncation:
 def true_delta(epsilon: float) -> float:
     """Return the true δ of the published noise, rounded down to three decimals."""
     delta = worst_delta(published_noise(epsilon), NORM, DIMENSION)
+    # Down: Gaussian noise with less δ is at least as private, so the comparison favours TrLaplace.
     return math.floor(1e3 * delta) / 1e3
 
 
@@ -245,6 +246,7 @@ def _accuracy(key: str, title: str, training: int, testing: int) -> Study:
         ("test", testing),
         ("test_split", "test"),
         ("most", None),
+        # Only similarity is of these few; accuracy uses all test texts.
         ("rewritten", 100),
         ("learners", ("averaged", "tf-idf", "network")),
     )
@@ -412,6 +414,7 @@ def measure_classifiers(cell: Cell, sources: Sources) -> list[Row]:
     mechanism = sources.mechanism(cell)
     rows = list(trial(train_on, test_on, mechanism, cell.epsilons, learners, cell.seed))
     compared = rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed)
+    # Nw is in the rows of the trial already, of all texts and not of these few.
     return rows + [row for row in compared if row["quantity"] != "nw"]
 
 

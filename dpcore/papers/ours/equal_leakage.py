@@ -325,6 +325,7 @@ def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> l
     attacked = figures.rows("auc", data=data, variant=STRONGER)
     points = []
     for rate in rates[rates["label"].isin(there)].to_dict("records"):
+        # In ratios: the levels are a geometric series.
         level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
         if abs(rate["value"] / level - 1.0) > NEAR:
             continue

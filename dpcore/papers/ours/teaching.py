@@ -59,6 +59,7 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
     corpus = teaching_corpus()
     names = tuple(LABELLINGS)
     labels = zip(*(corpus.labels(name) for name in names), strict=True)
+    # Both labels as one, so that the split keeps the shares of every pair.
     both = LabelledTexts.of(corpus.texts, [_JOIN.join(pair) for pair in labels])
     parts = both.split(len(corpus.part("test")) / len(corpus), rng)
     labelled = {}

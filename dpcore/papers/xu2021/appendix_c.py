@@ -217,6 +217,7 @@ def appendix_rows(
             formula.tolist(),
             low.tolist(),
             measured.figures.nw[i].tolist(),
+            # Within the proved bounds, which the interval of an estimate may exceed.
             np.clip(measured.figures.nw_low[i], low, high).tolist(),
             np.clip(measured.figures.nw_high[i], low, high).tolist(),
             high.tolist(),

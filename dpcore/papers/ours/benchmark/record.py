@@ -198,6 +198,7 @@ class Benchmark:
     @cached_property
     def utilities(self) -> tuple[str, ...]:
         """Names of the utilities, in the order of the columns: words, meaning, accuracies."""
+        # The AUC is what the text gives away, not what it is good for.
         names = dict.fromkeys(utility for utility, _ in self.trials if utility != "auc")
         return tuple(names)
 
@@ -222,7 +223,14 @@ class Benchmark:
         ]
         absent = [
             Line(
-                str(r["label"]), str(r["mechanism"]), "", Status.CONDITIONAL, "", str(r["variant"])
+                # A status has to be named, and says nothing beside the reason: it could not be
+                # created.
+                str(r["label"]),
+                str(r["mechanism"]),
+                "",
+                Status.CONDITIONAL,
+                "",
+                str(r["variant"]),
             )
             for r in self._rows("absent")
         ]
