@@ -449,7 +449,8 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
 
         def take() -> None:
             set_epsilon(group, step)
-            # The choice of the mechanism on Words and Attacker has this key.
+            # The key of the choice of one mechanism in the sidebar, which the menu carries from
+            # page to page.
             st.session_state["attacked"] = kind.short
             st.session_state["goal_set"] = f"{label}: {group.reading(step)}"
 

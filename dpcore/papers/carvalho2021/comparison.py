@@ -95,7 +95,7 @@ def _order(figures: Figures) -> Row:
 
 def _equal_attack(figures: Figures) -> Row:
     chosen = figures.only(learner=_ATTACKED)
-    # Halfway between a coin and the attack without privacy: a level that both mechanisms pass.
+    # Halfway between a coin and the attack without privacy: below the ceiling of every mechanism.
     level = 0.5 + 0.5 * (chosen.without("auc", variant=STRONGER).mean - 0.5)
     texts, shares = [], []
     for curve in PRINTED_AT_TWO:
